@@ -19,7 +19,21 @@ from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched import solvers, testing
-    from mlsched.api import generate, judge, load, pareto, read_log, save, simulate, solve, workload
+    from mlsched.api import (
+        check_reference,
+        generate,
+        judge,
+        load,
+        losses,
+        make_reference,
+        pareto,
+        read_log,
+        read_reference,
+        save,
+        simulate,
+        solve,
+        workload,
+    )
     from mlsched.benchmark.plan_pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
     from mlsched.benchmark.worst import plot_losses, worst_cases
@@ -33,14 +47,18 @@ if TYPE_CHECKING:
 #: Public name -> module of this package that defines it, or that it is. `environments` needs gymnasium, `testing`
 #: Hypothesis.
 _HOME = {
+    "check_reference": "api",
     "generate": "api",
     "judge": "api",
     "load": "api",
+    "losses": "api",
+    "make_reference": "api",
     "pareto": "api",
     "plot": "benchmark.plan_pictures",
     "plot_losses": "benchmark.worst",
     "plot_runs": "benchmark.run_pictures",
     "read_log": "api",
+    "read_reference": "api",
     "save": "api",
     "simulate": "api",
     "solve": "api",
@@ -78,15 +96,19 @@ __all__ = [
     "UnknownName",
     "__version__",
     "answerer",
+    "check_reference",
     "environments",
     "generate",
     "judge",
     "load",
+    "losses",
+    "make_reference",
     "pareto",
     "plot",
     "plot_losses",
     "plot_runs",
     "read_log",
+    "read_reference",
     "save",
     "simulate",
     "solve",

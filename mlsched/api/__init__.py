@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlsched.api.functions import is_function
     from mlsched.api.judging import judged
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
+    from mlsched.api.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.runs import problem_of, read_log, refusal, simulate, simulation_of, workload
     from mlsched.api.states import judge
 
@@ -29,6 +30,7 @@ _HOMES = {
     "functions": ("is_function",),
     "judging": ("judged",),
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
+    "references": ("check_reference", "losses", "make_reference", "read_reference"),
     "runs": ("problem_of", "read_log", "refusal", "simulate", "simulation_of", "workload"),
     "states": ("judge",),
 }
@@ -39,16 +41,20 @@ __all__ = [
     "answer_once",
     "certify",
     "check_certificate",
+    "check_reference",
     "generate",
     "is_function",
     "judge",
     "judged",
     "load",
     "load_with_hash",
+    "losses",
+    "make_reference",
     "pareto",
     "problem_of",
     "published_objective",
     "read_log",
+    "read_reference",
     "record_types",
     "refusal",
     "resolve_answerer",

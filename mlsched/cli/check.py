@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli import certify
+from mlsched.cli import certify, reference
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance, read_plan
 from mlsched.core.errors import InvalidInput
@@ -20,10 +20,17 @@ def check(
     time_limit: Annotated[
         float | None, typer.Option(help="Wall seconds for a certificate's check (default: 300).")
     ] = None,
+    log: Annotated[str | None, typer.Option(help="For a folder of `mlsched reference`: its log.")] = None,
     as_json: Json = False,
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
-    if file.is_dir():
+    if file.is_dir() and (log is not None or reference.is_reference(file)):
+        if log is None or plan is not None or read:
+            raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
+        reference.check(file, log, as_json)
+    elif log is not None:
+        raise InvalidInput("--log: is for a folder that `mlsched reference` made")
+    elif file.is_dir():
         if plan is not None or read:
             raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
         _certificate(file, time_limit, as_json)

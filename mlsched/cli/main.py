@@ -24,6 +24,7 @@ from mlsched.cli.generate import generate
 from mlsched.cli.judge import judge
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
+from mlsched.cli.reference import reference
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
 from mlsched.cli.store import compare, export, rerun
@@ -68,6 +69,7 @@ app.command()(pareto)
 app.command("list")(list_)
 app.command()(worst)
 app.command()(simulate)
+app.command()(reference)
 app.command()(bench)
 app.command()(compare)
 app.command()(export)

@@ -65,6 +65,9 @@ def simulate(
     by: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="Rows per user, group, partition or size (GPUs).")
     ] = None,
+    reference: Annotated[
+        list[Path] | None, typer.Option(help="Folder of `mlsched reference`: how much runs lose at least, at most.")
+    ] = None,
     table: Annotated[
         Path | None, to_write(text="Write the figures (.csv, .parquet), or the tables as shown (.md, .tex).")
     ] = None,
@@ -100,4 +103,5 @@ def simulate(
         memory_limit=memory_limit,
         seen=Seen(start, end, every, tuple(by.split(",")) if by else ()),
         targets=Targets(output, jobs, plot, table, as_json),
+        references=tuple(reference or ()),
     )

@@ -21,6 +21,7 @@ from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulations
+from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 from mlsched.simulation.windows import Window
 
 
@@ -79,6 +80,7 @@ def make_runs(
     memory_limit: int | None,
     seen: Seen,
     targets: Targets,
+    references: tuple[Path, ...] = (),
 ) -> None:
     """Run the policies one after another and show them together; the arguments are the command's options.
 
@@ -108,6 +110,7 @@ def make_runs(
     if seen.asked:
         for scenario in planned:
             seen.check(scenario.workload)
+    trusted = [_trusted(folder, [scenario.workload for scenario in planned]) for folder in references]
     notes = [] if log is None or targets.as_json else list(log.notes)
     made = [Made(scenario, policy) for scenario in planned for policy in policies]
     for one in made:
@@ -141,7 +144,8 @@ def make_runs(
         # An interrupt keeps the policies that are done.
         if any(one.run is not None for one in started):
             kept = [one for one in started if one.run is not None or one.reason]
-            failures = _finish(world, kept, None if log is None else log.account, time_limit, seen, targets)
+            rows = None if log is None else log.account
+            failures = _finish(world, kept, rows, time_limit, seen, targets, trusted)
         else:
             failures = [f"{one.name}: {one.reason}" for one in started if one.reason]
     if all(one.refused or one.invalid for one in made):
@@ -179,7 +183,13 @@ def _make(one: Made, notes: list[str], alone: bool, **arguments: Any) -> None:
 
 
 def _finish(
-    world: Simulation, made: list[Made], rows: Account | None, time_limit: float | None, seen: Seen, targets: Targets
+    world: Simulation,
+    made: list[Made],
+    rows: Account | None,
+    time_limit: float | None,
+    seen: Seen,
+    targets: Targets,
+    trusted: list[Reference],
 ) -> list[str]:
     """Check the runs, write and show them; returns what is wrong with them."""
     done = [(one, one.run) for one in made if one.run is not None]
@@ -192,7 +202,7 @@ def _finish(
         failures += [
             f"{one.name}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan
         ]
-    details = [_describe(one, time_limit, seen) for one in made]
+    details = [_describe(one, time_limit, seen, trusted) for one in made]
     document = _document(made, rows)
     several = len({one.scenario.label for one in made}) > 1
     if targets.output is not None:
@@ -285,7 +295,7 @@ def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: A
         return api.simulate(workload, policy, progress=moved, **arguments)
 
 
-def _describe(one: Made, time_limit: float | None, seen: Seen) -> dict[str, Any]:
+def _describe(one: Made, time_limit: float | None, seen: Seen, trusted: list[Reference]) -> dict[str, Any]:
     """A policy in a scenario, for the document: the run's figures, or why there is none."""
     named = {"policy": one.policy} | ({"scenario": one.scenario.label} if one.scenario.label else {})
     run = one.run
@@ -301,6 +311,7 @@ def _describe(one: Made, time_limit: float | None, seen: Seen) -> dict[str, Any]
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
         **_bounded(run),
+        **_losses(run, trusted),
         **(_windowed(run, seen) if seen.asked else {}),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
@@ -327,7 +338,33 @@ def _bounded(run: Run) -> dict[str, Any]:
         return {}
     if findings := run.lint():
         return {"bound": run.bound, "lint": [dataclasses.asdict(finding) for finding in findings]}
-    return {"bound": run.bound, "gaps": {name: gap.share for name, gap in run.gaps.items()}}
+    gaps = {name: gap.share for name, gap in run.gaps.items()}
+    return {"bound": run.bound, "bounded_by": run.bounded_by, "gaps": gaps}
+
+
+def _trusted(folder: Path, workloads: list[Any]) -> Reference:
+    """A reference of one of the workloads, recomputed."""
+    claim = api.read_reference(folder)
+    workload = next((load for load in workloads if load.hash == claim.workload_hash), None)
+    if workload is None:
+        raise InvalidInput(
+            f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
+            "`mlsched reference` makes one with the same options"
+        )
+    wrong = api.check_reference(folder, workload)[2]
+    if wrong:
+        raise InvalidInput(f"--reference {folder}: does not hold: {wrong[0]}; make it anew")
+    return claim
+
+
+def _losses(run: Run, references: list[Reference]) -> dict[str, Any]:
+    """How much the run loses at least and at most, by the references that are of its workload and allow the same."""
+    found = {}
+    for reference in references:
+        if (reference.workload_hash, reference.pausing) == (run.workload.hash, run.pauses):
+            least, most = api.losses(run, reference)
+            found[reference.weights] = {"at_least": least, "at_most": most}
+    return {"losses": found} if found else {}
 
 
 def _optimality(run: Run, time_limit: float | None) -> Gaps | None:

@@ -14,10 +14,15 @@ from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
 
-#: What "above its bound" means in the table of runs.
+#: What "loses" means in the table of runs.
+LOSS_NOTE = (
+    "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
+    "least so much, since the reference has a better one; at most so much, since no schedule is below its bound."
+)
+#: What "above its bound" means there.
 BOUND_NOTE = (
-    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and however "
-    "often it preempts; so a run is at most this far from the best possible one."
+    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and, where runs "
+    "may pause, however often it preempts; so a run is at most this far from the best possible one."
 )
 #: Seconds of a tick -> what people call so long a time.
 LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
@@ -120,12 +125,16 @@ def _of_policies(shown: Shown) -> Block:
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
     body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
     bounded = any(entry.get("gaps") for entry in shown.ran)
-    return Block("", ["", *names], body, (BOUND_NOTE,) if bounded else (), "policies")
+    lost = any(entry.get("losses") for entry in shown.ran)
+    return Block("", ["", *names], body, (BOUND_NOTE,) * bounded + (LOSS_NOTE,) * lost, "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
     flat = flattened({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
+    for weights, loss in entry.get("losses", {}).items():
+        what = "total_jct" if weights == "jobs" else f"completion times by {weights}"
+        flat |= {f"{what} loses at least": gap(loss["at_least"]), f"{what} loses at most": gap(loss["at_most"])}
     if entry["optimality"] is not None:
         flat |= _gap_lines(Gaps(**entry["optimality"]))
     return flat

@@ -64,7 +64,8 @@ class Simulation:
     decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now. Where a
     policy is asked for, `tabulate(instance, rule, seed)` asks the rule in every state that a run may come to.
     `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
-    `bound(workload)` gives figures of the summary that no run of the workload can be below, whatever answers it.
+    `bound(workload, pausing)` gives figures of the summary that no run of the workload can be below, whatever answers
+    it; without pausing, no run in which nothing pauses.
     `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
@@ -93,7 +94,7 @@ class Simulation:
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None
-    bound: Callable[[Any], Mapping[str, float]] | None = None
+    bound: Callable[[Any, bool], Mapping[str, float]] | None = None
     unit: int = 1
     physics: str = ""
     replays_logs: bool = False
@@ -223,11 +224,17 @@ class Run:
     def bound(self) -> dict[str, Any]:
         """Figures of the summary by name, and below what no run of the workload can be, whoever schedules it.
 
-        Schedulers may know the future, and stop jobs at any time. Raises InvalidInput for problems without a bound.
+        Schedulers may know the future; they may stop jobs at any time where the run's options let them (`pauses`), and
+        never where these do not. Raises InvalidInput for problems without a bound.
         """
         if self.simulation.bound is None:
             raise InvalidInput(f"bound: none is known for runs of {self.simulation.problem}; taskgraph has one")
-        return _bound(self.simulation.bound, self.workload)
+        return _bound(self.simulation.bound, self.workload, self.pauses)
+
+    @property
+    def pauses(self) -> bool:
+        """Whether the run's options let what runs be paused: the bound of a run that may not is higher."""
+        return bool(getattr(self.options, "pausing", "keep") != "none")
 
     @property
     def gaps(self) -> dict[str, Gap]:
@@ -248,6 +255,11 @@ class Run:
         Each finding has a `kind`, a `sentence`, and where, when and by how much.
         """
         return [] if self.simulation.lint is None else self.simulation.lint(self.workload)
+
+    @property
+    def bounded_by(self) -> str:
+        """For which runs `bound` holds, in words."""
+        return "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
 
     def series(self) -> dict[str, Any]:
         """Named samples for plots of distributions."""
@@ -299,10 +311,10 @@ class Run:
         }
 
 
-@functools.lru_cache(maxsize=2)
-def _bound(bound: Callable[[Any], Mapping[str, float]], workload: Any) -> dict[str, Any]:
-    """The bound of a workload, which all runs of it share; and that of its log, unrounded."""
-    return dict(bound(workload))
+@functools.lru_cache(maxsize=3)
+def _bound(bound: Callable[[Any, bool], Mapping[str, float]], workload: Any, pausing: bool) -> dict[str, Any]:
+    """The bound of a workload, which all runs that may pause share, and all that may not; of a log unrounded."""
+    return dict(bound(workload, pausing))
 
 
 def _flat(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -15,81 +15,40 @@ on together: rows of a table whose columns are the intervals, sorted by what the
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.simulation.bound.pieces import Floats
+from mlsched.simulation.bound.prices import Prices, Ways
 
 #: Entries of a table that is worked on at a time.
 MOST_ENTRIES = 2**20
 
 
-@dataclasses.dataclass(frozen=True)
-class Prices:
-    """Prices per tick (intervals x resources) on equal intervals of `step` ticks from `start` on."""
-
-    start: float
-    step: float
-    values: Floats
-
-    @property
-    def end(self) -> float:
-        """When prices are over."""
-        return self.start + self.step * len(self.values)
-
-
-@dataclasses.dataclass(frozen=True)
-class Ways:
-    """Pieces that look for their way: release, length and weight of each, all above 0 but the release; demand (pieces x
-    resources).
+def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
+    """The cost of each piece's cheapest way; what all of them hold: demand x ticks, intervals x resources; and the
+    work that this took, in entries of tables that were looked at.
     """
-
-    release: Floats
-    length: Floats
-    weight: Floats
-    demand: Floats
-
-    def cheapest(self, prices: Prices) -> tuple[Floats, Floats, int]:
-        """The cost of each piece's cheapest way; what all of them hold: demand x ticks, intervals x resources; and the
-        work that this took, in entries of tables that were looked at.
-        """
-        count = len(prices.values)
-        rate = np.vstack([prices.values, np.zeros_like(prices.values[:1])])
-        soonest = self.release + self.length
-        at_once = _paid(self.demand, prices, self.release, soonest)
-        # After the prices nobody waits for more than the ticks that he needs.
-        latest = np.clip(soonest + at_once / self.weight, soonest, np.maximum(prices.end + self.length, soonest))
-        first, reached, last = (
-            ((time - prices.start) // prices.step).astype(np.int64) for time in (self.release, soonest, latest)
-        )
-        cost, held, work = np.empty(len(soonest)), np.zeros((count + 1, self.demand.shape[1])), 0
-        for group in _groups(last - first + 1):
-            number = first[group][:, None] + np.arange(int((last - first)[group].max()) + 1)
-            pays = rate[np.minimum(number, count)] @ self.demand[group][:, :, None]
-            table = _Table(self, group, prices, number, pays[:, :, 0])
-            cost[group], ran = table.least(reached[group] - first[group], last[group] - first[group])
-            work += table.work
-            for r in range(held.shape[1]):
-                amount = (ran * self.demand[group, r][:, None]).ravel()
-                held[:, r] += np.bincount(np.minimum(number, count).ravel(), amount, minlength=count + 1)
-        return cost, held[:-1], work
-
-
-def _paid(demand: Floats, prices: Prices, begin: Floats, end: Floats) -> Floats:
-    """What a demand pays from one time to another without a pause."""
-    none = np.zeros_like(prices.values[:1])
-    until = np.vstack([none, np.cumsum(prices.values * prices.step, axis=0)])
-    rate = np.vstack([prices.values, none])
-
-    def by(time: Floats) -> Floats:
-        number = np.minimum((time - prices.start) // prices.step, len(prices.values)).astype(np.int64)
-        found: Floats = until[number] + rate[number] * (time - prices.start - number * prices.step)[:, None]
-        return found
-
-    total: Floats = ((by(end) - by(begin)) * demand).sum(axis=1)
-    return total
+    count = len(prices.values)
+    rate = prices.rate
+    soonest = ways.release + ways.length
+    at_once = prices.paid(ways.demand, ways.release, soonest)
+    # After the prices nobody waits for more than the ticks that he needs.
+    latest = np.clip(soonest + at_once / ways.weight, soonest, np.maximum(prices.end + ways.length, soonest))
+    first, reached, last = (
+        ((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, soonest, latest)
+    )
+    cost, held, work = np.empty(len(soonest)), np.zeros((count + 1, ways.demand.shape[1])), 0
+    for group in _groups(last - first + 1):
+        number = first[group][:, None] + np.arange(int((last - first)[group].max()) + 1)
+        pays = rate[np.minimum(number, count)] @ ways.demand[group][:, :, None]
+        table = _Table(ways, group, prices, number, pays[:, :, 0])
+        cost[group], ran = table.least(reached[group] - first[group], last[group] - first[group])
+        work += table.work
+        for r in range(held.shape[1]):
+            amount = (ran * ways.demand[group, r][:, None]).ravel()
+            held[:, r] += np.bincount(np.minimum(number, count).ravel(), amount, minlength=count + 1)
+    return cost, held[:-1], work
 
 
 def _groups(widths: IntArray) -> list[IntArray]:

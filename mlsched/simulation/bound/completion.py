@@ -7,43 +7,92 @@ at each time. So the sum of w (E - a), E being when a piece ends, is at least
 
     sum over the pieces of [w (E - a) + d . (integral of q over the ticks in which it runs)]  -  C . (integral of q)
 
-and each piece's bracket is at least the cost of its cheapest way through the prices (`cheapest.py`). The pieces do not
-meet any more, and whatever the prices are, this holds: bad ones only prove less.
+and each piece's bracket is at least the cost of its cheapest way through the prices: with pauses wherever it likes
+(`cheapest.py`), or, of runs that do not pause, from its best start on without one (`uninterrupted.py`). The pieces do
+not meet any more, and whatever the prices are, this holds: bad ones only prove less.
 
 How prices are found. The right side is concave in q; its slope is what the cheapest ways hold less what there is. A
 quasi-Newton method (L-BFGS-B) climbs until it stalls where the slope jumps; steps of Adam (Kingma and Ba, ICLR 2015)
-then go on from its best prices.
+then go on from its best prices. Intervals are whole ticks; where they are to be fine, coarse ones come first, and the
+prices of each level are where the next, of four times as many, begins.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.simulation.bound.cheapest import Prices, Ways
+from mlsched.simulation.bound import cheapest, uninterrupted
 from mlsched.simulation.bound.pieces import Floats, Pieces
+from mlsched.simulation.bound.prices import Prices, Ways
 
-#: Intervals of time, and steps of either method. On Philly (400 GPUs) 512 intervals prove .5 % more in ten times the
-#: time.
-INTERVALS, CLIMBS, STEPS = 128, 60, 20
-#: Work (entries of tables, about 12 ns each) after which the best until then is taken: where jobs queue for most of a
-#: log, each is concerned with most intervals. Philly whole takes a third of it at 400 GPUs.
-MOST_WORK = 600_000_000
 #: Adam: share of the median price that is its first step, and what it remembers of slopes and of their squares.
 PACE, SLOPES, SQUARES = 0.05, 0.9, 0.99
+#: Intervals of the first level, and by how many times the next has more.
+COARSE, FINER = 128, 4
 
 
-def by_completion(pieces: Pieces, end: float) -> float:
-    """At least so large is the sum of weight x (end - release) in every schedule.
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How hard good prices are looked for.
+
+    levels: of intervals, the first of about 128, each next of four times as many; climbs and steps: of L-BFGS and of
+    Adam on each level; gain: the next level is left out where the last one added a smaller share than this; work:
+    after so many entries of tables (with pauses, about 12 ns each) or starts (without, about 70 ns) the best until then
+    is taken. Where jobs queue for most of a log, each is concerned with most intervals.
+    """
+
+    levels: int
+    climbs: int
+    steps: int
+    work: int
+    gain: float = 0.0
+
+
+#: What a run's own bound may cost: on Philly with 400 GPUs 12 CPU s with pauses, 4 without.
+OF_RUNS = {True: Effort(1, 60, 20, 600_000_000), False: Effort(3, 40, 10, 100_000_000)}
+#: What a reference's bound may cost; finer levels that added less than .05 % are not followed by others.
+OF_REFERENCES = {
+    True: Effort(3, 60, 20, 3_000_000_000, gain=0.0005),
+    False: Effort(5, 50, 20, 1_000_000_000, gain=0.0005),
+}
+
+
+def by_completion(pieces: Pieces, end: float, *, pausing: bool = True) -> float:
+    """At least so large is the sum of weight x (end - release) in every schedule; without `pausing`, in every one in
+    which no piece is interrupted.
 
     end: some time from which on prices are 0; best the end of the last piece.
     """
+    climb = climbed(pieces, end, pausing=pausing, effort=OF_RUNS[pausing])
+    if climb is not None:
+        return climb.best
+    return float(pieces.weight[pieces.length > 0] @ pieces.length[pieces.length > 0])
+
+
+def climbed(pieces: Pieces, end: float, *, pausing: bool, effort: Effort) -> Climb | None:
+    """The prices that were found, and what they prove; None where no piece is in another's way."""
     kept = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
-    if not pieces.demand[kept].any():  # nobody is in another's way
-        return float(pieces.weight[kept] @ pieces.length[kept])
-    return Climb(pieces, kept, end).best
+    if not pieces.demand[kept].any():
+        return None
+    release, length = pieces.release[kept].astype(np.float64), pieces.length[kept].astype(np.float64)
+    ways = Ways(release, length, pieces.weight[kept], pieces.demand[kept].astype(np.float64))
+    climb = Climb(ways, pieces.capacity.astype(np.float64), grid(float(release.min()), end, effort.levels), pausing)
+    climb.go(effort)
+    return climb
+
+
+def grid(start: float, end: float, levels: int) -> list[Prices]:
+    """Prices of 0 on each level's intervals, of whole ticks; fewer levels where the last ones would be shorter."""
+    span = max(end - start, 1.0)
+    while levels > 1 and span < COARSE * FINER ** (levels - 1):
+        levels -= 1
+    finest = max(1, -int(-span // (COARSE * FINER ** (levels - 1))))
+    steps = [float(finest * FINER ** (levels - 1 - level)) for level in range(levels)]
+    count = int(-(-span // steps[0]))
+    return [Prices(start, step, np.zeros((count * FINER**level, 1))) for level, step in enumerate(steps)]
 
 
 class _Enough(Exception):
@@ -51,61 +100,79 @@ class _Enough(Exception):
 
 
 class Climb:
-    """The right side of the module's inequality, and the best that was found on the way up from prices of 0."""
+    """The right side of the module's inequality, and the best that was found on the way up from prices of 0.
 
-    def __init__(self, pieces: Pieces, kept: IntArray, end: float) -> None:
-        release, length = pieces.release[kept].astype(np.float64), pieces.length[kept].astype(np.float64)
-        self.ways = Ways(release, length, pieces.weight[kept], pieces.demand[kept].astype(np.float64))
-        self.capacity = pieces.capacity.astype(np.float64)
-        self.start = float(release.min())
-        self.step = max(end - self.start, 1.0) / INTERVALS
-        self.best, self.prices = 0.0, np.zeros((INTERVALS, len(self.capacity)))
-        self.work = 0
+    `best` is what `prices` prove; `reached`: of each level, its number of intervals and what was proven after it.
+    """
+
+    def __init__(self, ways: Ways, capacity: Floats, levels: list[Prices], pausing: bool) -> None:
+        self.ways, self.capacity, self.levels, self.pausing = ways, capacity, levels, pausing
+        self.prices = dataclasses.replace(levels[0], values=np.zeros((len(levels[0].values), len(capacity))))
+        self.best, self.work, self._most = 0.0, 0, 0
+        self.reached: list[tuple[int, float]] = []
+
+    def go(self, effort: Effort) -> None:
+        """Climb, level by level."""
+        self._most = effort.work
+        self.best = self.value(self.prices)[0]
         with contextlib.suppress(_Enough):
-            self._quasi_newton()
-            self._adam()
+            for number in range(len(self.levels)):
+                before = self.best
+                if number:
+                    self.prices = self.prices.finer(FINER)
+                try:
+                    self._quasi_newton(effort.climbs)
+                    self._adam(effort.steps)
+                finally:
+                    self.reached.append((len(self.prices.values), self.best))
+                if number and self.best - before < effort.gain * self.best:
+                    return
 
-    def value(self, prices: Floats) -> tuple[float, Floats]:
+    def value(self, prices: Prices) -> tuple[float, Floats]:
         """The right side, less a margin above its rounding error, and its slope."""
-        cost, held, work = self.ways.cheapest(Prices(self.start, self.step, prices))
+        if self.pausing:
+            cost, held, work = cheapest.cheapest(self.ways, prices)
+        else:
+            cost, _, held, work = uninterrupted.cheapest(self.ways, prices)
         self.work += work
-        paid = self.step * float((prices @ self.capacity).sum())
+        paid = prices.step * float((prices.values @ self.capacity).sum())
         value = float(cost.sum()) * (1 - 1e-12) - paid * (1 + 1e-12)
         if value > self.best:
-            self.best, self.prices = value, prices.copy()
-        return value, held - self.step * self.capacity
+            self.best, self.prices = value, prices
+        return value, held - prices.step * self.capacity
 
     def _go_on(self) -> None:
-        if self.work > MOST_WORK:
+        if self.work > self._most:
             raise _Enough
 
-    def _quasi_newton(self) -> None:
+    def _quasi_newton(self, climbs: int) -> None:
         from scipy.optimize import minimize
 
         # Units in which prices are about 1: what all pieces' weights come to, for each unit of a resource.
         unit = 0.2 * self.ways.weight.sum() / np.maximum(self.capacity, 1)
-        shape, whole = self.prices.shape, max(1.0, float(self.ways.weight @ self.ways.length))
+        shape, whole = self.prices.values.shape, max(1.0, float(self.ways.weight @ self.ways.length))
+        base = self.prices
 
         def cost(x: Floats) -> tuple[float, Floats]:
             self._go_on()
-            value, slope = self.value(x.reshape(shape) * unit)
+            value, slope = self.value(dataclasses.replace(base, values=x.reshape(shape) * unit))
             return -value / whole, -(slope * unit).ravel() / whole
 
-        limits = {"maxiter": CLIMBS, "maxfun": CLIMBS + 8}
-        above = [(0.0, None)] * self.prices.size
-        minimize(cost, self.prices.ravel(), jac=True, method="L-BFGS-B", bounds=above, options=limits)
+        limits = {"maxiter": climbs, "maxfun": climbs + 8}
+        above = [(0.0, None)] * base.values.size
+        minimize(cost, (base.values / unit).ravel(), jac=True, method="L-BFGS-B", bounds=above, options=limits)
 
-    def _adam(self) -> None:
-        prices = self.prices.copy()
+    def _adam(self, steps: int) -> None:
+        base, prices = self.prices, self.prices.values.copy()
         if not (prices > 0).any():
             return
         pace = PACE * float(np.median(prices[prices > 0]))
         slopes, squares = np.zeros_like(prices), np.zeros_like(prices)
-        for step in range(1, STEPS + 1):
+        for step in range(1, steps + 1):
             self._go_on()
-            _, slope = self.value(prices)
+            _, slope = self.value(dataclasses.replace(base, values=prices))
             slopes = SLOPES * slopes + (1 - SLOPES) * slope
             squares = SQUARES * squares + (1 - SQUARES) * slope**2
             move = slopes / (1 - SLOPES**step) / np.maximum(np.sqrt(squares / (1 - SQUARES**step)), 1e-300)
-            prices = np.maximum(prices + pace * (1 - step / (STEPS + 1)) * move, 0)
-        self.value(prices)
+            prices = np.maximum(prices + pace * (1 - step / (steps + 1)) * move, 0)
+        self.value(dataclasses.replace(base, values=prices))

@@ -20,13 +20,16 @@ PARTS = {
 }
 
 
-def lower_bounds(pieces: Pieces) -> dict[str, int]:
+def lower_bounds(pieces: Pieces, *, pausing: bool = True) -> dict[str, int]:
     """What no schedule of these pieces can be below: `total_jct`, the sum of completion - arrival, and `makespan`, the
     last completion - the first arrival; ticks, completions being whole ticks.
+
+    pausing: whether pieces may be interrupted; schedules in which none is have a higher bound.
     """
     if not len(pieces.arrival):
         return {"total_jct": 0, "makespan": 0}
-    return {"total_jct": _whole(max(total_jct_parts(pieces).values())), "makespan": _whole(makespan(pieces))}
+    parts = total_jct_parts(pieces, pausing=pausing)
+    return {"total_jct": _whole(max(parts.values())), "makespan": _whole(makespan(pieces))}
 
 
 def _whole(value: float) -> int:
@@ -34,7 +37,7 @@ def _whole(value: float) -> int:
     return math.ceil(value * (1 - 1e-12) - 1e-6)
 
 
-def total_jct_parts(pieces: Pieces) -> dict[str, float]:
+def total_jct_parts(pieces: Pieces, *, pausing: bool = True) -> dict[str, float]:
     """Each of `PARTS`, by itself a lower bound on the sum of (completion - arrival).
 
     - Every job takes its running time.
@@ -43,7 +46,7 @@ def total_jct_parts(pieces: Pieces) -> dict[str, float]:
     - The sum of completion times is at least the weighted sum of the pieces' M + length / 2 + after (`Pieces`), and the
       sum of weight x M at least that of the machine's best, always the piece with the most weight for its work.
     - The sum of completion times is at least the weighted sum of the pieces' ends + after, and `by_completion` bounds
-      the sum of weight x end.
+      the sum of weight x end; without `pausing`, of schedules in which no piece is interrupted.
     """
     whole = pieces.with_gangs()
     work = whole.work
@@ -59,8 +62,13 @@ def total_jct_parts(pieces: Pieces) -> dict[str, float]:
         "running times": float(pieces.running.sum()),
         "least work left": max(completion, default=0.0),
         "mean busy times": pieces.outside + float(pieces.weight @ pieces.length) / 2 + max(busy, default=0.0),
-        "completion times": pieces.outside + by_completion(whole, makespan(pieces) + float(pieces.arrival.min())),
+        "completion times": pieces.outside + by_completion(whole, earliest_end(pieces), pausing=pausing),
     }
+
+
+def earliest_end(pieces: Pieces) -> float:
+    """When the last piece ends at the earliest."""
+    return makespan(pieces) + float(pieces.arrival.min())
 
 
 def makespan(pieces: Pieces) -> float:

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 Edges = dict[int, list[tuple[int, int]]]
 
 
-def bound(workload: Workload) -> dict[str, int]:
-    """Lower bounds on the total_jct and the makespan of every run of a workload, and of every Timetable of it."""
-    return lower_bounds(pieces(workload))
+def bound(workload: Workload, pausing: bool = True) -> dict[str, int]:
+    """Lower bounds on the total_jct and the makespan of every run of a workload, and of every Timetable of it.
+
+    pausing: whether tasks may be interrupted.
+    """
+    return lower_bounds(pieces(workload), pausing=pausing)
 
 
 def pieces(workload: Workload) -> Pieces:

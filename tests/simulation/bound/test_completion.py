@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
-from mlsched.simulation.bound.cheapest import Prices, Ways
-from mlsched.simulation.bound.completion import Climb, by_completion
+from mlsched.simulation.bound import cheapest, uninterrupted
+from mlsched.simulation.bound.completion import Climb, Effort, by_completion, climbed, grid
 from mlsched.simulation.bound.pieces import Pieces
+from mlsched.simulation.bound.prices import Prices, Ways
 
 
 def alone(release, length, demand, capacity, weight=None) -> Pieces:
@@ -29,6 +30,25 @@ def alone(release, length, demand, capacity, weight=None) -> Pieces:
         after=np.zeros(count, dtype=np.int64),
         weight=np.ones(count) if weight is None else np.array(weight, dtype=float),
     )
+
+
+def best_without_pauses(pieces: Pieces, end: int) -> float:
+    """The least sum of weight x (end - release) where no piece is interrupted, by trying all starts."""
+
+    def best(piece: int, free: np.ndarray, most: float) -> float:
+        if piece == len(pieces.release):
+            return 0.0
+        a, p, found = int(pieces.release[piece]), int(pieces.length[piece]), most
+        for start in range(a, end - p + 1):
+            own = float(pieces.weight[piece]) * (start + p - a)
+            after = free[start : start + p] - pieces.demand[piece]
+            if own < found and (after >= 0).all():
+                rest = free.copy()
+                rest[start : start + p] = after
+                found = min(found, own + best(piece + 1, rest, found - own))
+        return found
+
+    return best(0, np.tile(pieces.capacity, (end, 1)), np.inf)
 
 
 def best_schedule(pieces: Pieces, end: int) -> float:
@@ -98,15 +118,23 @@ def test_the_cheapest_way_is_the_cheapest_of_all(pieces, prices, step):
     """Every end, and the cheapest ticks before it; what is held is what that way holds."""
     release, length, weight, one, two = (np.array(column, dtype=float) for column in zip(*pieces, strict=True))
     demand, values = np.column_stack([one, two]), np.array(prices, dtype=float)
-    cost, held, _ = Ways(release, length, weight, demand).cheapest(Prices(0.0, float(step), values))
+    ways = Ways(release, length, weight, demand)
+    cost, held, _ = cheapest.cheapest(ways, Prices(0.0, float(step), values))
+    straight, start, holds, _ = uninterrupted.cheapest(ways, Prices(0.0, float(step), values))
     whole = np.zeros((len(prices) * step + 30, 2))
     whole[: len(prices) * step] = np.repeat(values, step, axis=0)
     for i, (a, p) in enumerate(zip(release.astype(int), length.astype(int), strict=True)):
         pays = whole @ demand[i]
         ends = range(a + p, len(whole) + 1)
         assert cost[i] == min(weight[i] * (end - a) + np.sort(pays[a:end])[:p].sum() for end in ends)
+        at_once = [weight[i] * (end - a) + pays[end - p : end].sum() for end in ends]
+        assert straight[i] == min(at_once) == at_once[int(start[i]) - a]
     dearer = Prices(0.0, float(step), values + 1)
-    assert Ways(release, length, weight, demand).cheapest(dearer)[0].sum() <= cost.sum() + held.sum()
+    assert cheapest.cheapest(ways, dearer)[0].sum() <= cost.sum() + held.sum()
+    assert uninterrupted.cheapest(ways, dearer)[0].sum() <= straight.sum() + holds.sum()
+    ticks = np.arange(len(values) * step)
+    runs = (start[:, None] <= ticks) & (ticks < (start + length)[:, None])
+    assert (holds == (runs.T @ demand).reshape(len(values), step, 2).sum(axis=1)).all()
 
 
 JOBS = st.lists(
@@ -124,10 +152,38 @@ def test_prices_never_prove_more_than_the_best_schedule(jobs, seed):
     end = max(release) + sum(length)
     best = best_schedule(pieces, end)
     assert float(pieces.weight @ pieces.length) - 1e-6 <= by_completion(pieces, end) <= best + 1e-6
-    climb = Climb(pieces, np.arange(len(jobs)), float(end))
-    rng = np.random.default_rng(seed)
-    here, there = rng.random(climb.prices.shape), rng.random(climb.prices.shape)
-    value, slope = climb.value(here)
-    assert value <= best + 1e-6, "whatever the prices are"
-    other = climb.value(there)[0]
-    assert other <= value + float((slope * (there - here)).sum()) + 1e-6, "concave, and this is its slope"
+    apart = by_completion(pieces, end, pausing=False)
+    assert by_completion(pieces, end) - 1e-6 <= best_without_pauses(pieces, end)
+    assert apart <= best_without_pauses(pieces, end) + 1e-6
+    demand = pieces.demand.astype(float)
+    ways = Ways(pieces.release.astype(float), pieces.length.astype(float), pieces.weight, demand)
+    for pausing in (True, False):
+        climb = Climb(ways, pieces.capacity.astype(float), grid(0.0, float(end), 1), pausing)
+        rng = np.random.default_rng(seed)
+        there, here = (Prices(0.0, climb.prices.step, rng.random(climb.prices.values.shape)) for _ in range(2))
+        value, slope = climb.value(here)
+        assert value <= (best if pausing else best_without_pauses(pieces, end)) + 1e-6, "whatever the prices are"
+        other = climb.value(there)[0]
+        change = float((slope * (there.values - here.values)).sum())
+        assert other <= value + change + 1e-6, "concave, and this is its slope"
+
+
+def test_finer_grids_prove_more_and_stop_where_they_no_longer_do():
+    """Jobs that queue for long: each level begins at what the one before proved."""
+    rng = np.random.default_rng(0)
+    release, length = np.sort(rng.integers(0, 300, 9)), rng.integers(1, 250, 9)
+    jobs = alone(release, length, rng.integers(1, 3, 9), [2])
+    for pausing in (True, False):
+        climb = climbed(jobs, 600.0, pausing=pausing, effort=Effort(2 + (not pausing), 6, 2, 10**9))
+        assert climb is not None
+        counts, values = zip(*climb.reached, strict=True)
+        assert counts == tuple(counts[0] * 4**k for k in range(len(counts)))
+        assert list(values) == sorted(values)
+        assert climb.best == values[-1] == pytest.approx(climb.value(climb.prices)[0])
+        enough = climbed(jobs, 600.0, pausing=pausing, effort=Effort(3, 5, 2, 10**9, gain=1.0))
+        assert enough is not None
+        assert [count for count, _ in enough.reached] == list(counts[:2])
+        cut = climbed(jobs, 600.0, pausing=pausing, effort=Effort(3, 30, 10, 3 * len(release)))
+        assert cut is not None
+        assert 0 < cut.best <= climb.best
+    assert by_completion(jobs, 600.0, pausing=False) > by_completion(jobs, 600.0)

@@ -167,8 +167,11 @@ def test_paused_again_before_it_works_it_has_done_nothing():
     inst = horizon([(0, 1, [(4, 1)]), (2, 1, [(3, 1)]), (6, 1, [(2, 1)])], nodes=[(1,)])
     load = Workload.of(inst).replace(pause_cost=2)
     script = {
-        **{0: {"start": [(0, 0)]}, 2: {"pause": [0], "start": [(1, 0)]}, 5: {"start": [(0, 0)]}},
-        **{6: {"pause": [0], "start": [(1, 0)]}, 8: {"start": [(0, 0)]}},
+        0: {"start": [(0, 0)]},
+        2: {"pause": [0], "start": [(1, 0)]},
+        5: {"start": [(0, 0)]},
+        6: {"pause": [0], "start": [(1, 0)]},
+        8: {"start": [(0, 0)]},
     }
     world = TaskgraphWorld.of(load, Options(pausing="keep"))
     run(world, scripted(script), wake=Wake(True, 0), seed=0)

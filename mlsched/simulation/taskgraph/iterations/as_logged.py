@@ -126,11 +126,11 @@ def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     }
 
 
-def bound(jobs: Jobs) -> dict[str, float]:
+def bound(jobs: Jobs, pausing: bool = True) -> dict[str, float]:
     """What no schedule of the log's jobs can be below that gives them as long as they ran; ticks, with fractions.
 
     While a job runs it holds no less than in that of its runs in which it had least. Jobs whose runs overlap (pods) are
-    a piece a run.
+    a piece a run. pausing: whatever is said, since a log does not say what was allowed, jobs may pause.
     """
     pieces, unit = _pieces(jobs)
     try:

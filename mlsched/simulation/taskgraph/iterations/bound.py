@@ -11,9 +11,9 @@ from mlsched.simulation.taskgraph.bound import chains, edges_into
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
-def bound(workload: Jobs) -> dict[str, int]:
-    """Lower bounds on the total_jct and the makespan of every run of a workload."""
-    return lower_bounds(pieces(workload))
+def bound(workload: Jobs, pausing: bool = True) -> dict[str, int]:
+    """Lower bounds on the total_jct and the makespan of every run of a workload; pausing: whether jobs may pause."""
+    return lower_bounds(pieces(workload), pausing=pausing)
 
 
 def pieces(workload: Jobs) -> Pieces:
@@ -21,12 +21,15 @@ def pieces(workload: Jobs) -> Pieces:
 
     It runs for its least iterations at the pace of its longest chain of durations, as if all of its tasks were on one
     node; pauses and moves, delays between nodes, lost parts of iterations and usage above capacity only make it longer.
-    What a task uses below its demand is held all the same. A job makes progress in whole ticks: all its stretches begin
+    What a task uses below its demand is held all the same. Tasks that only some nodes may run (partitions, types) hold,
+    besides, what those nodes have. A job makes progress in whole ticks: all its stretches begin
     and end at ticks.
     """
     jobs = workload
     asked = jobs.demand * (jobs.duration > 0)[:, None]
     demand, capacity = with_halves(asked, jobs.node_capacity, gpu_column(jobs.resources), jobs.gpu_unit)
+    narrow, there = _restricted(jobs, asked)
+    demand, capacity = np.hstack([demand, narrow]), np.append(capacity, there)
     held = np.zeros((len(jobs.gang), demand.shape[1]), dtype=np.int64)
     np.add.at(held, jobs.task_template, demand)
     length = -(-(jobs.min_iterations * np.maximum(_critical(jobs)[jobs.template] * jobs.scale, 1)) // WHOLE)
@@ -42,6 +45,30 @@ def pieces(workload: Jobs) -> Pieces:
         after=np.zeros(count, dtype=np.int64),
         weight=np.ones(count),
     )
+
+
+#: Sets of nodes of which the unions are looked at, too; of more, the sets alone.
+MOST_SETS = 4
+
+
+def _restricted(jobs: Jobs, asked: IntArray) -> tuple[IntArray, IntArray]:
+    """Columns for sets of nodes: what tasks hold that no other node may run, and what those nodes have.
+
+    The sets are those of the classes of tasks that there are, and their unions: where tasks can move at any time and be
+    cut at will, no other sets bound more (max-flow min-cut).
+    """
+    used = np.unique(jobs.task_class[np.isin(jobs.task_template, jobs.template)])
+    sets = np.unique(jobs.eligible[used] > 0, axis=0)
+    if 1 < len(sets) <= MOST_SETS:
+        chosen = [[k for k in range(len(sets)) if number >> k & 1] for number in range(1, 1 << len(sets))]
+        sets = np.unique([sets[rows].any(axis=0) for rows in chosen], axis=0)
+    may = jobs.eligible[jobs.task_class] > 0
+    columns, there = [np.zeros((len(asked), 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for nodes in sets[~sets.all(axis=1)]:
+        inside = ~(may & ~nodes).any(axis=1)
+        columns.append(asked * inside[:, None])
+        there.append(jobs.node_capacity[nodes].sum(axis=0))
+    return np.hstack(columns), np.concatenate(there)
 
 
 def _critical(jobs: Jobs) -> IntArray:

@@ -1,0 +1,154 @@
+"""How close the two sides of the best schedule of public logs are, and of what the gap of a policy is made.
+
+    python measurements/references.py make NAME... [--folder docs/references] [--moves N]   (every entry: all)
+    python measurements/references.py table [--folder docs/references]
+    python measurements/references.py parts [--nodes 75 50] [--limit N]
+
+`make` makes or improves entries of the public table, each a folder with manifest and prices (`schedule.json.gz` beside
+it is kept where it is small); `table` prints them as one JSON document. `parts`: SRPT with pauses on Philly, in worlds
+that allow less and less, against the bound with pauses. CPU seconds are those of this machine. Reads $MLSCHED_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mlsched
+from mlsched.core.clock import cpu_time
+from mlsched.simulation.bound.completion import OF_RUNS, climbed
+from mlsched.simulation.bound.parts import earliest_end
+from mlsched.simulation.taskgraph.iterations.bound import pieces
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("MLSCHED_DATA", ROOT.parent / "shared")) / "data"
+LOGS = {"philly": DATA / "philly" / "philly.csv.gz", "helios": DATA / "helios" / "helios_venus_gpu_jobs.csv.gz"}
+GANGS = "synthetic:gangs:jobs=2000,nodes=16,load=0.9,shape=fewest,pause_cost=30,movement=anytime"
+#: Entry -> log, its first so many jobs (0: all), nodes of 8 GPUs, with pauses.
+ENTRIES: dict[str, tuple[str, int, int, bool]] = {
+    **{f"philly-2000-{8 * n}": ("philly", 2000, n, False) for n in (32, 40, 50)},
+    **{f"philly-2000-{8 * n}-pauses": ("philly", 2000, n, True) for n in (32, 40, 50)},
+    **{f"philly-{8 * n}": ("philly", 0, n, False) for n in (50, 75)},
+    **{f"philly-{8 * n}-pauses": ("philly", 0, n, True) for n in (50, 75)},
+    **{f"helios-2000-{8 * n}": ("helios", 2000, n, False) for n in (40, 80)},
+    "helios-2000-640-pauses": ("helios", 2000, 80, True),
+    "helios-1080": ("helios", 0, 135, False),
+    "gangs-2000-128": (GANGS, 0, 0, False),
+    "gangs-2000-128-pauses": (GANGS, 0, 0, True),
+}
+#: SRPT by running time in worlds that allow less and less: options of the log.
+WORLDS = {
+    "anywhere, moves, no cost": {"shape": "anywhere", "movement": "anytime", "pause_cost": 0},
+    "node shape, moves, no cost": {"movement": "anytime", "pause_cost": 0},
+    "node shape, moves, 30 s": {},
+    "anywhere, no moves, no cost": {"shape": "anywhere", "movement": "none", "pause_cost": 0},
+}
+
+
+def workload(name: str, limit: int, nodes: int, **options: Any) -> Any:
+    """The jobs of a log that arrive first, on so many nodes of 8 GPUs."""
+    if name.startswith("synthetic:"):
+        return mlsched.workload(name)
+    found = mlsched.workload(LOGS[name], "taskgraph", cluster=f"{nodes}x(8gpu)", **options)
+    return found.replace(**found.only(np.arange(min(limit, len(found.arrival))))) if limit else found
+
+
+def make(names: list[str], folder: Path, moves: int | None) -> None:
+    for name in list(ENTRIES) if names == ["all"] else names:
+        log, limit, nodes, pausing = ENTRIES[name]
+        load = workload(log, limit, nodes)
+
+        def told(stage: str, made: int, value: int, name: str = name) -> bool:
+            if made % 1000 == 0:
+                print(f"{name}: {stage} {made} {value} ({cpu_time():.0f} CPU s)", file=sys.stderr, flush=True)
+            return False
+
+        given = {} if moves is None else {"moves": moves}
+        found = mlsched.make_reference(load, folder / name, pausing=pausing, told=told, **given)
+        print(
+            f"{name}: {found.bound} to {found.value}, {100 * found.width:.2f} %, {found.cpu_seconds} CPU s", flush=True
+        )
+
+
+def entry(folder: Path) -> dict[str, Any]:
+    found = mlsched.read_reference(folder)
+    sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
+    return {
+        "name": folder.name,
+        "jobs": found.jobs,
+        "cluster": found.cluster,
+        "pauses": found.pausing,
+        "bound": found.bound,
+        "value": found.value,
+        "width": found.width,
+        "how": found.how,
+        "moves": found.moves,
+        "cpu_seconds": found.cpu_seconds,
+        "bytes": sizes,
+    }
+
+
+def table(folder: Path) -> dict[str, Any]:
+    """The entries as JSON, with the table of the page."""
+    rows = [entry(path.parent) for path in sorted(folder.glob("*/manifest.json"))]
+    cells = [
+        [
+            row["name"],
+            row["jobs"],
+            "yes" if row["pauses"] else "no",
+            f"{row['bound']:,}",
+            f"{row['value']:,}",
+            f"{100 * row['width']:.2f} %",
+            f"{row['cpu_seconds']:.0f}",
+            f"{row['bytes']['prices.json.gz'] / 1000:.0f}",
+        ]
+        for row in rows
+    ]
+    header = ["log and GPUs", "jobs", "pauses", "bound", "schedule", "apart", "CPU s", "prices, kB"]
+    return {"rows": rows, "tables": {"references": {"header": header, "rows": cells}}}
+
+
+def parts(nodes: int, limit: int, rule: str) -> dict[str, Any]:
+    """The totals of a rule in each world, and the bound."""
+    totals, bound, seconds = {}, 0, 0.0
+    for name, options in WORLDS.items():
+        load = workload("philly", limit, nodes, **options)
+        if not bound:
+            asked = pieces(load)
+            climb = climbed(asked.with_gangs(), earliest_end(asked), pausing=True, effort=OF_RUNS[True])
+            bound = int(climb.best if climb else 0)
+        run = mlsched.simulate(load, rule)
+        totals[name], seconds = run.summary()["total_jct"], seconds + run.cpu_seconds
+        print(nodes, rule, name, totals[name], f"{100 * (totals[name] / bound - 1):.1f} %", file=sys.stderr, flush=True)
+    return {"gpus": 8 * nodes, "rule": rule, "bound": bound, "totals": totals, "cpu_seconds": seconds}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("make", "table", "parts"))
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "references")
+    parser.add_argument("--moves", type=int)
+    parser.add_argument("--nodes", nargs="*", type=int, default=[75, 50])
+    parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--rule", default="srpt:size=time,preempt=true")
+    given = parser.parse_args()
+    if given.what == "make":
+        make(given.names, given.folder, given.moves)
+    elif given.what == "table":
+        print(json.dumps(table(given.folder), indent=1))
+    else:
+        rows = [parts(n, given.limit, given.rule) for n in given.nodes]
+        header = ["GPUs", *WORLDS]
+        cells = [[r["gpus"], *(f"{100 * (t / r['bound'] - 1):.1f} %" for t in r["totals"].values())] for r in rows]
+        print(json.dumps({"rows": rows, "tables": {"parts": {"header": header, "rows": cells}}}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

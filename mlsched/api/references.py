@@ -1,0 +1,177 @@
+"""References: the interval in which the best schedule of a log lies, with a certificate that anyone can check."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mlsched.api.runs import simulate
+from mlsched.core.clock import cpu_time
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import check_seed
+from mlsched.core.versions import versions
+from mlsched.simulation import Run
+from mlsched.simulation.bound.completion import OF_REFERENCES, climbed
+from mlsched.simulation.bound.parts import earliest_end
+from mlsched.simulation.taskgraph.iterations import Jobs
+from mlsched.simulation.taskgraph.iterations.reference import folder as files
+from mlsched.simulation.taskgraph.iterations.reference import proof, search
+from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
+from mlsched.simulation.taskgraph.iterations.reference.question import question
+
+#: Moves of the neighbourhood search where nothing else is said.
+MOVES = 5000
+#: The rules of which the best run is the reference where jobs may pause: all know the running times.
+WITH_PAUSES = ("srpt:preempt=true", "srpt:size=time,preempt=true")
+#: Moves after which an interrupted search goes on.
+KEPT_EVERY = 1000
+
+Told = Callable[[str, int, int], bool]
+
+
+def make_reference(
+    workload: Any,
+    folder: str | os.PathLike[str],
+    *,
+    pausing: bool = False,
+    weights: str = "jobs",
+    moves: int = MOVES,
+    seed: int = 0,
+    reading: Mapping[str, Any] | None = None,
+    told: Told | None = None,
+) -> Reference:
+    """Bound the best schedule of a log's workload from both sides, and write prices, schedule and claim to `folder`.
+
+    pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and the
+    schedule is the best run of rules that know the running times. Without it, a list after prices is improved by so
+    many moves. weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
+    A folder with a reference of the same workload is gone on with: its schedule is never worsened. reading: what the
+    log was read with, for the manifest. told(stage, moves, value) is called as the work goes on; where it returns True,
+    the best until then is kept.
+    Raises InvalidInput for other workloads than those of logs (task graphs by iterations), and where the folder is of
+    another workload.
+    """
+    if not isinstance(workload, Jobs):
+        raise InvalidInput("reference: is for logs of jobs and their like (task graphs by iterations)")
+    target, begun = Path(folder), cpu_time()
+    told = told or (lambda stage, made, value: False)
+    weight = proof.weights(workload, weights)
+    before = _before(target, workload, pausing, weights)
+    asked = proof.weighted(workload, weight)
+    if before is None:
+        climb = climbed(asked, earliest_end(asked), pausing=pausing, effort=OF_REFERENCES[pausing])
+        prices, bound = proof.rounded(asked, climb, pausing)
+        told("bound", 0, bound)
+    else:
+        prices, bound = None, before.bound
+    spent = 0.0 if before is None else before.cpu_seconds
+    claim = Reference(
+        workload_hash=workload.hash,
+        source=workload.source,
+        cluster=workload.cluster,
+        jobs=len(workload.arrival),
+        pausing=pausing,
+        weights=weights,
+        bound=bound,
+        value=0 if before is None else before.value,
+        how="" if before is None else before.how,
+        seed=check_seed(seed),
+        moves=0 if before is None else before.moves,
+        cpu_seconds=spent,
+        versions=versions(),
+        reading=dict(reading or {}),
+    )
+
+    def keep(value: int, how: str, made: int, schedule: dict[str, Any] | None) -> None:
+        nonlocal claim, prices
+        seconds = round(spent + cpu_time() - begun, 1)
+        claim = dataclasses.replace(claim, value=value, how=how, moves=made, cpu_seconds=seconds)
+        files.written(target, claim, prices, schedule)
+        prices = None
+
+    if pausing:
+        if before is None:
+            _best_run(workload, weights, keep, told)
+        return claim
+    those = question(workload, weight)
+    if before is None:
+        schedule = search.first_schedule(those, asked, told)
+        keep(those.value(schedule[0]), "a list after prices", 0, files.waits_of(workload, schedule[0], schedule[1]))
+    else:
+        schedule = search.on_board(those, *files.starts_of(target, workload))
+    done, stop = claim.moves, False
+    while done < moves and not stop:
+        many = min(KEPT_EVERY, moves - done)
+
+        def moved(stage: str, made: int, value: int, done: int = done) -> bool:
+            nonlocal stop
+            stop = stop or told(stage, done + made, value)
+            return stop
+
+        schedule, made = search.search(schedule, many, seed + done, moved)
+        stop = stop or made < many
+        done += made
+        keep(
+            those.value(schedule[0]),
+            "a list after prices, and a neighbourhood search",
+            done,
+            files.waits_of(workload, schedule[0], schedule[1]),
+        )
+    return claim
+
+
+def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Reference | None:
+    """What a folder claims already; refused where it is of something else."""
+    if not (target / files.MANIFEST).exists():
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise InvalidInput(f"{target}: is there, and no reference; give another folder")
+        return None
+    before = files.claimed(target)
+    same = (before.workload_hash, before.pausing, before.weights) == (workload.hash, pausing, weights)
+    if not same:
+        raise InvalidInput(f"{target}: is a reference of another log, cluster or question; give another folder")
+    return before
+
+
+def _best_run(workload: Jobs, weights: str, keep: Callable[..., None], told: Told) -> None:
+    """The best of the runs with pauses."""
+    best: int | None = None
+    for rule in WITH_PAUSES:
+        run = simulate(workload, rule, options=dataclasses.asdict(files.options(True)))
+        value = files.total(workload, run.log, weights)
+        if best is None or value < best:
+            best = value
+            keep(value, rule, 0, run.log.to_json())
+        if told(rule, 0, best):
+            return
+
+
+def read_reference(folder: str | os.PathLike[str]) -> Reference:
+    """What a reference claims, unchecked; `check_reference` recomputes it."""
+    return files.claimed(Path(folder))
+
+
+def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Reference, dict[str, int], list[str]]:
+    """Recompute a reference from its workload: what it claims, what comes out, and sentences on what does not hold.
+
+    The bound is summed up in integers (`certificates/prices/intervals.py`), the schedule judged node by node.
+    """
+    if not isinstance(workload, Jobs):
+        raise InvalidInput("a reference is of a log's workload (task graphs by iterations)")
+    return files.checked(Path(folder), workload)
+
+
+def losses(run: Run, reference: Reference) -> tuple[float, float]:
+    """How much a run loses against the best schedule: at least, and at most, as shares of it.
+
+    Raises InvalidInput where the reference is of another workload, or allows other things than the run.
+    """
+    if run.workload.hash != reference.workload_hash:
+        raise InvalidInput(f"the reference is of {reference.source} on {reference.cluster}, not of the run's workload")
+    if reference.pausing != run.pauses:
+        what = "lets jobs pause" if reference.pausing else "does not let jobs pause"
+        raise InvalidInput(f"{run.answerer}: the reference {what}, other than the run; give one of the same kind")
+    return reference.losses(files.total(run.workload, run.log, reference.weights))

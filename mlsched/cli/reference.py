@@ -1,0 +1,117 @@
+"""`mlsched reference LOG`: how good the best schedule of a log can be, and is, with a certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched.benchmark.formats import gap
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, only_documents, say, settings, waiting
+from mlsched.core.errors import InvalidFile, InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
+
+
+def reference(
+    log: Annotated[str, typer.Argument(help="Log of jobs, workload file, synthetic:NAME, twin:NAME or data:NAME.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make, or to go on with.")],
+    cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs.")] = None,
+    read: Annotated[str | None, typer.Option(metavar="FIELD=COLUMN,...", help="What the columns are.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a log.", min=1)] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the log.")
+    ] = None,
+    pausing: Annotated[bool, typer.Option(help="Jobs may pause, and go on elsewhere.")] = False,
+    weights: Annotated[str, typer.Option(help="What a job counts: jobs, area, urgency or priority.")] = "jobs",
+    moves: Annotated[int | None, typer.Option(help="Moves of the search without pauses.", min=0)] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds after which the best is kept.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Bound the best schedule of a log from both sides; write prices and schedule. Run again, it goes on."""
+    from mlsched import api
+
+    given: dict[str, Any] = {"cluster": cluster, "read": read, "limit": limit, "set": settings(option or [], "--set")}
+    workload = _workload(log, given)
+    end = None if time_limit is None else time.monotonic() + time_limit
+    many = {} if moves is None else {"moves": moves}
+    with waiting(f"reference of {len(workload.submit)} jobs", time_limit) as tell, only_documents():
+
+        def told(stage: str, made: int, value: int) -> bool:
+            tell(f"{stage}: {value}" + (f" after {made} moves" if made else ""))
+            return end is not None and time.monotonic() > end
+
+        with going_on(lambda: f"what was reached is in {output}; the same command goes on with it"):
+            found = api.make_reference(
+                workload, output, pausing=pausing, weights=weights, seed=seed, reading=given, told=told, **many
+            )
+    emit(as_json, lambda: document(output, found), lambda: shown(output, found))
+
+
+def _workload(log: str, given: dict[str, Any]) -> Any:
+    from mlsched import api
+
+    options = dict(given["set"])
+    return api.workload(log, "taskgraph", cluster=given["cluster"], read=given["read"], limit=given["limit"],
+                        physics=_physics(log), **options)  # fmt: skip
+
+
+def _physics(log: str) -> str | None:
+    """Task graphs of synthetic names run by iterations here; a file says itself what it is."""
+    return "iterations" if log.startswith("synthetic:") else None
+
+
+def document(folder: Path, found: Reference) -> dict[str, Any]:
+    """A reference as JSON."""
+    return {"folder": str(folder), **dataclasses.asdict(found), "width": found.width}
+
+
+def shown(folder: Path, found: Reference) -> list[str]:
+    """The same for people."""
+    kind = "with pauses" if found.pausing else "without pauses"
+    counted = "" if found.weights == "jobs" else f", weighted by {found.weights}"
+    return [
+        f"{found.source}",
+        f"{found.jobs} jobs on {found.cluster}, {kind}{counted}",
+        f"no schedule has less than {number(found.bound)} ticks of completion - arrival in all; one has "
+        f"{number(found.value)}, {gap(found.width)} more ({found.how})",
+        f"{folder}: `mlsched check {folder} --log LOG` recomputes both",
+    ]
+
+
+def is_reference(folder: Path) -> bool:
+    """Whether a folder is one that this command made."""
+    from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST
+
+    return (folder / MANIFEST).exists() and not (folder / "instance.json").exists()
+
+
+def check(folder: Path, log: str, as_json: bool) -> None:
+    """Recompute a reference from its log."""
+    from mlsched import api
+
+    claim = api.read_reference(folder)
+    given = claim.reading
+    for name, kind in (("cluster", str), ("read", str), ("limit", int)):
+        if given.get(name) is not None and not isinstance(given[name], kind):
+            raise InvalidFile(f"{folder}: reading: {name}: is of the wrong type")
+    if not isinstance(given.get("set", {}), dict):
+        raise InvalidFile(f"{folder}: reading: set: must be an object")
+    try:
+        workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
+    except TypeError as error:
+        raise InvalidInput(f"{folder}: its reading does not fit {log}: {error}") from None
+    with waiting(f"checking {folder.name}", None):
+        claim, values, wrong = api.check_reference(folder, workload)
+    found = document(folder, claim) | {"recomputed": values, "violations": wrong}
+    lines = [*shown(folder, claim)[:3], "both sides hold: recomputed from the log"]
+    emit(as_json, lambda: found, lambda: wrong or lines)
+    if wrong:
+        for sentence in wrong[1:]:
+            say(sentence)
+        raise ChecksFailed(f"{folder}: does not hold: {wrong[0]}")

@@ -1,0 +1,107 @@
+"""The cheapest way of a piece through prices over time, without a pause: its best start.
+
+A piece of release a, length p, weight w and demand d that starts at S pays w (S + p - a), and d . (prices) from S to
+S + p. This cost is piecewise linear in S: it is smallest at S = a, or where S or S + p is an end of an interval. Its
+payment at S = a bounds what waiting can be worth: nobody waits longer than that payment / w.
+
+p is so many whole intervals and a rest, the same wherever S is: so the costs of all S on the grid are read off the
+prices' sums by number, without a search. All of this is exact where the numbers are integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.bound.pieces import Floats
+from mlsched.simulation.bound.prices import Prices, Ways
+
+#: Starts that are looked at together.
+MOST_STARTS = 2**20
+
+
+def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
+    """The cost of each piece's cheapest way; its start; what all of them hold there (demand x ticks, intervals x
+    resources); and the work that this took, in starts that were looked at.
+    """
+    cost, start = ways.weight * ways.length, ways.release.copy()
+    columns = np.flatnonzero(prices.values.any(axis=0))
+    at_once = prices.paid(ways.demand, ways.release, ways.release + ways.length)
+    cost += at_once
+    waits = at_once / ways.weight
+    concerned = np.flatnonzero(waits > 0)
+    work = len(cost)
+    whole, rest = np.divmod(ways.length, prices.step)
+    shift = (whole.astype(np.int64), rest)
+    for ends in (False, True):  # S on the grid, then S + p
+        # The first and the last end of an interval that is looked at: after the release, and while waiting may pay.
+        soonest = ways.release + ends * ways.length
+        low = np.maximum(np.floor((soonest - prices.start) / prices.step), -1).astype(np.int64) + 1
+        high = np.floor((np.minimum(soonest + waits, prices.end + ends * ways.length) - prices.start) / prices.step)
+        high = np.minimum(high, len(prices.values)).astype(np.int64)
+        for among, number in _starts(concerned, low, high):
+            work += len(number)
+            _look(ways, prices, columns, shift, ends, among, number, cost, start)
+    return cost, start, held(ways, start, prices), work
+
+
+def _starts(concerned: IntArray, low: IntArray, high: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Pairs of pieces and ends of intervals to look at, in portions; those of a piece follow each other."""
+    many = np.maximum(high[concerned] - low[concerned] + 1, 0)
+    concerned, many = concerned[many > 0], many[many > 0]
+    portion = (np.cumsum(many) - 1) // MOST_STARTS
+    for one in np.unique(portion):
+        pieces, count = concerned[portion == one], many[portion == one]
+        among = np.repeat(pieces, count)
+        yield among, np.arange(len(among)) - np.repeat(np.cumsum(count) - count - low[pieces], count)
+
+
+def _look(
+    ways: Ways,
+    prices: Prices,
+    columns: IntArray,
+    shift: tuple[IntArray, Floats],
+    ends: bool,
+    among: IntArray,
+    number: IntArray,
+    cost: Floats,
+    start: Floats,
+) -> None:
+    """Take those of these starts (or ends, of pieces `among` at ends of intervals) that cost less than the best."""
+    whole, rest = shift[0][among], shift[1][among]
+    last = len(prices.values)
+    if ends:
+        other = number - whole - (rest > 0)
+        inside = np.where(rest > 0, prices.step - rest, 0.0)
+        sign = -1.0
+    else:
+        other, inside, sign = number + whole, rest, 1.0
+    other = np.minimum(other, last)
+    begin = prices.start + number * prices.step - ends * ways.length[among]
+    total = ways.weight[among] * (begin + ways.length[among] - ways.release[among])
+    for r in columns.tolist():
+        until, rate = prices.until[:, r], prices.rate[:, r]
+        total += sign * ways.demand[among, r] * (until[other] + rate[other] * inside - until[number])
+    first = np.flatnonzero(np.r_[True, among[1:] != among[:-1]])
+    least = np.minimum.reduceat(total, first)
+    piece = among[first]
+    better = least < cost[piece]
+    if better.any():
+        at = np.flatnonzero(total == np.repeat(least, np.diff(np.r_[first, len(among)])))
+        where = at[np.searchsorted(at, first)]
+        cost[piece[better]], start[piece[better]] = least[better], begin[where[better]]
+
+
+def held(ways: Ways, start: Floats, prices: Prices) -> Floats:
+    """demand x ticks that pieces hold in each interval (intervals x resources) if they run from these starts on."""
+    count = len(prices.values)
+    found = np.empty((count, ways.demand.shape[1]))
+    (first, after), (last, behind) = prices.place(start), prices.place(start + ways.length)
+    for r, demand in enumerate(ways.demand.T):
+        # What is held before each interval's end grows by the demand for every tick since the start, until the end.
+        slope = np.bincount(first, demand, count + 1) - np.bincount(last, demand, count + 1)
+        lost = np.bincount(first, demand * after, count + 1) - np.bincount(last, demand * behind, count + 1)
+        found[:, r] = (np.cumsum(slope) * prices.step - lost)[:count]
+    return found

@@ -1,0 +1,205 @@
+"""The folder of a reference: what it claims (manifest), prices that prove its bound, and the schedule with its value.
+
+    manifest.json     which log and cluster (the workload's hash), what is allowed and counted, bound, value, versions
+    prices.json.gz    integer prices: intervals of `step` ticks from `start` on, `bits`, a list per resource
+    schedule.json.gz  without pauses: of each job the ticks that it waits and the nodes of its tasks; else the stretches
+
+Nothing in it is believed: `checked` recomputes both sides from the workload.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched.certificates.prices import intervals
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.files import atomic_write, read_json, write_json
+from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched.simulation.log import integers, lists
+from mlsched.simulation.taskgraph.iterations import outcome, replay
+from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.reference import proof
+from mlsched.simulation.taskgraph.iterations.reference.question import as_log, question
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.wake import Wake
+
+KIND, VERSION = "taskgraph.reference", 1
+MANIFEST, PRICES, SCHEDULE = "manifest.json", "prices.json.gz", "schedule.json.gz"
+#: Most bytes of a file's content.
+MOST_PRICES, MOST_SCHEDULE = 2**25, 2**28
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """An interval for the best schedule of a workload: none has less than `bound`, and one has `value`.
+
+    pausing: whether jobs may pause (and go on elsewhere); weights: what a job's completion time counts
+    (`proof.WEIGHTS`). Both numbers are weighted sums of completion - arrival, ticks. how: what made the schedule.
+    """
+
+    workload_hash: str
+    source: str
+    cluster: str
+    jobs: int
+    pausing: bool
+    weights: str
+    bound: int
+    value: int
+    how: str
+    seed: int
+    moves: int
+    cpu_seconds: float
+    versions: dict[str, str]
+    reading: dict[str, Any]
+
+    @property
+    def width(self) -> float:
+        """How far the schedule is above the bound, as a share of it."""
+        return (self.value - self.bound) / self.bound if self.bound else 0.0
+
+    def losses(self, value: int) -> tuple[float, float]:
+        """How much a schedule of this value loses against the best one: at least, and at most, as shares."""
+        least = max(0.0, (value - self.value) / self.value) if self.value else 0.0
+        return least, (value - self.bound) / self.bound if self.bound else 0.0
+
+
+def total(jobs: Jobs, log: Stretches, weights: str) -> int:
+    """The weighted sum of completion - arrival of a log."""
+    jct = outcome.jobs(jobs, log)["jct"]
+    return sum(w * t for w, t in zip(proof.weights(jobs, weights).tolist(), jct.tolist(), strict=True))
+
+
+def written(folder: Path, claim: Reference, prices: intervals.Prices | None, schedule: dict[str, Any] | None) -> None:
+    """Write a reference's files, the manifest last; None: what is there stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if prices is not None:
+        values = [column.tolist() for column in prices.values.T]
+        _pack(folder / PRICES, {"start": prices.start, "step": prices.step, "bits": prices.bits, "values": values})
+    if schedule is not None:
+        _pack(folder / SCHEDULE, schedule)
+    write_json(folder / MANIFEST, {"kind": KIND, "version": VERSION, **dataclasses.asdict(claim)})
+
+
+def _pack(path: Path, data: dict[str, Any]) -> None:
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+    with atomic_write(path, "wb") as stream:
+        stream.write(gzip.compress(text, mtime=0))
+
+
+def _unpacked(path: Path, most: int) -> dict[str, Any]:
+    try:
+        data = json.loads(gunzipped(path, read_bytes(path, most=most), most=most))
+    except (ValueError, RecursionError) as error:
+        raise InvalidFile(f"{shown_path(path)}: is no JSON ({str(error)[:60]}); make the reference anew") from None
+    if not isinstance(data, dict):
+        raise InvalidFile(f"{shown_path(path)}: must hold a JSON object; make the reference anew")
+    return data
+
+
+def claimed(folder: Path) -> Reference:
+    """What a reference claims."""
+    path = folder / MANIFEST
+    data = read_json(path)
+    if data.pop("kind", None) != KIND:
+        raise InvalidFile(f"{shown_path(path)}: is no manifest of a reference; `mlsched reference -o FOLDER` makes one")
+    if data.pop("version", None) != VERSION:
+        raise InvalidFile(f"{shown_path(path)}: is of another version; use a newer mlsched")
+    kinds: dict[str, type | tuple[type, ...]] = {
+        **dict.fromkeys(("workload_hash", "source", "cluster", "weights", "how"), str),
+        **dict.fromkeys(("jobs", "bound", "value", "seed", "moves"), int),
+        "pausing": bool,
+        "cpu_seconds": (int, float),
+        "versions": dict,
+        "reading": dict,
+    }
+    for name in kinds | data:
+        if name not in kinds or not isinstance(data.get(name), kinds[name]):
+            raise InvalidFile(f"{shown_path(path)}: {name}: is missing, unknown or of the wrong type")
+    return Reference(**data)
+
+
+def stored_prices(folder: Path) -> intervals.Prices:
+    """The prices of a reference."""
+    path = folder / PRICES
+    data = _unpacked(path, MOST_PRICES)
+    try:
+        start, step, bits = integers([data.get(name) for name in ("start", "step", "bits")], "start, step and bits", 3)
+        columns = lists(data.get("values"), "values")
+        if len({len(column) for column in columns}) > 1 or not all(type(v) is int for c in columns for v in c):
+            raise InvalidInput("values: must be lists of integers, of one length")
+        values = np.array(columns, dtype=np.int64).T.reshape(-1, len(columns))
+    except (InvalidInput, OverflowError, TypeError) as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+    if not 0 <= bits <= 60:
+        raise InvalidFile(f"{shown_path(path)}: bits = {bits}: must be 0 to 60")
+    return intervals.Prices(start, step, bits, values)
+
+
+def waits_of(jobs: Jobs, start: IntArray, places: list[list[int]]) -> dict[str, Any]:
+    """A schedule without pauses as its file has it."""
+    return {"wait": (start - jobs.arrival).tolist(), "places": places}
+
+
+def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
+    """The starts and the nodes of the tasks, the largest first, of a stored schedule without pauses."""
+    path = folder / SCHEDULE
+    data = _unpacked(path, MOST_SCHEDULE)
+    try:
+        wait = integers(data.get("wait"), "wait", len(jobs.arrival))
+        places = [list(integers(row, "places")) for row in lists(data.get("places"), "places")]
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+    widths = [end - first for first, end in jobs.tasks]
+    nodes = len(jobs.node_capacity)
+    sound = len(places) == len(wait) and all(
+        len(row) == widths[kind] and all(0 <= node < nodes for node in row)
+        for row, kind in zip(places, jobs.template.tolist(), strict=True)
+    )
+    if not sound or min(wait, default=0) < 0:
+        raise InvalidFile(f"{shown_path(path)}: must have for each job a wait >= 0 and a node for each task")
+    return [int(a) + w for a, w in zip(jobs.arrival.tolist(), wait, strict=True)], places
+
+
+def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Stretches:
+    """The schedule of a reference as a log of the world."""
+    if claim.pausing:
+        return Stretches.from_json(_unpacked(folder / SCHEDULE, MOST_SCHEDULE))
+    start, places = starts_of(folder, jobs)
+    return as_log(question(jobs, proof.weights(jobs, claim.weights)), np.array(start, dtype=np.int64), places)
+
+
+def options(pausing: bool) -> Options:
+    """What the world allows in a reference."""
+    return Options(pausing="keep" if pausing else "none")
+
+
+def checked(folder: Path, jobs: Jobs) -> tuple[Reference, dict[str, int], list[str]]:
+    """What a reference claims, what comes out (`bound`, `value`), and sentences that say what does not hold."""
+    claim = claimed(folder)
+    if claim.workload_hash != jobs.hash:
+        return claim, {}, [f"it is of another log, cluster or reading: {claim.source} on {claim.cluster}"]
+    asked = proof.weighted(jobs, proof.weights(jobs, claim.weights))
+    prices = stored_prices(folder)
+    if prices.values.shape[1] != len(asked.capacity):
+        return claim, {}, [f"the prices are of {prices.values.shape[1]} resources, there are {len(asked.capacity)}"]
+    wrong = []
+    try:
+        bound = intervals.proven(proof.checked_jobs(asked), prices, pausing=claim.pausing)
+    except (ValueError, OverflowError) as error:
+        return claim, {}, [f"the prices prove nothing: {error}"]
+    if bound < claim.bound:
+        wrong.append(f"the prices prove {bound}, {claim.bound} is claimed")
+    log = stored_log(folder, jobs, claim)
+    wrong += replay.violations(jobs, options(claim.pausing), Wake.parse("events"), log)
+    value = total(jobs, log, claim.weights)
+    if value > claim.value:
+        wrong.append(f"the schedule has {value}, {claim.value} is claimed")
+    return claim, {"bound": bound, "value": value}, wrong

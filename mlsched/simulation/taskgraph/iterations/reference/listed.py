@@ -1,0 +1,66 @@
+"""A schedule from the starts that prices suggest: in that order, none before its own, wherever nodes have room.
+
+At its cheapest start through good prices (`bound/uninterrupted.py`) a job waits as long as waiting pays for all. Those
+starts together ask for a little more than there is; so each job waits for its own, and from then on for room, the one
+of the soonest suggested start first. Of the nodes with room it takes the one whose last end grows least: so nodes run
+empty at times, which jobs that need whole nodes wait for.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.simulation.bound.pieces import Floats
+from mlsched.simulation.taskgraph.iterations.reference.board import Board
+from mlsched.simulation.taskgraph.iterations.reference.question import Question
+
+Schedule = tuple[IntArray, list[list[int]], Board]
+
+
+def listed(asked: Question, suggested: Floats) -> Schedule:
+    """Starts, nodes of each job's tasks, and the board; suggested: a start of each job."""
+    hold = np.maximum(np.ceil(suggested).astype(np.int64), asked.release)
+    board = Board(asked, int((hold + asked.length).max(initial=0)) - int(asked.release.min(initial=0)))
+    count = len(asked.release)
+    start, places = np.full(count, -1), [list[int]() for _ in range(count)]
+    last = np.full(len(asked.capacity), board.first)  # when the last job of each node ends
+    coming = np.argsort(hold, kind="stable")[::-1].tolist()
+    holds, ranks = hold.tolist(), suggested.tolist()
+    lengths, kinds = asked.length.tolist(), asked.kind.tolist()
+    needs = [rows.sum(axis=0) for rows in asked.tasks]
+    waiting: dict[int, list[tuple[float, int]]] = {}
+    ends: list[int] = []
+    while coming or waiting:
+        if not coming and not ends:
+            job = next(iter(waiting.values()))[0][1]
+            raise InvalidInput(f"reference: job {job} finds no nodes, even alone; leave it out, or enlarge the cluster")
+        time = min(([holds[coming[-1]]] if coming else []) + ends[:1])
+        while ends and ends[0] <= time:
+            heapq.heappop(ends)
+        while coming and holds[coming[-1]] <= time:
+            job = coming.pop()
+            heapq.heappush(waiting.setdefault(kinds[job], []), (ranks[job], job))
+        board.reach(time - board.first + 1)
+        room = board.free[:, :, time - board.first].sum(axis=1)
+        closed: set[int] = set()  # kinds of which no job finds room now
+        while ready := [
+            (queue[0], kind) for kind, queue in waiting.items() if kind not in closed and (needs[kind] <= room).all()
+        ]:
+            (_, job), kind = min(ready)
+            found = board.fitting(job, time, last)
+            if found is None:
+                closed.add(kind)
+                continue
+            heapq.heappop(waiting[kind])
+            if not waiting[kind]:
+                del waiting[kind]
+            start[job], places[job] = time, found
+            board.take(job, time, found)
+            room = room - needs[kind]
+            last[found] = np.maximum(last[found], time + lengths[job])
+            heapq.heappush(ends, time + lengths[job])
+    return start, places, board

@@ -1,0 +1,101 @@
+"""Improve a schedule without pauses: a few jobs that are near each other leave, and come back, each as soon as it fits.
+
+A move takes a job that waits and some others that run on a few nodes about when it could have started; all of them
+leave the board and come back in an order drawn anew, the short ones mostly first. It is kept where the weighted sum of
+completion times is no larger; so the schedule wanders among equals and never gets worse. (Large neighbourhood search:
+Shaw, CP 1998.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.taskgraph.iterations.reference.board import Board
+from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule
+
+#: Jobs that leave in a move, at most; and nodes on which the others are looked for.
+MOST_JOBS, MOST_NODES = 12, 4
+
+
+def improved(
+    schedule: Schedule, moves: int, seed: int, progress: Callable[[int, int], bool] | None = None
+) -> tuple[Schedule, int]:
+    """A schedule that is no worse, after so many moves; and the moves that were made.
+
+    progress(moves, value) is called every hundred moves; where it returns True, the search ends.
+    """
+    start, places, board = schedule
+    asked, rng = board.asked, np.random.default_rng([seed, len(schedule[0])])
+    value = asked.value(start)
+    length, weight, release = asked.length, asked.weight, asked.release
+    kept = np.array([place[0] for place in places])  # a node of each job, by which neighbours are found
+    for number in range(moves):
+        if number % 100 == 0:
+            if progress is not None and progress(number, value):
+                return (start, places, board), number
+            waits = weight * (start - release)
+            waiting = np.flatnonzero(waits)
+            if not waiting.size:
+                return (start, places, board), number
+            share = waits[waiting] / waits[waiting].sum()
+        first = int(rng.choice(waiting, p=share)) if rng.random() < 0.7 else int(rng.choice(waiting))
+        leaving = _near(first, start, length, kept, release, rng)
+        before = [(int(start[job]), places[job]) for job in leaving]
+        for job, (time, nodes) in zip(leaving, before, strict=True):
+            board.take(job, time, nodes, 1)
+        most = int((weight[leaving] * (start[leaving] - release[leaving])).sum())
+        done = _reinserted(leaving, board, release, weight, length, most, rng)
+        if done is None:
+            for job, (time, nodes) in zip(leaving, before, strict=True):
+                board.take(job, time, nodes)
+            continue
+        for job, (time, nodes) in done.items():
+            value += int(weight[job]) * (time - int(start[job]))
+            start[job], places[job], kept[job] = time, nodes, nodes[0]
+    return (start, places, board), moves
+
+
+def _near(
+    first: int, start: IntArray, length: IntArray, kept: IntArray, release: IntArray, rng: np.random.Generator
+) -> list[int]:
+    """Jobs to leave with one that waits: some that run when it could, on a few nodes."""
+    early, late = int(release[first]), int(start[first] + length[first])
+    overlap = np.flatnonzero((start < late) & (start + length > early) & (start >= early - length.max()))
+    nodes = rng.choice(np.unique(kept[overlap]), min(MOST_NODES, len(np.unique(kept[overlap]))), replace=False)
+    among = overlap[np.isin(kept[overlap], np.append(nodes, kept[first])) & (overlap != first)]
+    many = min(int(rng.integers(1, MOST_JOBS)), len(among))
+    return [first, *rng.choice(among, many, replace=False).tolist()] if many else [first]
+
+
+def _reinserted(
+    leaving: list[int],
+    board: Board,
+    release: IntArray,
+    weight: IntArray,
+    length: IntArray,
+    most: int,
+    rng: np.random.Generator,
+) -> dict[int, tuple[int, list[int]]] | None:
+    """New starts and nodes of the jobs, in all no later than `most`; None (and nobody on the board) where they are."""
+
+    rank = (length[leaving] / weight[leaving]) ** rng.choice([0.3, 1.0]) * np.exp(rng.normal(0, 0.7, len(leaving)))
+    order = np.argsort(rank, kind="stable")
+    done: dict[int, tuple[int, list[int]]] = {}
+    spent = 0
+    for job in (leaving[k] for k in order):
+        w = int(weight[job])
+        until = int(release[job]) + (most - spent) // w + 1
+        until = min(until, board.first + board.ticks - int(length[job]))
+        time = board.soonest(job, int(release[job]), until)
+        found = board.fitting(job, time) if time < until else None
+        if found is None:
+            for back, (when, nodes) in done.items():
+                board.take(back, when, nodes, 1)
+            return None
+        spent += w * (time - int(release[job]))
+        done[job] = (time, found)
+        board.take(job, time, found)
+    return done

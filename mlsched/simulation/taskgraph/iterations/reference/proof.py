@@ -1,0 +1,72 @@
+"""What prices prove of a workload, as integers that anyone can check."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from mlsched.certificates.prices import intervals
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.simulation.bound.completion import Climb
+from mlsched.simulation.bound.parts import earliest_end
+from mlsched.simulation.bound.pieces import Pieces
+from mlsched.simulation.taskgraph.iterations.bound import pieces
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+#: What a job's completion time counts: by name, with what it says.
+WEIGHTS = {
+    "jobs": "every job alike",
+    "area": "a job by what it holds (its largest share of the cluster, in ten-thousandths) times its running time",
+    "urgency": "a job by its urgency + 1",
+    "priority": "a job by its priority + 1",
+}
+#: Bits of a price below a cost of 1; fewer where sums would leave the range of 64 bits.
+BITS = 24
+
+
+def weights(jobs: Jobs, name: str) -> IntArray:
+    """How much each job's completion time counts, whole numbers above 0."""
+    if name not in WEIGHTS:
+        raise InvalidInput(f"weights = {name}: there are {', '.join(WEIGHTS)}")
+    if name == "area":
+        asked = pieces(jobs)
+        share = (asked.demand / np.maximum(asked.capacity, 1)).max(axis=1, initial=0)
+        return np.asarray(np.maximum(np.rint(10_000 * share).astype(np.int64), 1) * np.maximum(asked.length, 1))
+    given = {"urgency": jobs.urgency, "priority": jobs.priority}.get(name, np.zeros_like(jobs.arrival))
+    return given + 1
+
+
+def weighted(jobs: Jobs, weight: IntArray) -> Pieces:
+    """The jobs as bounds ask for them, with these weights."""
+    asked = pieces(jobs).with_gangs()
+    divisor = np.maximum(np.gcd.reduce(np.vstack([asked.demand, asked.capacity]), axis=0), 1)
+    return dataclasses.replace(
+        asked, demand=asked.demand // divisor, capacity=asked.capacity // divisor, weight=weight.astype(np.float64)
+    )
+
+
+def checked_jobs(asked: Pieces) -> intervals.Jobs:
+    """The same for the checker, in integers."""
+    weight = asked.weight.astype(np.int64)
+    return intervals.Jobs(asked.release, asked.length, weight, asked.demand, asked.capacity)
+
+
+def rounded(asked: Pieces, climb: Climb | None, pausing: bool) -> tuple[intervals.Prices, int]:
+    """Prices as integers, with as many bits as the jobs leave room for, and what they prove."""
+    jobs = checked_jobs(asked)
+    start = int(asked.release.min(initial=0))
+    if climb is None:
+        prices = intervals.Prices(start, max(1, int(earliest_end(asked)) - start), 0, asked.capacity[None] * 0)
+        return prices, intervals.proven(jobs, prices, pausing=pausing)
+    values = climb.prices.values
+    for bits in range(BITS, -1, -2):
+        whole = np.floor(values * 2.0**bits)
+        if whole.max(initial=0) < 2**62:
+            prices = intervals.Prices(start, int(climb.prices.step), bits, whole.astype(np.int64))
+            try:
+                return prices, intervals.proven(jobs, prices, pausing=pausing)
+            except OverflowError:
+                continue
+    raise InvalidInput("reference: demands, weights and times are too large for one sum; use longer ticks")

@@ -1,0 +1,58 @@
+"""A schedule without pauses for a whole log: lists after several sets of prices, and from the best one a search."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from mlsched.simulation.bound import uninterrupted
+from mlsched.simulation.bound.completion import Effort, climbed
+from mlsched.simulation.bound.parts import earliest_end
+from mlsched.simulation.bound.pieces import Pieces
+from mlsched.simulation.taskgraph.iterations.reference.board import Board
+from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule, listed
+from mlsched.simulation.taskgraph.iterations.reference.neighbourhood import improved
+from mlsched.simulation.taskgraph.iterations.reference.question import Question
+
+#: Shares of the cluster for which prices are looked for: the rest is lost between jobs that do not fit each other.
+#: Fixed on Philly (400 and 600 GPUs; 2,000 jobs on 256, 320 and 400).
+SHARES = (1.0, 0.97, 0.95, 0.92, 0.9, 0.87)
+#: How hard prices that only suggest starts are looked for.
+SUGGESTED = Effort(4, 50, 0, 200_000_000)
+Told = Callable[[str, int, int], bool]  # stage, moves made, value: whether to stop now
+
+
+def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
+    """The best list over all shares, or over those that there was time for."""
+    best: tuple[int, Schedule] | None = None
+    for share in SHARES:
+        narrow = dataclasses.replace(pieces, capacity=np.maximum((pieces.capacity * share).astype(np.int64), 1))
+        climb = climbed(narrow, earliest_end(pieces), pausing=False, effort=SUGGESTED)
+        suggested = asked.release.astype(np.float64)
+        if climb is not None:
+            kept = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
+            suggested[kept] = uninterrupted.cheapest(climb.ways, climb.prices)[1]
+        schedule = listed(asked, suggested)
+        value = asked.value(schedule[0])
+        if best is None or value < best[0]:
+            best = value, schedule
+        if told(f"list for {100 * share:.0f} % of the cluster", 0, best[0]) or climb is None:
+            break
+    assert best is not None, "SHARES has an entry"
+    return best[1]
+
+
+def search(schedule: Schedule, moves: int, seed: int, told: Told) -> tuple[Schedule, int]:
+    """A schedule that is no worse, and the moves that were made."""
+    return improved(schedule, moves, seed, lambda made, value: told("neighbourhood", made, value))
+
+
+def on_board(asked: Question, start: list[int], places: list[list[int]]) -> Schedule:
+    """A stored schedule, to go on from."""
+    ticks = int((np.array(start) + asked.length).max(initial=0)) - int(asked.release.min(initial=0))
+    board = Board(asked, ticks + int(asked.length.max(initial=1)))
+    for job, time in enumerate(start):
+        board.take(job, time, places[job])
+    return np.array(start, dtype=np.int64), places, board
