@@ -101,8 +101,8 @@ def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
     if found.decision is not None:
         rows += _verdict(found)
     if certificate is not None:
-        folder = certificate["folder"]
-        rows.append(("certificate", f"{folder}: {certificate['backing']}; mlsched check {folder} checks it again"))
+        said = "; ".join(certificate["violations"]) or "certified: no plan that starts as many has fewer victims"
+        rows.append(("certificate", f"{certificate['folder']}: {said}; mlsched check {certificate['folder']}"))
     return [_grid(rows), *_front(found), _grid(_needs(found))]
 
 
@@ -203,7 +203,10 @@ def _front(found: Judgement) -> list[Any]:
         figures = [
             number(point.values[name] / 60 if name == "lost" else point.values[name]) for name in verdict.objectives
         ]
-        rows.append([f"{_names(_gone(found, point.plan.evict.nonzero()[0].tolist()))}{mark}", *figures])
+        start = point.plan.start[list(found.needs.jobs)]
+        waits = "" if start.all() else " (not all start)" if start.any() else " (nothing starts)"
+        gone = _names(_gone(found, point.plan.evict.nonzero()[0].tolist()))
+        rows.append([f"{gone}{mark}{waits}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
     more = len(verdict.front) - MOST_POINTS
     shown = table(title, ["evicts", *(_HEADS.get(name, name) for name in verdict.objectives)], rows)
