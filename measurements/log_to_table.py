@@ -3,7 +3,7 @@
     python measurements/log_to_table.py [--part windows | nodes]
 
 Writes the log of examples/logs/operators_log.py into a folder of its own, runs the page's commands over it, and prints
-one JSON document: the tables that they show, and the lines of rows.
+one JSON document: the tables that they show, and what became of the rows.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ import mlsched
 from mlsched.core.clock import cpu_time
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
-RULES = (*("fifo", "best-effort-fifo", "easy-backfill", "srpt", "srpt:preempt=true", "las", "tiresias", "drf"),)
+RULES = ("fifo", "best-effort-fifo", "easy-backfill", "srpt", "srpt:size=time", "drf", "fair", "gandiva")
 READER = """
 import resource, sys, time
 from mlsched.instances.traces import read_trace

@@ -63,7 +63,7 @@ def simulate(
         str | None, typer.Option(metavar="LENGTH", help="Windows so long (7d) as replications, with intervals.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Rows per user, group, partition or size (GPUs).")
+        str | None, typer.Option(metavar="NAME,...", help="Rows per user, group, partition, status or size.")
     ] = None,
     reference: Annotated[
         list[Path] | None, typer.Option(help="Folder of `mlsched reference`: how much runs lose at least, at most.")

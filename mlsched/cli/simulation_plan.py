@@ -71,7 +71,7 @@ class Seen:
         """Refuse, before any run, windows that there are none of, and groups that the log does not name."""
         self.parts(workload)
         for name in self.by:
-            if name in ("group", "partition") and not getattr(workload, f"{name}_names", ()):
+            if name in ("group", "partition", "status") and not getattr(workload, f"{name}_names", ()):
                 raise InvalidInput(f"--by {name}: the log names none; read {name}=COLUMN, or leave it out")
 
 

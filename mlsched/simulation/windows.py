@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 SHORT_RUN = 10.0
 PERCENTILES = (50, 90, 95, 99)
 #: What jobs can be told apart by.
-GROUPINGS = ("user", "group", "partition", "size")
+GROUPINGS = ("user", "group", "partition", "status", "size")
 _SPANS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|min|h|d|w)?")
 
@@ -121,7 +121,7 @@ class Windows:
     def by(self, window: Window, grouping: str) -> dict[str, dict[str, float | None]]:
         """Figures of the window's jobs by whose they are, those with the most GPU time first.
 
-        grouping: "user", "group", "partition" (where the log has it), or "size" (GPUs of a job).
+        grouping: "user", "group", "partition", "status" (where the log has it), or "size" (GPUs of a job).
         """
         counted = self.counted(window)
         names = self.sizes() if grouping == "size" else self._names(grouping)

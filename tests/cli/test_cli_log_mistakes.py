@@ -133,7 +133,11 @@ MISTAKES = {
         "2024-03-01: the workload has no dates; give a length of time since the first submit, such as 7d",
     ),
     "windows too long": (LOG, ("--every", "30d"), " s from --from to --to; give less"),
-    "no such grouping": (LOG, ("--by", "users"), "--by users: must be of user, group, partition, size, separated by"),
+    "no such grouping": (
+        LOG,
+        ("--by", "users"),
+        "--by users: must be of user, group, partition, status, size, separated by",
+    ),
     "a grouping that the log lacks": (
         LOG,
         ("--by", "group"),

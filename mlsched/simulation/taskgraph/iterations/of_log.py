@@ -22,7 +22,7 @@ def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
     limit = trace.time_limit_ms[kept]
     ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
     columns: dict[str, Any] = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}
-    for name in ("user", "group", "partition"):
+    for name in ("user", "group", "partition", "status"):
         columns[name], columns[f"{name}_names"] = _numbered([getattr(trace, name)[row] for row in kept.tolist()])
     return columns
 
@@ -76,7 +76,8 @@ def eligible(
         if option == "log" and any(of_jobs) and any(had):
             rules.append((name, of_jobs, [_names(text, signs) for text in had], signs))
     if not rules:
-        some = [w for w, a in (("partitions", trace.partition), ("GPU types", trace.gpu_type)) if any(a)]
+        some = ["partitions"] if any(trace.partition) and partitions == "log" else []
+        some += ["GPU types"] if any(trace.gpu_type) and gpu_types == "log" else []
         said = f"{' and '.join(some)} of the log do not count: the cluster states none" if some else ""
         return np.ones((1, count), dtype=np.int64), np.zeros(len(kept), dtype=np.int64), said
     keys = list(zip(*(of_jobs for _, of_jobs, _, _ in rules), strict=True))

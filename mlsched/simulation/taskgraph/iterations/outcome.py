@@ -155,10 +155,10 @@ def table(workload: Jobs, log: Stretches) -> dict[str, Any]:
 
 
 def names(workload: Jobs) -> dict[str, Any]:
-    """What people call the jobs, and whose they are; groups and partitions where the log has them."""
+    """What people call the jobs, and whose they are; groups, partitions and statuses where the log has them."""
     found: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
     found["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
-    for name in ("group", "partition"):
+    for name in ("group", "partition", "status"):
         called = getattr(workload, f"{name}_names")
         if called:
             found[name] = np.array(called)[getattr(workload, name)]

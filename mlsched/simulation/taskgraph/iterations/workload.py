@@ -126,6 +126,8 @@ class Jobs(Record):
     group_names: tuple[str, ...] = labels("groups", default=(), later=True, doc="name of each group, for people")
     partition: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="partition that each job asked for")
     partition_names: tuple[str, ...] = labels("partitions", default=(), later=True, doc="name of each, for people")
+    status: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="how each job ended in the log")
+    status_names: tuple[str, ...] = labels("statuses", default=(), later=True, doc="name of each, for people")
     node_names: tuple[str, ...] = labels("nodes", default=(), later=True, doc="name of each node, for people")
     failure_node: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="a node that fails")
     failure_from: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="from when on, ticks")
