@@ -8,8 +8,7 @@ many of its answers are proven; by how many percent the policy's value is worse 
 exact answerer's where it is not proven), mean and 95 % interval (Student's t); and the policy's time over the exact
 answerer's, as a percentage of sums. mlf-rl is rolled out: it decides at every event of the instance's horizon, and the
 time is that of the whole plan. Either is asked once before, so that imports and weights are not counted. NumPy has one
-thread: on more its threads wait for each other, and the CPU time of small products is several times as much. Prints one
-JSON document.
+thread. Prints one JSON document.
 """
 
 from __future__ import annotations

@@ -15,6 +15,25 @@ from mlsched.learned.weights import Weights
 Floats = npt.NDArray[np.float32]
 
 
+#: Multiplications of a product up to which OpenBLAS takes one thread.
+ALONE = 2**18
+
+
+def product(x: Any, weight: Any) -> Any:
+    """`x @ weight` (rows x inputs, inputs x outputs), some rows at a time, so that it takes one thread.
+
+    NumPy's library would deal products of this size out to all cores: its threads then wait for each other, which costs
+    several times the work, and many times on a machine that has other things to do.
+    """
+    rows = max(1, ALONE // weight.size)
+    if x.ndim != 2 or len(x) <= rows:
+        return x @ weight
+    found = np.empty((len(x), weight.shape[1]), dtype=np.result_type(x, weight))
+    for first in range(0, len(x), rows):
+        np.matmul(x[first : first + rows], weight, out=found[first : first + rows])
+    return found
+
+
 class Mlp:
     """A fully connected network with ReLU between its layers; float32.
 
@@ -52,10 +71,10 @@ class Mlp:
         """Outputs (... x outputs) of inputs (... x inputs)."""
         *hidden, (last, shift) = self.layers
         for weight, bias in hidden:
-            x = x @ weight
+            x = product(x, weight)
             x += bias
             np.maximum(x, 0, out=x)
-        return x @ last + shift
+        return product(x, last) + shift
 
 
 @functools.lru_cache(maxsize=16)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned._net import Mlp, sample
+from mlsched.learned import _net
+from mlsched.learned._net import ALONE, Mlp, product, sample
 
 
 def tensors(sizes: list[int], seed: int = 0) -> dict[str, np.ndarray]:
@@ -67,3 +68,30 @@ def test_draws_follow_the_softmax():
     shares = np.bincount(drawn, minlength=4) / len(drawn)
     assert np.abs(shares - [0.5, 0.25, 0.25, 0]).max() < 0.01
     assert shares[3] == 0
+
+
+@pytest.mark.parametrize("rows", [0, 1, 177, 178, 179, 1000])
+def test_a_product_some_rows_at_a_time_is_the_product(rows):
+    rng = np.random.default_rng(rows)
+    x, weight = rng.random((rows, 46), dtype=np.float32), rng.random((46, 32), dtype=np.float32)
+    found = product(x, weight)
+    assert found.dtype == np.float32
+    assert np.allclose(found, x.astype(np.float64) @ weight, rtol=1e-5)
+
+
+def test_no_product_is_large_enough_for_a_second_thread(monkeypatch):
+    sizes = []
+    matmul = np.matmul
+
+    def counted(x, weight, out):
+        sizes.append(x.shape[0] * weight.size)
+        return matmul(x, weight, out=out)
+
+    monkeypatch.setattr(_net.np, "matmul", counted)
+    x = np.ones((1000, 46), dtype=np.float32)
+    product(x, np.ones((46, 32), dtype=np.float32))
+    assert sum(sizes) == 1000 * 46 * 32
+    assert max(sizes) <= ALONE
+    sizes.clear()
+    product(x[:5], np.ones((46, 10**4), dtype=np.float32))
+    assert sizes == [46 * 10**4] * 5, "a row at a time is the least"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned._net import Floats
+from mlsched.learned._net import Floats, product
 
 #: Features of a candidate, of a job, of a server, and of the whole question.
 CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6
@@ -78,23 +78,23 @@ class PlusNet:
     def __call__(self, view: View) -> tuple[Any, Any]:
         """Scores of the candidates (C) and of placing nothing more (B)."""
         t = self.tensors
-        edge = view.candidates @ t["edge.candidate"]
+        edge = product(view.candidates, t["edge.candidate"])
         edge += (view.jobs @ t["edge.job"])[view.job]
         edge += (view.servers @ t["edge.server"])[view.server]
         edge += (view.whole @ t["edge.whole"] + t["edge.bias"])[view.state]
         np.maximum(edge, 0, out=edge)
-        weight = np.exp(np.clip(edge @ t["attention"], -MOST_ATTENTION, MOST_ATTENTION))
+        weight = np.exp(np.clip(product(edge, t["attention"]), -MOST_ATTENTION, MOST_ATTENTION))
         by_job = attend(edge, weight[:, 0], view.job, len(view.jobs))
         order = np.argsort(view.server, kind="stable")
         by_server = attend(edge[order], weight[order, 1], view.server[order], len(view.servers))
         message = attend(edge, weight[:, 2], view.state, len(view.whole))
-        edge = edge @ t["score.edge"]
+        edge = product(edge, t["score.edge"])
         edge += (by_job @ t["score.job"])[view.job]
         edge += (by_server @ t["score.server"])[view.server]
         edge += (message @ t["score.whole"] + t["score.bias"])[view.state]
         np.maximum(edge, 0, out=edge)
         stop = np.maximum(message @ t["stop.message"] + view.whole @ t["stop.whole"] + t["stop.bias"], 0)
-        return (edge @ t["score.out"])[:, 0], (stop @ t["stop.out"])[:, 0]
+        return product(edge, t["score.out"])[:, 0], (stop @ t["stop.out"])[:, 0]
 
 
 def attend(values: Any, weight: Any, group: Any, count: int) -> Any:

@@ -96,7 +96,8 @@ class _Ahead:
             return
         tasks = np.indices((wide, high)).reshape(2, -1).T
         every = np.repeat(np.array(jobs, dtype=np.int64), len(tasks))
-        scores = self._scores(every, np.tile(tasks, (len(jobs), 1))).reshape(len(jobs), wide, high, 2)
+        # In stacks of a product per job and number of workers: equal jobs get equal scores, to the last digit.
+        scores = self._scores(every, np.tile(tasks, (len(jobs), 1)), (len(jobs), wide, high))
         self._table = dict(zip(jobs, scores.tolist(), strict=True))
 
     def look(self, jobs: list[int], all_tasks: list[list[int]], free: list[int]) -> None:
@@ -118,11 +119,12 @@ class _Ahead:
             tasks[fresh] = 1
             at, tasks, fits = at[goes], tasks[goes], fits[goes]
 
-    def _scores(self, jobs: IntArray, tasks: IntArray) -> Any:
-        """Jobs x 2; minus infinity where one more does not help, whether or not it fits."""
+    def _scores(self, jobs: IntArray, tasks: IntArray, shape: tuple[int, ...] = (-1,)) -> Any:
+        """`shape` x 2 of jobs' scores; minus infinity where one more does not help, whether or not it fits."""
         ahead = self.state.ahead(jobs, tasks)
-        score = self.net.score(self.code[jobs], self.state.changing(jobs, tasks, ahead))
+        inputs = self.code[jobs], self.state.changing(jobs, tasks, ahead)
+        score = self.net.score(*(each.reshape(*shape, each.shape[-1]) for each in inputs)).reshape(-1, 2)
         helps = ((ahead[1:3] < ahead[0]) | np.isinf(ahead[0])).T & (tasks < self.state.most)
         helps[tasks[:, 0] == 0] = True, False
         score[~helps] = NEVER
-        return score
+        return score.reshape(*shape, 2)
