@@ -278,11 +278,11 @@ def kai_state() -> Json:
         resources = {"gpu": gpu, "cpu": unlimited, "memory": unlimited}
         return {"metadata": {"name": name}, "spec": {"parentQueue": parent, "resources": resources}}
 
-    def group(name: str, owner: str, least: int, priority: str) -> Json:
+    def group(name: str, owner: str, minimum: int, priority: str) -> Json:
         notes = {"kai.scheduler/last-start-timestamp": "2026-11-24T10:00:00Z"}
         return {
             "metadata": {"name": name, "namespace": "ml", "annotations": notes},
-            "spec": {"minMember": least, "queue": owner, "priorityClassName": priority},
+            "spec": {"minMember": minimum, "queue": owner, "priorityClassName": priority},
         }
 
     def pod(name: str, owner: str, gpus: int, node: str = "") -> Json:

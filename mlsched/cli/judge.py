@@ -125,7 +125,7 @@ def _sentence(found: Judgement) -> str:
 
 
 def _grid(rows: list[tuple[str, str]]) -> Any:
-    """Labels, each once, and texts that are wrapped beside them."""
+    """Labels, each once, and their texts, wrapped."""
     from rich.table import Table
     from rich.text import Text
 

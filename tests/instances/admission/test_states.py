@@ -470,6 +470,16 @@ def test_slurm_constraints_choose_nodes(tmp_path):
     assert asked(tmp_path, documents).shape_nodes.tolist() == [[1, 0, 0]]
 
 
+@pytest.mark.parametrize(
+    ("states", "takes"),
+    [(["IDLE", "DRAIN"], 0), (["DOWN"], 0), (["IDLE", "CLOUD", "POWERED_DOWN"], 1), (["MIXED", "PLANNED"], 1)],
+)
+def test_slurm_nodes_that_take_jobs(tmp_path, states, takes):
+    documents = examples.slurm_state()
+    documents["nodes.json"]["nodes"][1]["state"] = states
+    assert asked(tmp_path, documents).shape_nodes.tolist() == [[1, takes, 1]]
+
+
 def test_slurm_heterogeneous_job_has_a_shape_per_component(tmp_path):
     documents = examples.slurm_state()
     waiting = _job(documents, 9)

@@ -38,7 +38,7 @@ def instance_of(state: State) -> Instance:
         shape_spread=ints(shape.spread for _, shape in shapes),
         may=_may(jobs, units),
         above_nominal=int(state.above_nominal),
-        budget_left=ints(budget.left for budget in state.budgets),
+        budget_left=ints(budget.remaining for budget in state.budgets),
         pod_budget=_rows([[int(pod.name in budget.pods) for _, pod in pods] for budget in state.budgets], len(pods)),
         limit_left=ints(limit.remaining for limit in state.limits),
         limit_job=_rows([[limit.jobs.get(job.name, 0) for job in jobs] for limit in state.limits], len(jobs)),

@@ -1,4 +1,4 @@
-"""Files of a cluster's state, as documents: opened within bounds, told apart by what is in them, never executed.
+"""Files of a cluster's state, as documents: opened within bounds, recognised by what is in them, never executed.
 
 `kubectl get -o json` (one object, or a list of them), a snapshot of KAI (zip, or the JSON in it), `--json` of Slurm's
 commands, and the text of `scontrol show config`. All may be gzip. YAML is not read: what it can name and repeat has no

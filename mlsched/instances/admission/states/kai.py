@@ -158,7 +158,7 @@ class _Snapshot:
 
     def _add_units(self, name: str, group: Entry, running: list[Entry], losses: Losses) -> None:
         """Each running pod of a group as a unit of the gang: KAI evicts pods beyond minMember one by one."""
-        least = max(1, group.whole("spec", "minMember", default=1, low=0))
+        minimum = max(1, group.whole("spec", "minMember", default=1, low=0))
         notes = group.mapping("metadata", "annotations")
         start = values.moment(notes.get(STARTED, ""))
         for pod in running:
@@ -169,7 +169,7 @@ class _Snapshot:
             began = start if start is not None else k8s.when(pod, "status", "startTime")
             saved = saved_at({**notes, **pod.mapping("metadata", "annotations")}, self.options)
             counted = held.get(GPU if losses.counted == "GPU" else "cpu", 0)
-            unit = Unit(full, self._priority(group), gang=name, minimum=least, queue=group.text("spec", "queue"))
+            unit = Unit(full, self._priority(group), gang=name, minimum=minimum, queue=group.text("spec", "queue"))
             unit.lost = losses.of(counted, began, saved, full)
             unit.grace = pod.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
             unit.age = 0 if began is None or losses.now is None else max(0, losses.now - began)
@@ -182,8 +182,8 @@ class _Snapshot:
     def _add_job(self, name: str) -> None:
         group = self.groups[name]
         job = Job(name, self._priority(group))
-        least = max(1, group.whole("spec", "minMember", default=1, low=0))
-        pods = [pod for pod in self.pods[name] if not pod.get("metadata", "deletionTimestamp")][:least]
+        minimum = max(1, group.whole("spec", "minMember", default=1, low=0))
+        pods = [pod for pod in self.pods[name] if not pod.get("metadata", "deletionTimestamp")][:minimum]
         alike: dict[str, tuple[int, Entry]] = {}
         for pod in pods:
             key = f"{sorted(self.held[id(pod)].items())} {sorted(self.placing.nodes_of(pod.under('spec')))}"
@@ -195,8 +195,10 @@ class _Snapshot:
         self._require(job, group, name)
         if group.items("spec", "subGroups"):
             self.state.leave_out(name, ["subGroups: asked about its minMember pods"])
-        if len(pods) < least:
-            self.state.leave_out(name, [f"minMember {least}: it has {len(pods)} pods so far, and is asked about them"])
+        if len(pods) < minimum:
+            self.state.leave_out(
+                name, [f"minMember {minimum}: it has {len(pods)} pods so far, and is asked about them"]
+            )
         use = plus(*(times(shape.count, shape.demand) for shape in job.shapes))
         job.may = frozenset(self._victims(group, use))
         self.state.jobs[name] = job

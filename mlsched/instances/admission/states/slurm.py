@@ -39,7 +39,7 @@ from mlsched.instances.admission.states.state import (
 
 #: Versions of data_parser that are read.
 VERSIONS = (40, 45)
-#: States in which a node takes no new jobs, whatever else it says.
+#: States in which a node takes no new jobs, whatever else it says. (One that is powered down is powered up for them.)
 _CLOSED = frozenset(
     [
         "DOWN",
@@ -55,7 +55,6 @@ _CLOSED = frozenset(
         "REBOOT_REQUESTED",
         "REBOOT_ISSUED",
         "POWERING_DOWN",
-        "POWERED_DOWN",
         "POWER_DOWN",
         "INVALID_REG",
         "INVALID",

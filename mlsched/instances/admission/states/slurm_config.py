@@ -91,7 +91,7 @@ def _config(fields: dict[str, str]) -> Config:
 
 
 def mode_of(words: Iterable[str]) -> str:
-    """The mode among words that may have others beside it (GANG, WITHIN, PRIORITY); "" where there is none."""
+    """The mode among several words (GANG, WITHIN, PRIORITY); "" where there is none."""
     return next((word for word in words if word in _MODES), "")
 
 

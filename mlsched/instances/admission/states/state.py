@@ -122,7 +122,7 @@ class Budget:
     """So many more of these pods may be disturbed (a disruption budget)."""
 
     name: str
-    left: int
+    remaining: int
     pods: frozenset[str]
 
 
