@@ -26,7 +26,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.instances.preemption import Horizon, Instance
 from mlsched.instances.preemption.instance import sizes
-from mlsched.solvers.preemption._run_state import LEAST, Jobs, RunState
+from mlsched.solvers.preemption._run_state import LOWER_BOUNDS, Jobs, RunState
 from mlsched.solvers.preemption.decision_tree import Search
 
 PRESETS = ("run", "run-large-te")
@@ -160,8 +160,8 @@ def first_choice(horizon: Horizon) -> tuple[dict[str, Any], Any] | None:
     running = [j for j in state.ends if not horizon.te[j]]
     largest = sizes(horizon.demand[running], horizon.node_capacity[[state.node[j] for j in running]]).max()
     longest = max(1, int(horizon.grace[running].max()))
-    after = [[optimum(state.decided(state.node[j], (j,)), name) for name in LEAST] for j in single]
-    order = [list(LEAST).index(name) for name in NAMES]
+    after = [[optimum(state.decided(state.node[j], (j,)), name) for name in LOWER_BOUNDS] for j in single]
+    order = [list(LOWER_BOUNDS).index(name) for name in NAMES]
     keys = {
         "Eq. 3, s = 4": size / largest + 4 * grace / longest,
         "size alone": size,

@@ -56,7 +56,7 @@ class Run:
         self.finish: dict[int, int] = {}
         self.intervals: list[int] = []
         self.promised: dict[int, int] = {}
-        self.told_to_wait = False
+        self.refused = False
         #: (job, node, start, end, signal) of every stay on a node; signal -1: it was not suspended.
         self.stays: list[tuple[int, int, int, int, int]] = []
 
@@ -120,7 +120,7 @@ class Run:
         if node >= 0:
             self.promised[asking] = node
         else:
-            self.told_to_wait = True
+            self.refused = True
         for job in victims:
             self.count[job] += 1
             self.signal[job] = self.now
@@ -148,7 +148,7 @@ class Run:
                 order.insert(0, self.promised[job])
             host = next((n for n in order if self._room(job, n, list(self.node))), None)
             if host is None:
-                asks = self.horizon.te[job] and job not in self.promised and not self.told_to_wait
+                asks = self.horizon.te[job] and job not in self.promised and not self.refused
                 return job if asks else None
             self.promised.pop(job, None)
             self.waiting.remove(job)
@@ -174,7 +174,7 @@ class Run:
             worked = signal - self.start[job]
         self.remaining[job] -= worked
         self.stays.append((job, self.node.pop(job), self.start[job], time, -1 if signal is None else signal))
-        self.told_to_wait = False
+        self.refused = False
         if self.remaining[job] == 0:
             self.finish[job] = time
         else:

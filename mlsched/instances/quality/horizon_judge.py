@@ -46,12 +46,12 @@ class Run:
 
     def ended(self) -> bool:
         """Whether all jobs are done."""
-        return not any(self._left(j) for j in range(len(self.done)))
+        return not any(self._remaining(j) for j in range(len(self.done)))
 
     def there(self) -> list[int]:
         """The jobs that are there in this epoch."""
         now, h = self.epoch * self.horizon.epoch, self.horizon
-        return [j for j in range(len(self.done)) if int(h.submit[j]) <= now and self._left(j)]
+        return [j for j in range(len(self.done)) if int(h.submit[j]) <= now and self._remaining(j)]
 
     def running(self) -> list[int]:
         """The jobs that run in this epoch."""
@@ -99,7 +99,7 @@ class Run:
             return here
         return here - (here - int(h.loss[job, whole + 1])) * rest // work
 
-    def _left(self, job: int) -> int:
+    def _remaining(self, job: int) -> int:
         return int(self.horizon.iterations[job]) * int(self.horizon.work[job]) - self.done[job]
 
     def values(self) -> dict[str, int]:

@@ -20,13 +20,18 @@ from mlsched.simulation.workers.log import Log
 from mlsched.simulation.workers.options import Options
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
 from mlsched.simulation.workers.world import WorkersWorld
+from mlsched.solvers.workers._events import changes, first_finish, remaining_after
 
 State = tuple[int, tuple[tuple[int, int], ...]]
 
 
 def tabulate(instance: Stream, rule: Rule, seed: int) -> Policy:
-    """What `rule` gives in every state that a run under it may come to; a rule that draws is asked once in each."""
+    """What `rule` gives in every state that a run under it may come to.
+
+    It is asked once about the same jobs, whoever is still to come, which it cannot see.
+    """
     window = Options(**rule.options).window
+    known: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     rows: dict[State, list[tuple[int, int]]] = {}
     stack: list[State] = [(instance.jobs, ())]
     seen: set[State] = set()
@@ -37,7 +42,9 @@ def tabulate(instance: Stream, rule: Rule, seed: int) -> Policy:
         seen.add(state)
         coming, jobs = state
         if jobs:
-            rows[state] = _asked(instance, rule, jobs, window, decision_rng(seed, len(rows)))
+            if jobs not in known:
+                known[jobs] = _asked(instance, rule, jobs, window, decision_rng(seed, len(known)))
+            rows[state] = known[jobs]
             stack += _next(instance, state, rows[state])
         elif coming:
             stack += [(coming - 1, (new,)) for new in _types(instance)]
@@ -85,18 +92,17 @@ def _asked(
 def _next(stream: Stream, state: State, given: list[tuple[int, int]]) -> list[State]:
     """The states that may follow: events fall on the ms of the first finish, or on any before."""
     coming, jobs = state
-    time = [int(stream.time[m, w - 1, p - 1]) if w else 0 for (m, _), (w, p) in zip(jobs, given, strict=True)]
-    end = min(-(-b * g // NS_PER_MS) for (_, b), g in zip(jobs, time, strict=True) if g)
+    remaining = [b for _, b in jobs]
+    iteration = [int(stream.time[m, w - 1, p - 1]) if w else 0 for (m, _), (w, p) in zip(jobs, given, strict=True)]
+    end = first_finish(remaining, iteration)
 
     def after(ms: int) -> tuple[tuple[int, int], ...]:
-        ends = [g > 0 and -(-b * g // NS_PER_MS) <= ms for (_, b), g in zip(jobs, time, strict=True)]
-        done = [ms * NS_PER_MS // g if g else 0 for g in time]
-        return tuple((m, b - d) for (m, b), d, over in zip(jobs, done, ends, strict=True) if not over)
+        found = remaining_after(remaining, iteration, ms)
+        return tuple((m, b) for (m, _), b in zip(jobs, found, strict=True) if b)
 
     following: list[State] = [(coming, after(end))]
     if coming:
-        wholes = {-(-k * g // NS_PER_MS) for (_, b), g in zip(jobs, time, strict=True) if g for k in range(1, b)}
-        for ms in {1, end, *(t for t in wholes if 1 <= t < end)}:
+        for ms in [*changes(remaining, iteration, end), end]:
             following += [(coming - 1, (*after(ms), new)) for new in _types(stream)]
     return following
 

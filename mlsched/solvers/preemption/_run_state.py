@@ -45,13 +45,30 @@ class RunState:
     """A run at a question (`asking`: the TE job) or at its end (`asking` is None)."""
 
     __slots__ = (
-        "asking", "be_slowdown", "count", "ends", "free", "intervals", "jobs", "node", "now", "promised",
-        "queue", "remaining", "signal", "start", "submitted", "te_queue", "te_slowdown", "told", "victims",
+        "asking",
+        "be_slowdown",
+        "count",
+        "ends",
+        "free",
+        "intervals",
+        "jobs",
+        "node",
+        "now",
+        "promised",
+        "queue",
+        "refused",
+        "remaining",
+        "signal",
+        "start",
+        "submitted",
+        "te_queue",
+        "te_slowdown",
+        "victims",
     )  # fmt: skip
 
     def __init__(self, jobs: Jobs) -> None:
         many = len(jobs.submit)
-        self.jobs, self.now, self.asking, self.submitted, self.told = jobs, -1, None, 0, False
+        self.jobs, self.now, self.asking, self.submitted, self.refused = jobs, -1, None, 0, False
         self.remaining = list(jobs.execution)
         self.node, self.start, self.signal = [NOWHERE] * many, [-1] * many, [-1] * many
         self.count = [0] * many
@@ -98,7 +115,7 @@ class RunState:
         """The state at the next question after this answer to the present one."""
         new = self.copy()
         if node == NOWHERE:
-            new.told = True
+            new.refused = True
         else:
             new.promised = node
         jobs, during = new.jobs, new.jobs.horizon.during_grace
@@ -142,7 +159,7 @@ class RunState:
             job = self.te_queue[0]
             node = self._first_fit(job, self.promised)
             if node == NOWHERE:
-                if self.promised != NOWHERE or self.told:
+                if self.promised != NOWHERE or self.refused:
                     return False
                 self.asking = job
                 return True
@@ -185,7 +202,7 @@ class RunState:
         row = self.free[self.node[job]]
         for r, amount in enumerate(jobs.demand[job]):
             row[r] += amount
-        self.node[job], self.told = NOWHERE, False
+        self.node[job], self.refused = NOWHERE, False
         self.remaining[job] -= self._credit(job, time)
         if self.remaining[job]:
             bisect.insort(self.victims, job)
@@ -208,14 +225,14 @@ class RunState:
     def key(self) -> tuple[object, ...]:
         """What the future depends on. Two states of one key differ in what they have come to so far alone."""
         rows = tuple(zip(self.remaining, self.node, self.start, self.signal, self.count, strict=True))
-        return self.now, self.asking, self.promised, self.told, rows
+        return self.now, self.asking, self.promised, self.refused, rows
 
     def _back(self, job: int, end: int) -> int | None:
         """The first time at which a draining victim may run again; None when it finishes before."""
         credit = self._credit(job, end)
         return None if credit == self.remaining[job] else self.jobs.next_tick(end)
 
-    def least_intervals(self) -> int:
+    def interval_bound(self) -> int:
         """No run from here has a smaller sum of re-scheduling intervals."""
         total = self.intervals + sum(self.now - self.signal[job] for job in self.victims)
         for job, end in self.ends.items():
@@ -223,7 +240,7 @@ class RunState:
                 total += back - self.signal[job]
         return total
 
-    def least_te_slowdown(self) -> int:
+    def te_slowdown_bound(self) -> int:
         """No run from here has a smaller sum of TE slowdowns."""
         jobs, total = self.jobs, self.te_slowdown
         for job in self.te_queue:
@@ -233,7 +250,7 @@ class RunState:
                 total += self._slowdown(job, jobs.ticked[job] + jobs.execution[job])
         return total
 
-    def least_be_slowdown(self) -> int:
+    def be_slowdown_bound(self) -> int:
         """No run from here has a smaller sum of BE slowdowns."""
         jobs, total = self.jobs, self.be_slowdown
         for job, end in self.ends.items():
@@ -248,17 +265,17 @@ class RunState:
                 total += self._slowdown(job, jobs.ticked[job] + jobs.execution[job])
         return total
 
-    def least_victims(self) -> int:
+    def victim_bound(self) -> int:
         """No run from here suspends fewer jobs."""
         return sum(self.count)
 
 
 #: Objective -> a lower bound on its value for every run that goes on from a state; its value where the run has ended.
-LEAST: dict[str, Callable[[RunState], int]] = {
-    "total_rescheduling": RunState.least_intervals,
-    "total_te_slowdown": RunState.least_te_slowdown,
-    "total_be_slowdown": RunState.least_be_slowdown,
-    "victim_count": RunState.least_victims,
+LOWER_BOUNDS: dict[str, Callable[[RunState], int]] = {
+    "total_rescheduling": RunState.interval_bound,
+    "total_te_slowdown": RunState.te_slowdown_bound,
+    "total_be_slowdown": RunState.be_slowdown_bound,
+    "victim_count": RunState.victim_bound,
 }
 
 

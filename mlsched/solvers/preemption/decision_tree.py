@@ -2,10 +2,10 @@
 
 A node of the tree is the run at its next question; its children are the answers to it: every set of BE jobs that may be
 suspended (with `eager`, none or one that makes room), and every node that then has room. A child is carried on to the
-question after it, so that waiting times up to there are known, and is bounded by what a run from there comes to at
-least (`_run_state.py`): waits and intervals as long as they already are, and victims back at the first tick after their
-grace period. The open node of least bound is taken first, of equals the deepest; the search ends when that bound is not
-below the incumbent. Two states that differ only in what they have come to so far have the same future: of those the
+question after it, so that waiting times up to there are known, and has a lower bound on what a run from there comes to
+(`_run_state.py`): waits and intervals as long as they already are, and victims back at the first tick after their grace
+period. The open node with the lowest bound is taken first, of equals the deepest; the search ends when that bound is
+not below the incumbent. Two states that differ only in what they have come to so far have the same future: of those the
 better is kept.
 
 For runs on a few nodes: a question has up to (nodes x 2^jobs) answers.
@@ -24,7 +24,7 @@ from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.preemption import Decisions, Horizon
-from mlsched.solvers.preemption._run_state import LEAST, NOWHERE, Jobs, RunState
+from mlsched.solvers.preemption._run_state import LOWER_BOUNDS, NOWHERE, Jobs, RunState
 
 #: Jobs among which victims are chosen, at most: 65,536 sets.
 MOST_CANDIDATES = 16
@@ -40,7 +40,7 @@ class Answer:
     before: Answer | None
 
 
-@exact_algorithm("decision-tree", problem="preemption", objectives=tuple(LEAST), asks="horizon")
+@exact_algorithm("decision-tree", problem="preemption", objectives=tuple(LOWER_BOUNDS), asks="horizon")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Decisions | None = None) -> Outcome:
     """Best-first search over all decisions of a run, with bounds; for a few nodes and up to some 15 jobs."""
     search = Search(RunState(Jobs(instance)), objective)
@@ -56,10 +56,10 @@ class Search:
     """The search from a state on; `best`, `value` and `bound` are what is known when it ends."""
 
     def __init__(self, root: RunState, objective: str) -> None:
-        self.least = LEAST[objective]
+        self.lower_bound = LOWER_BOUNDS[objective]
         self.best: Answer | None = None
         self.value: int | None = None
-        self.bound = self.least(root)
+        self.bound = self.lower_bound(root)
         self.nodes = 0
         self._serial = itertools.count()
         self._open: list[tuple[int, int, int, RunState, Answer | None]] = []
@@ -69,7 +69,7 @@ class Search:
     def run(self, deadline: Deadline, most_nodes: float | None) -> StoppedBy:
         """Search until the proof or a limit."""
         while self._open:
-            bound, depth, _, state, before = heapq.heappop(self._open)
+            bound, minus_depth, _, state, before = heapq.heappop(self._open)
             if self.value is not None and bound >= self.value:
                 break
             self.bound = max(self.bound, bound)
@@ -80,12 +80,12 @@ class Search:
             self.nodes += 1
             assert state.asking is not None
             for node, victims in answers(state):
-                self._meet(state.decided(node, victims), Answer(state.asking, node, victims, before), 1 - depth)
+                self._meet(state.decided(node, victims), Answer(state.asking, node, victims, before), 1 - minus_depth)
         return "proof"
 
     def _meet(self, state: RunState, given: Answer | None, depth: int) -> None:
         """A state that was reached by these answers: an end, or a node to open, or nothing new."""
-        bound = self.least(state)
+        bound = self.lower_bound(state)
         if self.value is not None and bound >= self.value:
             return
         if state.asking is None:

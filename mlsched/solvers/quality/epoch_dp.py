@@ -188,16 +188,16 @@ class Program:
 
     def bound(self, epoch: int, state: State) -> int:
         """2 of the module's docstring: no run from this state at this epoch costs less."""
-        costs = [self._least(j, epoch, state[j]) for j in self.jobs]
+        costs = [self._alone_from(j, epoch, state[j]) for j in self.jobs]
         return COMBINED[self.objective](costs) if costs else 0
 
-    def _least(self, job: int, epoch: int, had: int) -> int:
+    def _alone_from(self, job: int, epoch: int, had: int) -> int:
         """What the job costs alone, from this epoch on."""
-        least = self.alone[job][had]
-        if self.objective == "total_time_to_goal" and least:
+        cost = self.alone[job][had]
+        if self.objective == "total_time_to_goal" and cost:
             wait = 1000 * (max(epoch, self.first[job]) * self.horizon.epoch - int(self.horizon.submit[job]))
-            return least + int(self.horizon.weight[job]) * wait
-        return least
+            return cost + int(self.horizon.weight[job]) * wait
+        return cost
 
     def _alone(self, job: int, had: int) -> int:
         """What the job costs from here with all the cores that it can use; times count from now."""

@@ -60,9 +60,16 @@ def first_finish(remaining: Sequence[int], iteration: Sequence[int]) -> int:
     return min(-(-b * g // NS) for b, g in zip(remaining, iteration, strict=True) if g)
 
 
-def left(remaining: Sequence[int], iteration: Sequence[int], ms: int) -> tuple[int, ...]:
+def remaining_after(remaining: Sequence[int], iteration: Sequence[int], ms: int) -> tuple[int, ...]:
     """Iterations that the jobs have left when something happens after so many ms; 0: done."""
     return tuple(
         0 if g and b * g <= ms * NS else b - (ms * NS // g if g else 0)
         for b, g in zip(remaining, iteration, strict=True)
     )
+
+
+def changes(remaining: Sequence[int], iteration: Sequence[int], end: int) -> list[int]:
+    """The ms before `end` from which on an event finds one iteration more of some job done; the first ms among them."""
+    pairs = zip(remaining, iteration, strict=True)
+    starts = {1} | {-(-k * g // NS) for b, g in pairs if g for k in range(1, b)}
+    return sorted(ms for ms in starts if 1 <= ms < end)

@@ -21,7 +21,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers import Policy, Stream
-from mlsched.solvers.workers._events import NS, Given, Kinds, first_finish, left
+from mlsched.solvers.workers._events import Given, Kinds, changes, first_finish, remaining_after
 
 #: States that are worked off, at most: some minutes.
 MOST_STATES = 300_000
@@ -85,22 +85,21 @@ class Program:
         end = first_finish(remaining, iteration)
         if not coming:
             total = float(len(jobs) * end)
-            return total if total >= enough else total + self.value(0, _left(jobs, remaining, iteration, end))
+            return total if total >= enough else total + self.value(0, _after(jobs, remaining, iteration, end))
         stay = 1 - 1 / self.stream.gap
         total = len(jobs) * (1 - stay**end) * self.stream.gap
         if total >= enough:
             return total
-        ended = _left(jobs, remaining, iteration, end)
+        ended = _after(jobs, remaining, iteration, end)
         nobody = stay ** (end - 1)
         total += nobody * (self._arrival(coming, ended) / self.stream.gap + stay * self.value(coming, ended))
         # From each of these ms on, an arrival finds one iteration more of some job done.
-        starts = {1} | {-(-k * g // NS) for b, g in zip(remaining, iteration, strict=True) if g for k in range(1, b)}
         until = end
-        for since in sorted((t for t in starts if 1 <= t < end), reverse=True):
+        for since in reversed(changes(remaining, iteration, end)):
             if total >= enough:
                 return total
             probability = stay ** (since - 1) - stay ** (until - 1)
-            total += probability * self._arrival(coming, _left(jobs, remaining, iteration, since))
+            total += probability * self._arrival(coming, _after(jobs, remaining, iteration, since))
             until = since
         return total
 
@@ -126,20 +125,17 @@ class Program:
         remaining = [b for _, b in jobs]
         iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
         end = first_finish(remaining, iteration)
-        ended = _left(jobs, remaining, iteration, end)
+        ended = _after(jobs, remaining, iteration, end)
         following = [(coming, ended)]
         if coming:
-            starts = {1, end} | {
-                -(-k * g // NS) for b, g in zip(remaining, iteration, strict=True) if g for k in range(1, b)
-            }
-            for since in (t for t in starts if 1 <= t <= end):
-                after = _left(jobs, remaining, iteration, since)
+            for since in [*changes(remaining, iteration, end), end]:
+                after = _after(jobs, remaining, iteration, since)
                 following += [(coming - 1, (*after, new)) for _, new in self.types]
         return following
 
 
-def _left(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> Jobs:
-    after = left(remaining, iteration, ms)
+def _after(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> Jobs:
+    after = remaining_after(remaining, iteration, ms)
     return tuple((m, b) for (m, _), b in zip(jobs, after, strict=True) if b)
 
 

@@ -20,7 +20,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers import Horizon, Stages
-from mlsched.solvers.workers._events import NS, WAITS, Given, Kinds, first_finish, left
+from mlsched.solvers.workers._events import NS, WAITS, Given, Kinds, first_finish, remaining_after
 
 
 class There(NamedTuple):
@@ -115,7 +115,7 @@ class Runs:
                 cost = len(jobs) * end
                 if best is not None and cost >= best[0]:
                     continue
-                after = left(remaining, iteration, end)
+                after = remaining_after(remaining, iteration, end)
                 cost += self.value(tuple((kind, b) for (kind, _), b in zip(jobs, after, strict=True) if b))
                 if best is None or cost < best[0]:
                     best = cost, given
@@ -131,7 +131,7 @@ class Runs:
         remaining = [t.remaining for t in there]
         lasts = first_finish(remaining, iteration)
         lasts = lasts if arrival is None else min(lasts, arrival)
-        after = left(remaining, iteration, lasts)
+        after = remaining_after(remaining, iteration, lasts)
         return lasts, tuple(t._replace(remaining=b) for t, b in zip(there, after, strict=True) if b)
 
 

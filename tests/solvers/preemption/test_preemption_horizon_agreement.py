@@ -9,7 +9,7 @@ import mlsched
 from mlsched.core.errors import TooLarge
 from mlsched.core.registry import registry
 from mlsched.instances.preemption.horizon_judge import OBJECTIVES
-from mlsched.solvers.preemption._run_state import LEAST, Jobs, RunState
+from mlsched.solvers.preemption._run_state import LOWER_BOUNDS, Jobs, RunState
 from mlsched.solvers.preemption.decision_tree import answers
 
 NAMES = [objective.name for objective in OBJECTIVES]
@@ -53,15 +53,15 @@ def test_no_bound_is_above_what_a_run_comes_to(horizon):
     """From state to state a lower bound never falls, whatever is decided."""
     rng = np.random.default_rng(int(horizon.hash[:8], 16))
     state = RunState(Jobs(horizon))
-    bounds = {name: least(state) for name, least in LEAST.items()}
+    bounds = {name: bound(state) for name, bound in LOWER_BOUNDS.items()}
     for _ in range(60):
         if state.asking is None:
             break
         options = list(answers(state))
         state = state.decided(*options[int(rng.integers(len(options)))])
-        for name, least in LEAST.items():
-            assert least(state) >= bounds[name]
-            bounds[name] = least(state)
+        for name, bound in LOWER_BOUNDS.items():
+            assert bound(state) >= bounds[name]
+            bounds[name] = bound(state)
 
 
 def test_a_limit_leaves_a_plan_and_a_valid_bound():
