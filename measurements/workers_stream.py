@@ -37,10 +37,8 @@ SAME = 1e-9
 RULES: dict[str, Any] = {
     "Optimus": "optimus",
     "Optimus, stops as Chic prints it": "optimus:stop=used-up",
-    "marginal-gain": "marginal-gain",
     "SRPT": "srpt",
-    "DRF": "drf",
-    "fair": "fair",
+    "DRF, fair shares": "drf",
 }
 #: Answerers that take seconds for the table of a stream: asked about the first --slow streams alone.
 SLOW: dict[str, Any] = {"max-rate": "max-rate", "chic-plus (trained)": "chic-plus"}
@@ -50,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100, help="streams")
     parser.add_argument("--brute", type=int, default=100, help="tiny streams on which all policies are judged as well")
-    parser.add_argument("--slow", type=int, default=40, help="streams that slow answerers are asked about")
+    parser.add_argument("--slow", type=int, default=30, help="streams that slow answerers are asked about")
     parser.add_argument("--courses", type=int, default=10, help="courses of arrivals per stream")
     parser.add_argument("--preset", default="stream-3", help="stream-2 or stream-3")
     a = parser.parse_args()

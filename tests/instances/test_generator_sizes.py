@@ -52,3 +52,33 @@ def test_a_size_of_a_workload(world, name, key):
     with pytest.raises(InvalidInput) as caught:
         mlsched.workload(f"synthetic:{name}", world.problem, physics=world.physics or None, **{key: 10**400})
     assert len(str(caught.value)) <= 300
+
+
+FURTHER = [
+    (problem, next(iter(generator.presets)), key)
+    for problem, entry in registry().problems.items()
+    for generator in entry.horizons
+    for key, parameter in parameters_of(generator.generate).items()
+    if parameter.type is int
+]
+
+
+@pytest.mark.parametrize("value", [10**9, 10**400], ids=["giga", "huge"])
+@pytest.mark.parametrize(("problem", "preset", "key"), FURTHER)
+def test_a_size_of_a_further_form(problem, preset, key, value):
+    with pytest.raises(InvalidInput) as refused:
+        mlsched.generate(problem, preset, **{key: value})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("problem", sorted(registry().problems))
+def test_a_presets_name_tells_the_form(problem):
+    """No two forms of a problem share a preset's name; each preset makes an instance of a type of the problem."""
+    entry = registry().problem(problem)
+    names = [name for generator in entry.generators for name in generator.presets]
+    assert len(names) == len(set(names))
+    for generator in entry.horizons:
+        for name in generator.presets:
+            made = mlsched.generate(problem, name, seed=1)
+            assert type(made) in entry.other_types
+            assert made == mlsched.generate(problem, name, seed=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 
@@ -42,3 +43,10 @@ def truncated_normal(
     while (outside := (drawn < low) | (drawn > high)).any():
         drawn[outside] = rng.normal(mean, sd, int(outside.sum()))
     return drawn
+
+
+def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether each row of `demand` fits an empty node; rows of `capacity` are nodes."""
+    shapes = np.unique(capacity, axis=0)
+    fits: Any = np.less_equal(demand[:, None, :], shapes[None, :, :]).all(axis=2)
+    return np.asarray(fits.any(axis=1), dtype=np.bool_)

@@ -18,6 +18,7 @@ from mlsched.core.contract import Objective, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.instances.preemption import horizon_judge
+from mlsched.instances.preemption.demand import fits_somewhere
 
 #: P may be at most this: a run's length, and with it every value, has to be bounded.
 MOST_PREEMPTIONS = 1000
@@ -68,8 +69,8 @@ class Horizon(contract.Instance):
 
     def check(self) -> None:
         refuse_falling("submit", self.submit)
-        fits: Any = np.less_equal(self.demand[:, None, :], self.node_capacity[None, :, :]).all(axis=2)
-        refuse_first(~fits.any(axis=1), "submit", self.submit, "belongs to a job that fits no node: leave it out")
+        fits = fits_somewhere(self.demand, self.node_capacity)
+        refuse_first(~fits, "submit", self.submit, "belongs to a job that fits no node: leave it out")
         longest = (self.preemption_limit + 1) * (self.execution + self.grace + self.tick)
         end = max(self.submit.tolist(), default=0) + sum(longest.tolist())
         if (most := 10**6 * (end + 1) * max(1, len(self.submit))) > EXACT:

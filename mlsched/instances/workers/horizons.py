@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mlsched.core.contract import Preset
 from mlsched.core.errors import UnknownName
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Range, checked
+from mlsched.core.params import Count, CountOrNone, Range, checked, not_too_many
 from mlsched.instances.workers.horizon import Horizon
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 
@@ -41,16 +41,17 @@ def horizon(preset: str, seed: int = 0) -> Horizon:
 def generate_horizon(
     rng: np.random.Generator,
     *,
-    jobs: Annotated[int, Range(0)] = 6,
+    jobs: CountOrNone = 6,
     rate: Annotated[float, Range(0, 10**6, open_low=True)] = 2.7,
-    most_workers: int = 10,
-    most_ps: int = 20,
+    most_workers: Count = 10,
+    most_ps: Count = 20,
 ) -> Horizon:
     """Draw a horizon: `rate` arrivals per hour, the first at time 0; models and iterations uniform as in the paper.
 
     most_workers, most_ps: size of the tables. Beyond them no configuration is of use: the cluster has 10 GPUs, and with
     10 workers none of the models gains from more than 18 PSs.
     """
+    not_too_many("jobs x workers x PSs", max(jobs, len(MODELS)) * most_workers * most_ps)
     gaps = rng.exponential(3_600_000 / rate, max(0, jobs - 1))
     arrival = np.concatenate([[0.0], np.cumsum(gaps)])[:jobs]
     return from_jobs(

@@ -11,11 +11,11 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import NotNegative, Positive, Share, checked
-from mlsched.instances.preemption.demand import GRACE_MINUTES, truncated_normal
+from mlsched.instances.preemption.demand import GRACE_MINUTES, fits_somewhere, truncated_normal
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.preemption.synthetic import synthetic
-from mlsched.simulation.preemption.workload import Workload, fits_somewhere
+from mlsched.simulation.preemption.workload import Workload
 
 #: Name -> maker of a synthetic workload: the two calibrations of the paper's Section 4.2.
 SOURCES: Mapping[str, Callable[..., Workload]] = {

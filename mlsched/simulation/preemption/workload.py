@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, array, labels, refuse_falling, text
 from mlsched.core.record import Record
+from mlsched.instances.preemption.demand import fits_somewhere
 from mlsched.simulation.nodes import called, described
 
 
@@ -43,13 +43,6 @@ class Workload(Record):
 
 #: A queue of so many mean execution times at the last arrival is worth a warning; a burst or a closed loop stays below.
 LONG_QUEUE = 5
-
-
-def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether each row of `demand` fits an empty node."""
-    shapes = np.unique(capacity, axis=0)
-    fits: Any = np.less_equal(demand[:, None, :], shapes[None, :, :]).all(axis=2)
-    return np.asarray(fits.any(axis=1), dtype=np.bool_)
 
 
 def never_start(workload: Workload) -> list[str]:
