@@ -1,6 +1,7 @@
 """What of a gap is not knowing the future, and what is deciding badly: rules, the best policy, and the best run known.
 
-    python measurements/workers_stream.py --preset NAME [--cases N] [--brute N] [--slow N] [--courses N]
+    python measurements/workers_stream.py [--preset NAME] [--short N] [--long N] [--cases N] [--brute N] [--slow N]
+        [--courses N]
 
 Prints one JSON document. `agreement`: tiny streams on which backward induction and the enumeration of all policies were
 asked, and disagreements. `proof`: optimal policies of the preset, and CPU seconds of one. Two tables, in percent of
@@ -51,8 +52,11 @@ def main() -> None:
     parser.add_argument("--slow", type=int, default=30, help="streams that slow answerers are asked about")
     parser.add_argument("--courses", type=int, default=10, help="courses of arrivals per stream")
     parser.add_argument("--preset", default="stream-3", help="stream-2 or stream-3")
+    parser.add_argument("--short", type=int, default=4, help="fewest iterations of a job")
+    parser.add_argument("--long", type=int, default=8, help="most iterations of a job")
     a = parser.parse_args()
-    streams = [mlsched.generate("workers", a.preset, seed=seed) for seed in range(a.cases)]
+    sizes = {"short": a.short, "long": a.long}
+    streams = [mlsched.generate("workers", a.preset, seed=seed, **sizes) for seed in range(a.cases)]
     started = time.process_time()
     best = [mlsched.solve(stream, "backward-induction") for stream in streams]
     seconds = (time.process_time() - started) / len(best)
@@ -67,7 +71,15 @@ def agreement(cases: int) -> dict[str, int]:
     """Backward induction against all policies; and how often Optimus is not optimal there."""
     found = {"cases": 0, "too_large": 0, "optimus_not_optimal": 0, "disagreements": 0}
     for seed in range(cases):
-        sizes = {"types": 1, "short": 1, "long": 2, "gpus": 2, "most_workers": 2, "most_ps": 1, "load": 2.0}
+        long = 2 if seed % 4 == 0 else 1  # with two iterations there are some 10,000 policies
+        sizes = {
+            "types": 1,
+            "short": long,
+            "long": long,
+            "gpus": 2 if long == 2 else 3,
+            "most_workers": 2,
+            "most_ps": 1,
+        }
         stream = mlsched.generate("workers", "stream-2", seed=seed, **sizes)
         try:
             brute = mlsched.solve(stream, "every-policy")
