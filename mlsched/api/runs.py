@@ -314,7 +314,7 @@ def _as_logged(
         workload=workload,
         answerer=policy.name,
         params={},
-        options=world.options(options),
+        options=world.options({"pausing": "keep", **options}),  # whatever happened in it was allowed
         wake=Wake.parse(wake or world.wake),
         seed=seed,
         log=log,
