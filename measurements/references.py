@@ -12,6 +12,7 @@ that allow less and less, against the bound with pauses. CPU seconds are those o
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -55,8 +56,13 @@ def workload(name: str, limit: int, nodes: int, **options: Any) -> Any:
     """The jobs of a log that arrive first, on so many nodes of 8 GPUs."""
     if name.startswith("synthetic:"):
         return mlsched.workload(name)
-    found = mlsched.workload(LOGS[name], "taskgraph", cluster=f"{nodes}x(8gpu)", **options)
+    found = mlsched.workload(_log(name), "taskgraph", cluster=f"{nodes}x(8gpu)", **options)
     return found.replace(**found.only(np.arange(min(limit, len(found.arrival))))) if limit else found
+
+
+@functools.cache
+def _log(name: str) -> Any:
+    return mlsched.read_log(LOGS[name])
 
 
 def make(names: list[str], folder: Path, moves: int | None) -> None:

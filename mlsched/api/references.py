@@ -69,8 +69,8 @@ def make_reference(
         prices, bound = None, before.bound
     spent = 0.0 if before is None else before.cpu_seconds
     claim = Reference(
-        workload_hash=workload.hash,
-        source=workload.source,
+        workload_hash=proof.identity(workload),
+        source=proof.said(workload.source),
         cluster=workload.cluster,
         jobs=len(workload.arrival),
         pausing=pausing,
@@ -130,7 +130,7 @@ def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refere
             raise InvalidInput(f"{target}: is there, and no reference; give another folder")
         return None
     before = files.claimed(target)
-    same = (before.workload_hash, before.pausing, before.weights) == (workload.hash, pausing, weights)
+    same = (before.workload_hash, before.pausing, before.weights) == (proof.identity(workload), pausing, weights)
     if not same:
         raise InvalidInput(f"{target}: is a reference of another log, cluster or question; give another folder")
     return before
@@ -169,7 +169,7 @@ def losses(run: Run, reference: Reference) -> tuple[float, float]:
 
     Raises InvalidInput where the reference is of another workload, or allows other things than the run.
     """
-    if run.workload.hash != reference.workload_hash:
+    if proof.identity(run.workload) != reference.workload_hash:
         raise InvalidInput(f"the reference is of {reference.source} on {reference.cluster}, not of the run's workload")
     if reference.pausing != run.pauses:
         what = "lets jobs pause" if reference.pausing else "does not let jobs pause"

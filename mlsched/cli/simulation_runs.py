@@ -21,7 +21,9 @@ from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulations
+from mlsched.simulation.taskgraph.iterations import Jobs
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
+from mlsched.simulation.taskgraph.iterations.reference.proof import identity
 from mlsched.simulation.windows import Window
 
 
@@ -345,7 +347,9 @@ def _bounded(run: Run) -> dict[str, Any]:
 def _trusted(folder: Path, workloads: list[Any]) -> Reference:
     """A reference of one of the workloads, recomputed."""
     claim = api.read_reference(folder)
-    workload = next((load for load in workloads if load.hash == claim.workload_hash), None)
+    workload = next(
+        (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None
+    )
     if workload is None:
         raise InvalidInput(
             f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
@@ -361,7 +365,7 @@ def _losses(run: Run, references: list[Reference]) -> dict[str, Any]:
     """How much the run loses at least and at most, by the references that are of its workload and allow the same."""
     found = {}
     for reference in references:
-        if (reference.workload_hash, reference.pausing) == (run.workload.hash, run.pauses):
+        if (reference.workload_hash, reference.pausing) == (identity(run.workload), run.pauses):
             least, most = api.losses(run, reference)
             found[reference.weights] = {"at_least": least, "at_most": most}
     return {"losses": found} if found else {}

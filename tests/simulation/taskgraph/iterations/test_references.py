@@ -256,7 +256,9 @@ def test_a_job_that_fits_no_nodes_is_named():
         search.first_schedule(asked, pieces, lambda *_: False)
 
 
-def test_a_changed_log_is_refused(made):
+def test_a_changed_log_is_refused_and_one_that_has_moved_is_not(made):
     load, folder, _ = made
+    assert mlsched.check_reference(folder, load.replace(source="elsewhere"))[2] == []
+    assert proof.said("/some/where/log.csv (own); gangs") == "log.csv (own); gangs"
     for other in (load.replace(arrival=load.arrival + 1), load.replace(urgency=load.urgency + 1)):
         assert "of another log" in mlsched.check_reference(folder, other)[2][0]

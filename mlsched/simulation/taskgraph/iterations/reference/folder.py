@@ -41,6 +41,7 @@ MOST_PRICES, MOST_SCHEDULE = 2**25, 2**28
 class Reference:
     """An interval for the best schedule of a workload: none has less than `bound`, and one has `value`.
 
+    workload_hash: of what it depends on (`proof.identity`), the same wherever the log's file is.
     pausing: whether jobs may pause (and go on elsewhere); weights: what a job's completion time counts
     (`proof.WEIGHTS`). Both numbers are weighted sums of completion - arrival, ticks. how: what made the schedule.
     """
@@ -184,7 +185,7 @@ def options(pausing: bool) -> Options:
 def checked(folder: Path, jobs: Jobs) -> tuple[Reference, dict[str, int], list[str]]:
     """What a reference claims, what comes out (`bound`, `value`), and sentences that say what does not hold."""
     claim = claimed(folder)
-    if claim.workload_hash != jobs.hash:
+    if claim.workload_hash != proof.identity(jobs):
         return claim, {}, [f"it is of another log, cluster or reading: {claim.source} on {claim.cluster}"]
     asked = proof.weighted(jobs, proof.weights(jobs, claim.weights))
     prices = stored_prices(folder)

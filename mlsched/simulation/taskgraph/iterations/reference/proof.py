@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 
 import numpy as np
 
@@ -36,6 +37,31 @@ def weights(jobs: Jobs, name: str) -> IntArray:
         return np.asarray(np.maximum(np.rint(10_000 * share).astype(np.int64), 1) * np.maximum(asked.length, 1))
     given = {"urgency": jobs.urgency, "priority": jobs.priority}.get(name, np.zeros_like(jobs.arrival))
     return given + 1
+
+
+#: What of a workload a reference depends on; where the log lies and what it says besides does not count.
+ASKED = (
+    *("resources", "node_capacity", "eligible", "gang", "task_template", "duration", "demand", "task_class"),
+    *("edge_from", "edge_to", "edge_lag", "edge_delay", "template", "arrival", "scale", "min_iterations"),
+    *("max_iterations", "pause_cost", "movement", "gpu_unit", "tick_ms", "urgency", "priority"),
+)
+
+
+def identity(jobs: Jobs) -> str:
+    """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
+    found = hashlib.sha256()
+    for name in ASKED:
+        value = getattr(jobs, name)
+        shape = value.shape if isinstance(value, np.ndarray) else ()
+        data = value.astype("<i8").tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+        found.update(f"{name} {shape} {len(data)}\n".encode() + data)
+    return found.hexdigest()
+
+
+def said(source: str) -> str:
+    """What a workload says of its source, without the folder of its file."""
+    first, space, rest = source.partition(" ")
+    return first.rpartition("/")[2] + space + rest
 
 
 def weighted(jobs: Jobs, weight: IntArray) -> Pieces:

@@ -1,0 +1,46 @@
+"""The public table of intervals: every entry's bound is recomputed from its log, and its schedule where it is kept."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from documentation import DOCS, ROOT
+
+import mlsched
+from mlsched.certificates.prices import intervals
+from mlsched.simulation.taskgraph.iterations.reference import folder as files
+from mlsched.simulation.taskgraph.iterations.reference import proof
+
+SPEC = importlib.util.spec_from_file_location("references", ROOT / "measurements" / "references.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+references = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(references)
+FOLDERS = sorted(path.parent for path in (DOCS / "references").glob("*/manifest.json"))
+
+
+def test_there_are_entries_and_each_is_small():
+    assert len(FOLDERS) >= 5
+    for folder in FOLDERS:
+        assert folder.name in references.ENTRIES
+        assert (folder / files.PRICES).stat().st_size <= 200_000
+        assert all(file.stat().st_size <= 200_000 for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_an_entry_holds(folder: Path):
+    claim = mlsched.read_reference(folder)
+    log, limit, nodes, pausing = references.ENTRIES[folder.name]
+    if not log.startswith("synthetic:") and not references.LOGS[log].exists():
+        pytest.skip(f"{references.LOGS[log]} is not there; set MLSCHED_DATA")
+    load = references.workload(log, limit, nodes)
+    assert claim.pausing == pausing
+    if (folder / files.SCHEDULE).exists():
+        assert mlsched.check_reference(folder, load)[2] == []
+    else:
+        assert claim.workload_hash == proof.identity(load)
+        asked = proof.weighted(load, proof.weights(load, claim.weights))
+        prices = files.stored_prices(folder)
+        assert intervals.proven(proof.checked_jobs(asked), prices, pausing=pausing) >= claim.bound
