@@ -26,6 +26,8 @@ from _keep import Kept
 
 import mlsched
 from mlsched.core.clock import cpu_time
+from mlsched.simulation.bound import lower_bounds
+from mlsched.simulation.taskgraph.iterations.bound import pieces
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
 LOGS = {
@@ -59,11 +61,18 @@ def sound(load: Any, rule: str) -> Any:
 
 def prices(given: argparse.Namespace) -> list[dict[str, Any]]:
     kept, found = Kept(given.keep), []
-    for name in LOGS:
+    for name in given.logs:
+        # The bound knows of no price, and so is the same at all.
+        bound = kept.row(f"{name}, bound", lambda: lower_bounds(pieces(workload(name, given, 0, "fewest"))))  # noqa: B023
         for cost in given.costs:
             for rule in given.runs:
-                label = f"{name}, {cost:g} s, {rule}"
-                found.append(kept.row(label, lambda: priced(name, cost, rule, given)))  # noqa: B023  # called at once
+
+                def made(cost: float, name: str = name, rule: str = rule) -> dict[str, Any]:
+                    return kept.row(f"{name}, {cost:g} s, {rule}", lambda: priced(name, cost, rule, given))
+
+                row = made(given.costs[0])
+                row = made(cost) if row["pausing"] else row  # who never pauses never pays
+                found.append({**row, "cost": cost, "gap": row["total_jct"] / bound["total_jct"] - 1})
     return found
 
 
@@ -78,16 +87,17 @@ def priced(name: str, cost: float, rule: str, given: argparse.Namespace) -> dict
         "cost": cost,
         "rule": rule,
         "mean_jct_minutes": summary["mean_jct"] * load.tick_ms / 60_000,
-        "gap": run.gaps["total_jct"].share,
+        "total_jct": int(summary["total_jct"]),
+        "pausing": run.options.pausing != "none",
         "pauses": (summary["pauses"] + summary["migrations"]) / len(load.arrival),
         "cpu_seconds": cpu_time() - begun,
     }
 
 
-def price_tables(rows: list[dict[str, Any]], costs: list[float]) -> dict[str, Any]:
+def price_tables(rows: list[dict[str, Any]], given: argparse.Namespace) -> dict[str, Any]:
     """Of each log, mean completion times by rule and price, the shortest of a column in bold; pauses in brackets."""
-    tables = {}
-    for name in LOGS:
+    tables, costs = {}, given.costs
+    for name in given.logs:
         of = {(row["rule"], row["cost"]): row for row in rows if row["log"] == name}
         rules = list(dict.fromkeys(rule for rule, _ in of))
         best = {cost: min(of[rule, cost]["mean_jct_minutes"] for rule in rules) for cost in costs}
@@ -128,11 +138,12 @@ def main() -> None:
     parser.add_argument("--load", type=float, default=0.9)
     parser.add_argument("--costs", type=float, nargs="+", default=[0, 30, 120, 300])
     parser.add_argument("--runs", nargs="+", default=RULES)
+    parser.add_argument("--logs", nargs="+", choices=LOGS, default=list(LOGS))
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     rows = {"prices": prices, "shape": shape}[given.what](given)
     arguments = {key: value for key, value in vars(given).items() if key != "keep"}
-    tables = price_tables(rows, given.costs) if given.what == "prices" else {}
+    tables = price_tables(rows, given) if given.what == "prices" else {}
     print(json.dumps({"what": given.what, "arguments": arguments, "rows": rows, "tables": tables}))
 
 
