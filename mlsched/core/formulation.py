@@ -53,6 +53,8 @@ class Formulation:
 
     assisted(make, threads, seed): what answers the sub-problems of a front, where the model alone does not do it well.
     It may call `make(formulation, threads, parameters)` for a searcher of another model on the same backend.
+
+    parameters: of CP-SAT, with which it solves this model well; other backends have none.
     """
 
     model: Any
@@ -60,6 +62,7 @@ class Formulation:
     decode: Callable[[Callable[[Any], int]], Plan]
     encode: Callable[[Any], list[tuple[Any, int]]]
     constant: dict[str, int] = dataclasses.field(default_factory=dict)
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Limited], int, int], Assistant] | None = None
 
 

@@ -168,21 +168,25 @@ class _Search:
                 return Plan(start=ints(flags), place=place, evict=evict, move=ints(move))
         return None
 
-    def _moves(self, pods: list[int], room: Rooms, move: list[int]) -> Iterator[None]:
-        """Every way to move these pods; `room` and `move` are as it says while it is looked at."""
+    def _moves(self, pods: list[int], room: Rooms, move: list[int], before: int = -1) -> Iterator[None]:
+        """Every way to move these pods, equal ones in order; `room` and `move` are as it says meanwhile."""
         if not pods:
             yield
             return
         p, others = pods[0], pods[1:]
+        first = max(0, move[before]) if before >= 0 and self._kind(before) == self._kind(p) else 0
         chosen, demand = int(self.instance.pod_set[p]), self.instance.pod_demand[p].tolist()
-        for n, there in enumerate(room):
+        for n, there in enumerate(room[first:], first):
             self._count()
             if (chosen < 0 or self.instance.node_sets[chosen, n]) and all(
                 d <= a for d, a in zip(demand, there, strict=True)
             ):
                 room[n], move[p] = [a - d for a, d in zip(there, demand, strict=True)], n
-                yield from self._moves(others, room, move)
+                yield from self._moves(others, room, move, p)
                 room[n], move[p] = there, -1
+
+    def _kind(self, p: int) -> tuple[list[int], int]:
+        return self.instance.pod_demand[p].tolist(), int(self.instance.pod_set[p])
 
     def _places(self, shapes: list[int], room: Rooms, place: IntArray) -> Iterator[None]:
         """Every way to place these shapes."""
@@ -201,13 +205,18 @@ class _Search:
         if n == len(room):
             return
         there, demand = room[n], self.demand[k]
-        most = min((a // d for a, d in zip(there, demand, strict=True) if d), default=needed)
-        most = min(most, needed, int(self.instance.shape_spread[k]) or needed) * int(self.instance.shape_nodes[k, n])
-        for count in range(most, -1, -1):
+        after = sum(self._fit(k, m, room) for m in range(n + 1, len(room)))
+        for count in range(min(self._fit(k, n, room), needed), max(0, needed - after) - 1, -1):
             self._count()
             room[n], place[k, n] = [a - count * d for a, d in zip(there, demand, strict=True)], count
             yield from self._shape(k, needed - count, n + 1, room, place)
         room[n], place[k, n] = there, 0
+
+    def _fit(self, k: int, n: int, room: Rooms) -> int:
+        """So many pods of a shape fit on a node."""
+        count = int(self.instance.shape_count[k])
+        fit = min((a // d for a, d in zip(room[n], self.demand[k], strict=True) if d), default=count)
+        return min(fit, int(self.instance.shape_spread[k]) or count) * int(self.instance.shape_nodes[k, n])
 
     def _whole(self, k: int, place: IntArray) -> bool:
         """Rule 2: whole slices in each domain."""

@@ -47,6 +47,8 @@ def minimise(
         for variable, value in pairs:
             model.add_hint(variable, value)
     solver = within(limits)
+    for name, given in formulation.parameters.items():
+        setattr(solver.parameters, name, given)
     status = solver.solve(model)
     work = {WORK: solver.response_proto.deterministic_time}
     outcome = _outcome(solver, status, formulation, constant, limits, work)

@@ -93,6 +93,12 @@ def _scalar(
         raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in names]
+    if question.assisted is None and question.parameters:
+        from mlsched.solvers.front.cp_sat import CpSatScalar
+
+        sums = _sums(question, names)
+        scalar = CpSatScalar(question.model, sums, chosen, threads=threads, seed=seed, parameters=question.parameters)
+        return question, scalar, _nothing
     if question.assisted is None:
         return question, scalar_of(question.model, _sums(question, names), chosen, threads=threads, seed=seed), _nothing
 
