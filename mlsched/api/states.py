@@ -15,6 +15,7 @@ from mlsched.core.result import Result
 from mlsched.instances.admission import Instance, Plan
 from mlsched.instances.admission.states import Options, State, instance_of, read_documents, states_of, values
 from mlsched.instances.admission.states.decision import Decision, evicting, read_decision
+from mlsched.instances.admission.states.incident import incident_instance
 from mlsched.solvers.admission.verdicts import Needs, Point, Verdict, judge_decision, what_it_takes
 
 Paths = str | os.PathLike[str]
@@ -111,7 +112,7 @@ def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list
     """The states in these files, each with the instance that it is; an instance's own file has an empty state."""
     options, paths = options or Options(), list(paths)
     documents = read_documents(paths)
-    own = [document for document in documents if document.what == "own"]
+    own = [document for document in documents if document.what in ("own", "incident")]
     if not own:
         made = [(state, instance_of(state)) for state in states_of(documents, options)]
         for state, _ in made:
@@ -120,10 +121,17 @@ def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list
         return made
     if len(documents) > 1:
         raise InvalidInput(f"{own[0].path}: is an instance: it is judged alone; give no other file")
-    loaded, _ = load_with_hash(paths[0])
+    said = []
+    loaded: Any
+    if own[0].what == "incident":
+        loaded = incident_instance(own[0].entry)
+        said.append(f"a reported incident: the scheduler {own[0].entry.text('scheduler_did')}")
+    else:
+        loaded, _ = load_with_hash(paths[0])
     if not isinstance(loaded, Instance):
         raise InvalidFile(f"{own[0].path}: kind = '{loaded.kind}': must be a state or an admission.instance")
     state = State("mlsched")
+    state.read += said
     state.read.append(
         f"an instance: {len(loaded.node_free)} nodes, {len(loaded.unit_group)} running units, "
         f"{len(loaded.job_priority)} waiting jobs"

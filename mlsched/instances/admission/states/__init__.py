@@ -13,7 +13,14 @@ from mlsched.instances.admission.states.state import Options, State
 
 __all__ = ["Document", "Options", "State", "instance_of", "read_documents", "read_states", "states_of"]
 
-_SYSTEMS = {"kubernetes": "Kubernetes", "kai": "KAI", "slurm": "Slurm", "config": "Slurm", "own": "mlsched"}
+_SYSTEMS = {
+    "kubernetes": "Kubernetes",
+    "kai": "KAI",
+    "slurm": "Slurm",
+    "config": "Slurm",
+    "own": "mlsched",
+    "incident": "mlsched",
+}
 
 
 def read_states(paths: Iterable[str | os.PathLike[str]], options: Options | None = None) -> list[State]:

@@ -18,6 +18,7 @@ from mlsched.core.errors import InvalidFile, shortened
 from mlsched.core.files import parse_json, refuse_duplicates
 from mlsched.core.opening import gunzipped, read_bytes, shown_path
 from mlsched.instances.admission.states.entries import Entry
+from mlsched.instances.admission.states.incident import is_incident
 
 #: Largest state, in bytes, uncompressed: the pods of 4,000 nodes take about 200 MB.
 MOST_STATE = 2**28
@@ -33,7 +34,7 @@ _MEMBER = "snapshot.json"
 _CONFIG = re.compile(r"^\s*(Configuration data as of|ClusterName\s*=|SlurmctldHost\s*=|Preempt\w+\s*=)", re.M | re.I)
 _YAML = re.compile(r"\s*(---|apiVersion:|kind:|items:|metadata:|%YAML)")
 
-What = Literal["kubernetes", "kai", "slurm", "config", "own"]
+What = Literal["kubernetes", "kai", "slurm", "config", "own", "incident"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ def _recognised(name: str, entry: Entry) -> Document:
         return Document("kai", name, entry)
     if isinstance(kind, str) and kind.startswith("admission."):
         return Document("own", name, entry)
+    if is_incident(value):
+        return Document("incident", name, entry)
     if isinstance(kind, str):
         return Document("kubernetes", name, entry)
     if isinstance(value.get("sinfo"), list):
