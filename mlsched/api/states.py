@@ -81,7 +81,7 @@ def judge(
 ) -> Judgement:
     """Judge what a scheduler decided: whether another plan is better, and what it would take to evict nobody.
 
-    states: files that kubectl, Slurm or KAI wrote, or one instance of admission. decision: a file (a name of a victim
+    states: files that kubectl, Slurm or KAI wrote, or one instance or report. decision: a file (a name of a victim
     per line, events, a later state), names of victims, or a plan; rule: who decides instead, "kueue" say; without
     either there is no decision to judge, and the optimal plans are shown. job: the waiting jobs that are asked about
     (default: the first in line). now: seconds since 1970, or "2026-11-24T10:00:00Z". checkpoint_every: "2h", or

@@ -28,7 +28,9 @@ _HEADS = {
 
 
 def judge(
-    states: Annotated[list[Path], typer.Argument(metavar="STATE...", help="Files of kubectl, Slurm or KAI; an instance, or a report.")],
+    states: Annotated[
+        list[Path], typer.Argument(metavar="STATE...", help="Files of kubectl, Slurm or KAI; an instance, or a report.")
+    ],
     decision: Annotated[
         Path | None, typer.Option(help="What was decided: victims by name, events, a later state.")
     ] = None,
