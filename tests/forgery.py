@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from price_trees import changed
+
 from mlsched import api
 from mlsched.certificates.checker import HEADER
 from mlsched.core.errors import MlschedError
@@ -152,9 +154,11 @@ def _claims(folder: Path, dice: random.Random, others: list[Path]) -> None:
     """A manifest that claims something else."""
     path = folder / "manifest.json"
     data = json.loads(path.read_text())
-    change = dice.choice(["value", "minimum", "offset", "scale", "parts", "objective", "version"])
+    change = dice.choice(["value", "bound", "minimum", "offset", "scale", "parts", "objective", "version"])
     if change == "value":
         data["value"] += dice.choice([-1, 1, 10**6])
+    elif change == "bound":
+        data["bound"] += dice.choice([-1, 1, 10**6, -(10**6)])
     elif change == "parts":
         data["parts"] = dice.choice([[], data["parts"] * 2, data["parts"][1:], data["parts"] * 10**3, [[]]])
     elif change == "objective":
@@ -178,6 +182,26 @@ def _strangers(folder: Path, dice: random.Random, others: list[Path]) -> None:
         path.write_text(json.dumps(data))
 
 
+def _tree(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """Prices, branches and nodes changed, trees too many, or one that is wide or deep."""
+    path = folder / "tree.json"
+    trees = json.loads(path.read_text())["trees"]
+    odd: list[Any] = [
+        [],
+        trees * 2,
+        trees[1:],
+        [[[{}]] * 10**5],
+        [[[{}, 0, "0", k] for k in range(10**4)]],
+        [[{}]],
+        None,
+    ]
+    if dice.random() < 0.7:
+        trees = [changed(tree, dice) for tree in trees]
+    else:
+        trees = dice.choice(odd)
+    path.write_text(json.dumps({"trees": trees}))
+
+
 def _text_of(name: str, change: Callable[[str, random.Random], str]) -> Callable[..., None]:
     def made(folder: Path, dice: random.Random, others: list[Path]) -> None:
         text = (folder / name).read_text()
@@ -193,7 +217,8 @@ WAYS: list[Callable[..., None]] = [
     *(_text_of(name, _json) for name in ("instance.json", "plan.json", "manifest.json")),
     *(_text_of(name, _words) for name in ("1.opb", "1.log", "1.log")),
     *(_text_of(name, _bytes) for name in ("instance.json", "plan.json", "manifest.json", "1.opb", "1.log")),
-    *(_names, _bomb, _exchange, _claims, _strangers),
+    *(_text_of("tree.json", change) for change in (_number, _bytes)),
+    *(_names, _bomb, _exchange, _claims, _strangers, _tree, _tree),
 ]
 
 
