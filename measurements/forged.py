@@ -5,8 +5,8 @@
 Prints one JSON document. N folders (default 5,000), each a genuine certificate of a tiny instance (two of each problem)
 that `tests/forgery.py` has changed in one or two ways, hashes made anew, are checked by a process of their own kind,
 with a time limit of S wall seconds (default 1.5). "accepted falsely": the check passed, and brute force finds another
-optimum than the one that the folder claims, or a better one than its bound. "slowest, s": CPU seconds. "MB": the largest
-resident memory that the process had had after the check.
+optimum than the one that the folder claims, or a better one than its bound. "slowest, s": CPU seconds. "MB": the
+largest resident memory that the process had had after the check.
 """
 
 from __future__ import annotations
