@@ -9,7 +9,6 @@ import typer
 
 from mlsched.cli.output import Json, emit, only_documents, waiting
 from mlsched.cli.solve import Goal, Read, read_instance
-from mlsched.core.contract import worded
 from mlsched.core.errors import InvalidFile
 
 if TYPE_CHECKING:
@@ -80,6 +79,8 @@ def document(folder: Path, checked: Checked) -> dict[str, Any]:
 
 def shown(folder: Path, checked: Checked) -> list[str]:
     """The same for people."""
+    from mlsched.core.contract import worded
+
     if checked.wrong:
         return list(checked.wrong)
     goal = checked.instance.objective(checked.objective)

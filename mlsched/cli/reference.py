@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.benchmark.formats import gap
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, only_documents, say, settings, waiting
 from mlsched.core.errors import InvalidFile, InvalidInput
 
@@ -73,6 +72,8 @@ def document(folder: Path, found: Reference) -> dict[str, Any]:
 
 def shown(folder: Path, found: Reference) -> list[str]:
     """The same for people."""
+    from mlsched.benchmark.formats import gap
+
     kind = "with pauses" if found.pausing else "without pauses"
     counted = "" if found.weights == "jobs" else f", weighted by {found.weights}"
     return [

@@ -38,7 +38,7 @@ def test_generate_writes_a_file(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["nope"], "no problem 'nope'; there are placement, preemption"),
+        (["nope"], "no problem 'nope'; there are admission, placement, preemption"),
         (["preemption", "--preset", "huge"], "preemption has no preset 'huge'; there are small"),
         (["preemption", "--size", "speed=1"], "generate preemption: has no parameter 'speed'; it has nodes"),
         (["preemption", "--size", "nodes"], "--size nodes: must be KEY=VALUE"),
@@ -101,7 +101,7 @@ def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["--solver", "nope"], "no answerer 'nope' for preemption; there are brute-force, cp-sat"),
+        (["--solver", "nope"], "no answerer 'nope' for preemption; there are brute-force, columns, cp-sat"),
         (["--solver", "fitgpp:z=1"], "fitgpp: has no parameter 'z'; it has s, P"),
         (["--solver", "fitgpp:s=many"], "fitgpp: s = 'many': must be of type float"),
         (["--solver", "fitgpp:s"], "'s' is not KEY=VALUE"),

@@ -19,7 +19,7 @@ from mlsched.instances import strategies
 from mlsched.instances.preemption import Instance, Plan
 
 RULES = [a for a in registry().available("preemption") if a.rule is not None and not a.stateful]
-SEES_NO_TRUTH = [a for a in registry().available("preemption") if a.information == "observed"]
+SEES_NO_TRUTH = [a for a in registry().available("preemption") if a.information == "observed" and a.asks != "horizon"]
 #: Rules of mlsched that place on the first node with room, in queue order; and of these, those that preempt.
 FIRST_FIT = [a for a in RULES if a.name in ("fifo", "fitgpp", "lrtp", "min-max-grace", "rand")]
 PREEMPTING = [a for a in FIRST_FIT if a.name != "fifo"]
