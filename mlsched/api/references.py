@@ -48,11 +48,11 @@ def make_reference(
     pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and the
     schedule is the best run of rules that know the running times. Without it, a list after prices is improved by so
     many moves. weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
-    A folder with a reference of the same workload is gone on with: its schedule is never worsened. reading: what the
-    log was read with, for the manifest. told(stage, moves, value) is called as the work goes on; where it returns True,
-    the best until then is kept.
+    A folder with a reference of the same workload is recomputed and gone on with: its schedule is never worsened.
+    reading: what the log was read with, for the manifest. told(stage, moves, value) is called as the work goes on;
+    where it returns True, the best until then is kept.
     Raises InvalidInput for other workloads than those of logs (task graphs by iterations), and where the folder is of
-    another workload.
+    another workload or does not hold.
     """
     if not isinstance(workload, Jobs):
         raise InvalidInput("reference: is for logs of jobs and their like (task graphs by iterations)")
@@ -93,8 +93,7 @@ def make_reference(
         prices = None
 
     if pausing:
-        if before is None:
-            _best_run(workload, weights, keep, told)
+        _best_run(workload, before, weights, keep, told)
         return claim
     those = question(workload, weight)
     if before is None:
@@ -133,19 +132,24 @@ def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refere
     same = (before.workload_hash, before.pausing, before.weights) == (proof.identity(workload), pausing, weights)
     if not same:
         raise InvalidInput(f"{target}: is a reference of another log, cluster or question; give another folder")
+    if wrong := files.checked(target, workload)[2]:
+        raise InvalidInput(f"{target}: does not hold: {wrong[0]}; give another folder")
     return before
 
 
-def _best_run(workload: Jobs, weights: str, keep: Callable[..., None], told: Told) -> None:
-    """The best of the runs with pauses."""
-    best: int | None = None
-    for rule in WITH_PAUSES:
+def _best_run(workload: Jobs, before: Reference | None, weights: str, keep: Callable[..., None], told: Told) -> None:
+    """The best of the runs with pauses; those that were made before are not made again."""
+    best = None if before is None else (before.value, before.how)
+    for made, rule in enumerate(WITH_PAUSES, start=1):
+        if before is not None and made <= before.moves:
+            continue
         run = simulate(workload, rule, options=dataclasses.asdict(files.options(True)))
         value = files.total(workload, run.log, weights)
-        if best is None or value < best:
-            best = value
-            keep(value, rule, 0, run.log.to_json())
-        if told(rule, 0, best):
+        better = best is None or value < best[0]
+        if best is None or better:
+            best = value, rule
+        keep(*best, made, run.log.to_json() if better else None)
+        if told(rule, 0, best[0]):
             return
 
 

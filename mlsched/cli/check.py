@@ -25,11 +25,11 @@ def check(
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
     if file.is_dir() and (log is not None or reference.is_reference(file)):
-        if log is None or plan is not None or read:
+        if log is None or plan is not None or read or time_limit is not None:
             raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
         reference.check(file, log, as_json)
     elif log is not None:
-        raise InvalidInput("--log: is for a folder that `mlsched reference` made")
+        raise InvalidInput(f"--log: is for a folder that `mlsched reference` made; {file} is no folder")
     elif file.is_dir():
         if plan is not None or read:
             raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, only_documents, say, settings, waiting
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, only_documents, settings, waiting
 from mlsched.core.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def reference(
     from mlsched import api
 
     given: dict[str, Any] = {"cluster": cluster, "read": read, "limit": limit, "set": settings(option or [], "--set")}
+    if time_limit is not None and not time_limit >= 0:
+        raise InvalidInput(f"time_limit = {time_limit}: must be a number from 0 on")
     workload = _workload(log, given)
     end = None if time_limit is None else time.monotonic() + time_limit
     many = {} if moves is None else {"moves": moves}
@@ -45,17 +48,26 @@ def reference(
             tell(f"{stage}: {value}" + (f" after {made} moves" if made else ""))
             return end is not None and time.monotonic() > end
 
-        with going_on(lambda: f"what was reached is in {output}; the same command goes on with it"):
+        with going_on(lambda: _kept(output)):
             found = api.make_reference(
                 workload, output, pausing=pausing, weights=weights, seed=seed, reading=given, told=told, **many
             )
     emit(as_json, lambda: document(output, found), lambda: shown(output, found))
 
 
+def _kept(output: Path) -> str:
+    if is_reference(output):
+        return f"what was reached is in {output}; the same command goes on with it"
+    return f"nothing was reached yet that could be kept in {output}"
+
+
 def _workload(log: str, given: dict[str, Any]) -> Any:
     from mlsched import api
 
     options = dict(given["set"])
+    own = {p.name for p in inspect.signature(api.workload).parameters.values() if p.kind is not p.VAR_KEYWORD}
+    for name in sorted(own & set(options)):
+        raise InvalidInput(f"--set {name}: is no option of a log; what has an option of its own is given with that")
     return api.workload(log, "taskgraph", cluster=given["cluster"], read=given["read"], limit=given["limit"],
                         physics=_physics(log), **options)  # fmt: skip
 
@@ -103,16 +115,11 @@ def check(folder: Path, log: str, as_json: bool) -> None:
             raise InvalidFile(f"{folder}: reading: {name}: is of the wrong type")
     if not isinstance(given.get("set", {}), dict):
         raise InvalidFile(f"{folder}: reading: set: must be an object")
-    try:
-        workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
-    except TypeError as error:
-        raise InvalidInput(f"{folder}: its reading does not fit {log}: {error}") from None
+    workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
     with waiting(f"checking {folder.name}", None):
         claim, values, wrong = api.check_reference(folder, workload)
     found = document(folder, claim) | {"recomputed": values, "violations": wrong}
     lines = [*shown(folder, claim)[:3], "both sides hold: recomputed from the log"]
     emit(as_json, lambda: found, lambda: wrong or lines)
     if wrong:
-        for sentence in wrong[1:]:
-            say(sentence)
         raise ChecksFailed(f"{folder}: does not hold: {wrong[0]}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
+from mlsched.cli import simulation_references
 from mlsched.cli.output import ChecksFailed, emit, only_documents, progress, say
 from mlsched.cli.simulation_files import check_target, write_table
 from mlsched.cli.simulation_plan import Scenario, Seen, scenarios
@@ -21,9 +22,7 @@ from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulations
-from mlsched.simulation.taskgraph.iterations import Jobs
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
-from mlsched.simulation.taskgraph.iterations.reference.proof import identity
 from mlsched.simulation.windows import Window
 
 
@@ -112,7 +111,9 @@ def make_runs(
     if seen.asked:
         for scenario in planned:
             seen.check(scenario.workload)
-    trusted = [_trusted(folder, [scenario.workload for scenario in planned]) for folder in references]
+    trusted = [
+        simulation_references.trusted(folder, [scenario.workload for scenario in planned]) for folder in references
+    ]
     notes = [] if log is None or targets.as_json else list(log.notes)
     made = [Made(scenario, policy) for scenario in planned for policy in policies]
     for one in made:
@@ -205,6 +206,9 @@ def _finish(
             f"{one.name}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan
         ]
     details = [_describe(one, time_limit, seen, trusted) for one in made]
+    if not targets.as_json:
+        for sentence in simulation_references.unused([run for _, run in done], trusted):
+            say(f"note: {sentence}")
     document = _document(made, rows)
     several = len({one.scenario.label for one in made}) > 1
     if targets.output is not None:
@@ -313,7 +317,7 @@ def _describe(one: Made, time_limit: float | None, seen: Seen, trusted: list[Ref
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
         **_bounded(run),
-        **_losses(run, trusted),
+        **simulation_references.losses(run, trusted),
         **(_windowed(run, seen) if seen.asked else {}),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
@@ -342,33 +346,6 @@ def _bounded(run: Run) -> dict[str, Any]:
         return {"bound": run.bound, "lint": [dataclasses.asdict(finding) for finding in findings]}
     gaps = {name: gap.share for name, gap in run.gaps.items()}
     return {"bound": run.bound, "bounded_by": run.bounded_by, "gaps": gaps}
-
-
-def _trusted(folder: Path, workloads: list[Any]) -> Reference:
-    """A reference of one of the workloads, recomputed."""
-    claim = api.read_reference(folder)
-    workload = next(
-        (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None
-    )
-    if workload is None:
-        raise InvalidInput(
-            f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
-            "`mlsched reference` makes one with the same options"
-        )
-    wrong = api.check_reference(folder, workload)[2]
-    if wrong:
-        raise InvalidInput(f"--reference {folder}: does not hold: {wrong[0]}; make it anew")
-    return claim
-
-
-def _losses(run: Run, references: list[Reference]) -> dict[str, Any]:
-    """How much the run loses at least and at most, by the references that are of its workload and allow the same."""
-    found = {}
-    for reference in references:
-        if (reference.workload_hash, reference.pausing) == (identity(run.workload), run.pauses):
-            least, most = api.losses(run, reference)
-            found[reference.weights] = {"at_least": least, "at_most": most}
-    return {"losses": found} if found else {}
 
 
 def _optimality(run: Run, time_limit: float | None) -> Gaps | None:

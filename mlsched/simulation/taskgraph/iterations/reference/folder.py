@@ -35,6 +35,8 @@ KIND, VERSION = "taskgraph.reference", 1
 MANIFEST, PRICES, SCHEDULE = "manifest.json", "prices.json.gz", "schedule.json.gz"
 #: Most bytes of a file's content.
 MOST_PRICES, MOST_SCHEDULE = 2**25, 2**28
+#: Numbers that a manifest may claim are below this; no sum of a log comes near it.
+MOST_CLAIMED = 2**100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Reference:
 
     workload_hash: of what it depends on (`proof.identity`), the same wherever the log's file is.
     pausing: whether jobs may pause (and go on elsewhere); weights: what a job's completion time counts
-    (`proof.WEIGHTS`). Both numbers are weighted sums of completion - arrival, ticks. how: what made the schedule.
+    (`proof.WEIGHTS`). Both numbers are weighted sums of completion - arrival, ticks. how: what made the schedule;
+    moves: how many of the search were made; with pauses, how many rules were run.
     """
 
     workload_hash: str
@@ -96,8 +99,9 @@ def _pack(path: Path, data: dict[str, Any]) -> None:
 
 
 def _unpacked(path: Path, most: int) -> dict[str, Any]:
+    text = gunzipped(path, read_bytes(path, most=most), most=most)
     try:
-        data = json.loads(gunzipped(path, read_bytes(path, most=most), most=most))
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidFile(f"{shown_path(path)}: is no JSON ({str(error)[:60]}); make the reference anew") from None
     if not isinstance(data, dict):
@@ -124,6 +128,12 @@ def claimed(folder: Path) -> Reference:
     for name in kinds | data:
         if name not in kinds or not isinstance(data.get(name), kinds[name]):
             raise InvalidFile(f"{shown_path(path)}: {name}: is missing, unknown or of the wrong type")
+        if kinds[name] is int and not (type(data[name]) is int and 0 <= data[name] < MOST_CLAIMED):
+            raise InvalidFile(f"{shown_path(path)}: {name}: must be an integer from 0 on, below 2^100")
+    if not 0 <= data["cpu_seconds"] < MOST_CLAIMED:
+        raise InvalidFile(f"{shown_path(path)}: cpu_seconds: must be a number from 0 on, below 2^100")
+    if data["weights"] not in proof.WEIGHTS:
+        raise InvalidFile(f"{shown_path(path)}: weights: there are {', '.join(proof.WEIGHTS)}")
     return Reference(**data)
 
 
@@ -134,7 +144,7 @@ def stored_prices(folder: Path) -> intervals.Prices:
     try:
         start, step, bits = integers([data.get(name) for name in ("start", "step", "bits")], "start, step and bits", 3)
         columns = lists(data.get("values"), "values")
-        if len({len(column) for column in columns}) > 1 or not all(type(v) is int for c in columns for v in c):
+        if len({len(column) for column in columns}) != 1 or not all(type(v) is int for c in columns for v in c):
             raise InvalidInput("values: must be lists of integers, of one length")
         values = np.array(columns, dtype=np.int64).T.reshape(-1, len(columns))
     except (InvalidInput, OverflowError, TypeError) as error:
@@ -172,7 +182,12 @@ def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
 def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Stretches:
     """The schedule of a reference as a log of the world."""
     if claim.pausing:
-        return Stretches.from_json(_unpacked(folder / SCHEDULE, MOST_SCHEDULE))
+        path = folder / SCHEDULE
+        data = _unpacked(path, MOST_SCHEDULE)
+        try:
+            return Stretches.from_json(data)
+        except InvalidInput as error:
+            raise InvalidFile(f"{shown_path(path)}: {error}") from None
     start, places = starts_of(folder, jobs)
     return as_log(question(jobs, proof.weights(jobs, claim.weights)), np.array(start, dtype=np.int64), places)
 

@@ -1,0 +1,55 @@
+"""References of `mlsched simulate --reference FOLDER`: recomputed before use, and what runs lose by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mlsched import api
+from mlsched.core.errors import InvalidInput
+from mlsched.simulation import Run
+from mlsched.simulation.taskgraph.iterations import Jobs
+from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
+from mlsched.simulation.taskgraph.iterations.reference.proof import identity
+
+
+def trusted(folder: Path, workloads: list[Any]) -> Reference:
+    """A reference of one of the workloads, recomputed."""
+    claim = api.read_reference(folder)
+    workload = next(
+        (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None
+    )
+    if workload is None:
+        raise InvalidInput(
+            f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
+            "`mlsched reference` makes one with the same options"
+        )
+    wrong = api.check_reference(folder, workload)[2]
+    if wrong:
+        raise InvalidInput(f"--reference {folder}: does not hold: {wrong[0]}; make it anew")
+    return claim
+
+
+def losses(run: Run, references: list[Reference]) -> dict[str, Any]:
+    """How much the run loses at least and at most, by the references that are of its workload and allow the same."""
+    found = {}
+    for reference in references:
+        if _fits(run, reference):
+            least, most = api.losses(run, reference)
+            found[reference.weights] = {"at_least": least, "at_most": most}
+    return {"losses": found} if found else {}
+
+
+def unused(runs: list[Run], references: list[Reference]) -> list[str]:
+    """A sentence for each reference that says nothing of any run."""
+    return [
+        f"The reference {'with' if reference.pausing else 'without'} pauses, {reference.value} ticks in all, allows "
+        "other things than the runs do: no losses are shown by it."
+        for reference in references
+        if runs and not any(_fits(run, reference) for run in runs)
+    ]
+
+
+def _fits(run: Run, reference: Reference) -> bool:
+    """Whether a reference is of the run's workload, and allows what the run may do."""
+    return (reference.workload_hash, reference.pausing) == (identity(run.workload), run.pauses)

@@ -1,0 +1,283 @@
+"""`mlsched reference`, `mlsched check FOLDER --log LOG` and `mlsched simulate --reference FOLDER`, over a tiny log.
+
+Nothing here waits for time: a reference of so few jobs ends after its moves, and `--time-limit 0` stops after the first
+step whatever the clock says.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import signal
+
+import pytest
+
+from mlsched.api import references
+from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, PRICES, SCHEDULE
+
+MINUTES, GPUS, EVERY = (10, 20, 40), (2, 4, 8, 1), 300
+CLUSTER = ("--cluster", "2x(8gpu)")
+
+
+def written(path, *, jobs=10, last=None):
+    """A log of so many jobs on 1 to 8 GPUs, one each five minutes; last: the minutes of the last one."""
+    minutes = [MINUTES[k % 3] for k in range(jobs)]
+    minutes[-1] = last or minutes[-1]
+    rows = [f"{EVERY * k},{60 * m},{GPUS[k % 4]}" for k, m in enumerate(minutes)]
+    path.write_text("\n".join(["submit_s,duration_s,gpus", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def log(tmp_path):
+    return written(tmp_path / "log.csv")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """References without and with pauses, made once by the command, and what it printed as JSON."""
+    return tmp_path_factory.mktemp("references"), {}
+
+
+@pytest.fixture
+def made(kept, cli, log):
+    """`made(*words)`: the folder of a reference with these options, and its document."""
+    room, documents = kept
+
+    def make(*words):
+        folder = room / ("-".join(w.strip("-") for w in words) or "straight")
+        if folder not in documents:
+            call = ("reference", log, *CLUSTER, "-o", folder, "--moves", 20, *words, "--json")
+            documents[folder] = cli(*call).document
+        return folder, documents[folder]
+
+    return make
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """`changed(folder, name, change)`: a copy of a reference in which a file's JSON was changed."""
+
+    def copy(folder, name, change):
+        to = tmp_path / "changed"
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(folder, to)
+        content = (to / name).read_bytes()
+        data = json.loads(gzip.decompress(content) if name.endswith(".gz") else content)
+        change(data)
+        text = json.dumps(data).encode()
+        (to / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+        return to
+
+    return copy
+
+
+def contents(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_a_log_is_bounded_checked_and_measured_against(cli, log, made):
+    straight, found = made()
+    assert contents(straight).keys() == {MANIFEST, PRICES, SCHEDULE}
+    assert (found["jobs"], found["pausing"], found["weights"], found["moves"]) == (10, False, "jobs", 20)
+    assert 0 < found["bound"] < found["value"], "the log is crowded enough for a gap"
+    checked = cli("check", straight, "--log", log, "--json").document
+    sides = {"bound": found["bound"], "value": found["value"]}
+    assert checked == {**found, "recomputed": sides, "violations": []}
+    shown = cli("check", straight, "--log", log)
+    assert (shown.status, shown.err) == (0, "")
+    assert f"no schedule has less than {found['bound']} ticks" in shown.out
+    assert "both sides hold: recomputed from the log" in shown.out
+
+    call = ("simulate", "fifo", "srpt", "--trace", log, *CLUSTER, "--reference", straight)
+    table = cli(*call)
+    assert table.status == 0
+    assert "total_jct loses at least" in table.out
+    assert "total_jct loses at most" in table.out
+    runs = cli(*call, "--json").document["runs"]
+    for run in runs:
+        total, losses = run["summary"]["total_jct"], run["losses"]["jobs"]
+        assert losses["at_least"] == pytest.approx(max(0, total / found["value"] - 1))
+        assert losses["at_most"] == pytest.approx(total / found["bound"] - 1)
+    assert runs[0]["losses"]["jobs"]["at_least"] > 0, "fifo is not optimal, and that is proven"
+
+
+def test_each_run_is_measured_by_the_references_that_allow_what_it_does(cli, log, made):
+    (straight, _), (pauses, found), (area, _) = made(), made("--pausing"), made("--weights", "area")
+    words = ("--reference", straight, "--reference", pauses, "--reference", area)
+    call = ("simulate", "fifo", "srpt:preempt=true", "--trace", log, *CLUSTER)
+    fifo, paused = cli(*call, *words, "--json").document["runs"]
+    assert set(fifo["losses"]) == {"jobs", "area"}
+    assert set(paused["losses"]) == {"jobs"}
+    assert paused["losses"]["jobs"]["at_most"] == pytest.approx(paused["summary"]["total_jct"] / found["bound"] - 1)
+    assert "completion times by area loses at least" in cli(*call, *words).out
+    alone = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", pauses)
+    unfit = cli(*alone)
+    assert (unfit.status, "loses" in unfit.out) == (0, False)
+    assert "The reference with pauses" in unfit.err
+    assert "no losses are shown by it" in unfit.err
+    assert "losses" not in cli(*alone, "--json").document["runs"][0]
+    for folder in (pauses, area):
+        assert cli("check", folder, "--log", log).status == 0
+
+
+def test_the_same_command_goes_on_and_never_gets_worse(cli, log, made, tmp_path):
+    straight, found = made()
+    folder = shutil.copytree(straight, tmp_path / "on")
+    more = ("reference", log, *CLUSTER, "-o", folder, "--json")
+    assert cli(*more, "--moves", 20).document == {**found, "folder": str(folder)}
+    assert cli(*more, "--moves", 40, "--time-limit", 0).document["moves"] == 20, "no time for a move"
+    further = cli(*more, "--moves", 40).document
+    assert further["moves"] == 40
+    assert (further["bound"], further["value"] <= found["value"]) == (found["bound"], True)
+
+    call = ("reference", log, *CLUSTER, "-o", tmp_path / "pauses", "--pausing", "--json")
+    first = cli(*call, "--time-limit", 0).document
+    assert (first["moves"], first["how"]) == (1, references.WITH_PAUSES[0])
+    whole, once = cli(*call).document, made("--pausing")[1]
+    assert [whole[name] for name in ("bound", "value", "how")] == [once[name] for name in ("bound", "value", "how")]
+    assert whole["moves"] == once["moves"] == len(references.WITH_PAUSES)
+    assert cli("check", tmp_path / "pauses", "--log", log).status == 0
+    before = contents(tmp_path / "pauses")
+    assert cli(*call).document == whole
+    assert contents(tmp_path / "pauses") == before
+
+
+def test_an_interrupt_says_what_is_kept(cli, log, made, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    folder = shutil.copytree(made()[0], tmp_path / "on")
+    before = contents(folder)
+    monkeypatch.setattr(references.search, "search", interrupted)
+    stopped = cli("reference", log, *CLUSTER, "-o", folder, "--moves", 40)
+    assert stopped.status == 128 + signal.SIGINT
+    assert f"what was reached is in {folder}; the same command goes on with it" in stopped.err
+    assert contents(folder) == before
+    monkeypatch.setattr(references, "climbed", interrupted)
+    stopped = cli("reference", log, *CLUSTER, "-o", tmp_path / "new", "--moves", 40)
+    assert f"nothing was reached yet that could be kept in {tmp_path / 'new'}" in stopped.err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        (MANIFEST, lambda d: d.update(bound=d["bound"] + 1), "the prices prove"),
+        (MANIFEST, lambda d: d.update(value=d["value"] - 1), "the schedule has"),
+        (PRICES, lambda d: d["values"][0].__setitem__(0, d["values"][0][0] + 10**9), "the prices prove"),
+        (PRICES, lambda d: d.update(step=0), "the prices prove nothing"),
+        (SCHEDULE, lambda d: d["wait"].__setitem__(3, 10**12), "the schedule has"),
+        (SCHEDULE, lambda d: d.update(wait=[0] * len(d["wait"])), "in use, its capacity is"),
+    ],
+)
+def test_what_does_not_hold_is_refused_by_each_command(cli, log, made, changed, name, change, said):
+    folder = changed(made()[0], name, change)
+    before = contents(folder)
+    found = cli("check", folder, "--log", log)
+    assert (found.status, found.err.count("\n")) == (1, 1)
+    assert found.err.startswith(f"mlsched: {folder}: does not hold: ")
+    assert said in found.err
+    assert "both sides hold" not in found.out
+    as_json = cli("check", folder, "--log", log, "--json")
+    assert (as_json.status, as_json.err) == (1, found.err)
+    assert said in json.loads(as_json.out)["violations"][0]
+    call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", folder)
+    cli(*call).refused(f"--reference {folder}: does not hold: ", said)
+    cli("reference", log, *CLUSTER, "-o", folder, "--moves", 40).refused(f"{folder}: does not hold: ", said)
+    assert contents(folder) == before, "what does not hold is not gone on with"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        (MANIFEST, lambda d: d.pop("bound"), "bound: is missing, unknown or of the wrong type"),
+        (MANIFEST, lambda d: d.update(bound=True), "bound: must be an integer from 0 on"),
+        (MANIFEST, lambda d: d.update(value=10**400), "value: must be an integer from 0 on, below 2^100"),
+        (MANIFEST, lambda d: d.update(moves=-5), "moves: must be an integer from 0 on"),
+        (MANIFEST, lambda d: d.update(cpu_seconds=10**400), "cpu_seconds: must be a number from 0 on"),
+        (MANIFEST, lambda d: d.update(weights="gold"), "weights: there are jobs, area, urgency, priority"),
+        (MANIFEST, lambda d: d.update(version=9), "use a newer mlsched"),
+        (PRICES, lambda d: d.update(values=[]), "values: must be lists of integers, of one length"),
+        (PRICES, lambda d: d.update(values=None), "values: must be lists of integers, of one length"),
+        (SCHEDULE, lambda d: d.clear(), "wait = None: must be a list of integers"),
+        (SCHEDULE, lambda d: d["wait"].pop(), "must have 10 entries"),
+    ],
+)
+def test_files_that_make_no_sense_are_named(cli, log, made, changed, name, change, said):
+    folder = changed(made()[0], name, change)
+    for call in (
+        ("check", folder, "--log", log),
+        ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", folder),
+        ("reference", log, *CLUSTER, "-o", folder, "--moves", 40),
+    ):
+        cli(*call).refused(f"{folder / name}: ", said)
+
+
+def test_a_schedule_with_pauses_that_makes_no_sense_is_named(cli, log, made, changed):
+    folder = changed(made("--pausing")[0], SCHEDULE, lambda d: d.clear())
+    cli("check", folder, "--log", log).refused(f"{folder / SCHEDULE}: log: job = None")
+
+
+@pytest.mark.parametrize("name", [PRICES, SCHEDULE])
+def test_files_that_are_not_there_or_broken_are_named(cli, log, made, tmp_path, name):
+    folder = shutil.copytree(made()[0], tmp_path / "x")
+    (folder / name).write_bytes(b"{no")
+    cli("check", folder, "--log", log).refused(f"{folder / name}: is no JSON")
+    (folder / name).unlink()
+    cli("check", folder, "--log", log).refused(f"{folder / name}: there is no such file")
+    cli("reference", log, *CLUSTER, "-o", folder).refused(f"{folder / name}: there is no such file")
+
+
+def test_another_log_or_cluster_is_refused(cli, log, made, tmp_path):
+    folder, found = made()
+    for other in (written(tmp_path / "longer.csv", last=30), written(tmp_path / "shorter.csv", jobs=9)):
+        checked = cli("check", folder, "--log", other)
+        assert (checked.status, checked.err.count("\n")) == (1, 1)
+        assert f"{folder}: does not hold: it is of another log, cluster or reading" in checked.err
+        call = ("simulate", "fifo", "--trace", other, *CLUSTER, "--reference", folder)
+        cli(*call).refused("none of what is to be run")
+        cli("reference", other, *CLUSTER, "-o", folder).refused("is a reference of another log, cluster or question")
+    moved = shutil.copy(log, tmp_path / "moved.csv")
+    assert cli("check", folder, "--log", moved, "--json").document["violations"] == [], (
+        "where the log lies does not matter"
+    )
+    wider = ("--cluster", "3x(8gpu)")
+    cli("simulate", "fifo", "--trace", log, *wider, "--reference", folder).refused("none of what is to be run")
+    for words in (wider, (*CLUSTER, "--weights", "area"), (*CLUSTER, "--pausing"), (*CLUSTER, "--limit", 5)):
+        cli("reference", log, *words, "-o", folder).refused("is a reference of another log, cluster or question")
+    assert cli("check", folder, "--log", log, "--json").document["value"] == found["value"]
+
+
+def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
+    folder = made()[0]
+    mine, new = tmp_path / "mine", tmp_path / "new"
+    mine.mkdir()
+    (mine / "note.txt").write_text("mine")
+
+    def refused(*words, source=log, output=new):
+        return cli("reference", source, *CLUSTER, "-o", output, "--moves", 5, *words).refused
+
+    refused(output=mine)(f"{mine}: is there, and no reference; give another folder")
+    refused(output=log)(f"{log}: is there, and no reference; give another folder")
+    refused(source=tmp_path / "none.csv")("none.csv: there is no such file")
+    refused("--weights", "gold")("--weights gold: there are jobs, area, urgency, priority")
+    refused("--time-limit", "-1")("--time-limit -1.0: must be a number from 0 on")
+    refused("--time-limit", "nan")("--time-limit nan: must be a number from 0 on")
+    refused("--moves", "-1")("--moves")
+    refused("--set", "hours=3")("has no parameter 'hours'")
+    for name in ("cluster", "physics", "strict"):
+        refused("--set", f"{name}=1")(f"--set {name}: is no option of a log")
+    assert [file.name for file in mine.iterdir()] == ["note.txt"]
+    assert not new.exists(), "what is refused leaves nothing"
+
+    cli("check", folder).refused("is a reference: check it with --log LOG")
+    cli("check", folder, "--log", log, "--time-limit", 3).refused("with --log LOG, and with nothing else")
+    cli("check", folder, "--log", tmp_path / "none.csv").refused("none.csv: there is no such file")
+    cli("check", mine, "--log", log).refused(f"{mine / MANIFEST}: there is no such file")
+    cli("check", new, "--log", log).refused(
+        "--log: is for a folder that `mlsched reference` made", f"{new} is no folder"
+    )
+    call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", new)
+    cli(*call).refused(f"{new / MANIFEST}: there is no such file")
