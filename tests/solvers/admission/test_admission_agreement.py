@@ -14,6 +14,7 @@ from draws import draws
 from hypothesis import given, settings
 
 from mlsched import api
+from mlsched.core.errors import TooLarge
 from mlsched.instances import strategies
 from mlsched.instances.admission import PROBLEM, Instance, judge
 
@@ -41,11 +42,15 @@ def test_agreement_on_adversarial_instances(solver, instance):
 
 
 def test_agreement_on_generated_instances_and_how_hard_they_are(solver, report):
-    count, missed = draws(12, 200), Counter()
-    binds, cases = Counter(), Counter()
-    for seed in range(count):
+    drawn, missed = draws(12, 200), Counter()
+    binds, cases, beyond = Counter(), Counter(), 0
+    for seed in range(drawn):
         instance = api.generate("admission", "small", seed=seed)
-        value = check(instance, solver, "victims")
+        try:
+            value = check(instance, solver, "victims")
+        except TooLarge:  # of enumeration alone: a few instances have too many plans
+            beyond += 1
+            continue
         for rule in ("kueue", "kube", "kep-5710", "slurm"):
             missed[rule] += api.solve(instance, rule).value > value
         plan = api.solve(instance, "brute-force").plan
@@ -53,11 +58,13 @@ def test_agreement_on_generated_instances_and_how_hard_they_are(solver, report):
         for name, relaxed in PROBLEM.relaxations(instance).items():
             better = api.solve(relaxed, "cp-sat").plan
             binds[name] += instance.evaluate(better)["victims"] < value
+    count = drawn - beyond
     lines = [f"{n / count:6.1%}  {rule} is not optimal" for rule, n in missed.items()]
     lines += [f"{n / count:6.1%}  binds: {name}" for name, n in binds.items()]
     lines += [f"{n / count:6.1%}  case: {name}" for name, n in sorted(cases.items())]
-    report("admission: how hard the generated instances are", lines)
+    report(f"admission: how hard the generated instances are ({beyond} of {drawn} beyond enumeration)", lines)
     assert min(missed.values()) >= 0.3 * count
+    assert beyond <= 0.1 * drawn
 
 
 @needs_incidents
