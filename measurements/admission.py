@@ -10,7 +10,6 @@ checkpoints, and count CPUs.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import statistics
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _kueue import questions
 
 import mlsched
 from mlsched.instances.admission import Instance
@@ -39,46 +39,9 @@ def main() -> None:
 # --- Kueue -----------------------------------------------------------------------------------------------------------
 
 
-def question(asked: dict[str, Any]) -> Instance:
-    """A question of Kueue's, a ClusterQueue with two resources, as an instance."""
-    running, comes = asked["Admitted"], asked["Incoming"]
-    use = np.array([[int(w["CPU"]), int(w["Mem"].removesuffix("Gi"))] for w in running])
-    units = len(running)
-    nominal = [[int(asked["QuotaCPU"]), int(asked["QuotaMem"].removesuffix("Gi"))]]
-    return Instance(
-        resources=("cpu",),
-        node_free=[],
-        pod_node=[],
-        pod_unit=[],
-        pod_demand=[],
-        unit_group=np.arange(units),
-        unit_priority=[w["Prio"] for w in running],
-        group_min=np.ones(units, dtype=np.int64),
-        job_priority=[comes["Prio"]],
-        shape_job=[],
-        shape_count=[],
-        shape_demand=[],
-        shape_nodes=[],
-        may=[[int(w["Prio"] < comes["Prio"]) for w in running]],
-        unit_age=[w["Age"] for w in running],
-        unit_lost=[int(w["CPU"]) * w["Age"] for w in running],
-        quota_parent=[-1],
-        quota_nominal=nominal,
-        quota_used=[use.sum(axis=0).tolist()],
-        job_queue=[0],
-        job_use=[[int(comes["CPU"]), int(comes["Mem"].removesuffix("Gi"))]],
-        unit_queue=np.zeros(units, dtype=np.int64),
-        unit_use=use,
-        above_nominal=1,
-        unit_names=[w["Name"] for w in running],
-    )
-
-
 def kueue() -> dict[str, Any]:
     """How Kueue's victims compare with the front of victims and lost work, priorities aside and before all else."""
-    path = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "kueue" / "questions.json.gz"
-    document = json.loads(gzip.decompress(path.read_bytes()))
-    asked = [(question(q), v) for q, v in zip(document["questions"], document["victims"], strict=True)]
+    asked = questions(Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data")
     same, seconds = 0, []
     for instance, victims in asked:
         started = time.process_time()

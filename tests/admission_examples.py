@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 from pathlib import Path
@@ -10,8 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _kueue import questions
 
 from mlsched.instances.admission import Instance, Plan
+from mlsched.instances.admission.states.entries import Entry
+from mlsched.instances.admission.states.incident import incident_instance
 from mlsched.instances.preemption import Instance as Preemption
 
 SHARED = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
@@ -21,68 +23,18 @@ needs_incidents = pytest.mark.skipif(
 needs_kueue = pytest.mark.skipif(not (SHARED / "kueue").is_dir(), reason="needs Kueue's answers: set MLSCHED_DATA")
 
 
-def incident(given: dict[str, Any]) -> Instance:
-    """An instance of the incidents' files, whose limits and pods' nodes are written differently."""
-    fields = {name: value for name, value in given.items() if name not in ("limits", "pod_nodes", "node_domain")}
-    assert all(all(row) for row in given["pod_nodes"]), "every pod may go anywhere"
-    if given["node_domain"]:
-        fields["node_domain"] = given["node_domain"]
-    if limits := given["limits"]:
-        fields |= {f"limit_{name}": [limit[name] for limit in limits] for name in ("left", "job", "unit")}
-    return Instance(**fields)
-
-
 def incidents() -> list[tuple[str, Instance, dict[str, int]]]:
     """(name, instance, its optimum, whose keys are compared in this order)."""
     found = []
     for path in sorted((SHARED / "incidents").glob("*.json")):
         document = json.loads(path.read_text())
-        found.append((document["name"], incident(document["instance"]), document["optimum"]))
+        found.append((document["name"], incident_instance(Entry(document, path.name)), document["optimum"]))
     return found
 
 
 def kueue_questions() -> list[tuple[Instance, list[str]]]:
     """(instance, names of the victims that Kueue's own code gave)."""
-    document = json.loads(gzip.decompress((SHARED / "kueue" / "questions.json.gz").read_bytes()))
-    return [(_kueue(q), v) for q, v in zip(document["questions"], document["victims"], strict=True)]
-
-
-def _kueue(question: dict[str, Any]) -> Instance:
-    running, comes = question["Admitted"], question["Incoming"]
-    use = np.array([[int(w["CPU"]), _gib(w["Mem"])] for w in running])
-    units = len(running)
-    return Instance(
-        resources=("cpu",),
-        node_free=[],
-        pod_node=[],
-        pod_unit=[],
-        pod_demand=[],
-        unit_group=np.arange(units),
-        unit_priority=[w["Prio"] for w in running],
-        group_min=np.ones(units, dtype=np.int64),
-        job_priority=[comes["Prio"]],
-        shape_job=[],
-        shape_count=[],
-        shape_demand=[],
-        shape_nodes=[],
-        may=[[int(w["Prio"] < comes["Prio"]) for w in running]],
-        unit_age=[w["Age"] for w in running],
-        unit_lost=[int(w["CPU"]) * w["Age"] for w in running],
-        quota_parent=[-1],
-        quota_nominal=[[int(question["QuotaCPU"]), _gib(question["QuotaMem"])]],
-        quota_used=[use.sum(axis=0).tolist()],
-        job_queue=[0],
-        job_use=[[int(comes["CPU"]), _gib(comes["Mem"])]],
-        unit_queue=np.zeros(units, dtype=np.int64),
-        unit_use=use,
-        above_nominal=1,
-        unit_names=[w["Name"] for w in running],
-    )
-
-
-def _gib(text: str) -> int:
-    assert text.endswith("Gi")
-    return int(text[:-2])
+    return questions(SHARED)
 
 
 def from_preemption(asked: Preemption) -> Instance:

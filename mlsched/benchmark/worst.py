@@ -62,8 +62,8 @@ class Losses(list[Loss]):
         return {
             "instance": [loss.name for loss in self],
             "answerer": [loss.result.answerer for loss in self],
-            "value": [loss.result.to_json()["value"] for loss in self],
-            "best": [loss.best.to_json()["value"] for loss in self],
+            "value": [loss.result.figure for loss in self],
+            "best": [loss.best.figure for loss in self],
             "bound": [loss.best.bound_figure for loss in self],
             "status": [loss.best.status for loss in self],
             "gap": [loss.gap.share for loss in self],

@@ -77,6 +77,11 @@ class Result:
     instance: Instance | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
+    def figure(self) -> int | None:
+        """The value as people read it: of `figures`, that of the objective."""
+        return None if self.figures is None else self.figures.get(self.objective)
+
+    @property
     def bound_figure(self) -> int | float | None:
         """The bound as people read it; None where it has another count than the plan (`Rank`)."""
         if self.rank is None or self.bound is None:
@@ -113,7 +118,7 @@ class Result:
         data["bound"] = self.bound_figure
         if figures is not None:
             data["values"] = {name: figures[name] for name in data["values"]}
-            data["value"] = figures.get(self.objective)
+            data["value"] = self.figure
         data["plan"] = self.plan.to_json() if self.plan is not None else None
         if self.rank is not None:
             count = None if figures is None else figures[self.rank.column]
@@ -125,10 +130,10 @@ class Result:
 
         Values and the bound are `figures`; what is compared before them has a column of its own ("deferred").
         """
-        data = self.to_json()
         columns = ["problem", "instance_hash", "answerer", "seed", "status", "objective", "sense", "unit"]
-        columns += ["value", "bound", "gap", "seconds", "stopped_by", "backing"]
-        return {name: [data[name]] for name in columns} | {k: [v] for k, v in (self.figures or {}).items()}
+        row = {name: getattr(self, name) for name in columns} | {"value": self.figure, "bound": self.bound_figure}
+        row |= {name: getattr(self, name) for name in ("gap", "seconds", "stopped_by", "backing")}
+        return {name: [value] for name, value in (row | (self.figures or {})).items()}
 
     def dataframe(self) -> Any:
         """`table` as a pandas DataFrame; `pandas.concat` puts those of several answers below one another.
@@ -139,10 +144,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         """For notebooks: how the answer ended, every objective, and the plan, folded away."""
-        figures = self.figures or {}
-        value = figures.get(self.objective)
-        asked = [self.objective, self.sense, self.unit, value, self.bound_figure, _share(self.gap)]
-        others = [[k, None, None, v, None, None] for k, v in figures.items() if k != self.objective]
+        asked = [self.objective, self.sense, self.unit, self.figure, self.bound_figure, _share(self.gap)]
+        others = [[k, None, None, v, None, None] for k, v in (self.figures or {}).items() if k != self.objective]
         facts = [self.status, f"{self.seconds:.3g} s", self.backing or "", self.stopped_by or "", self.doubt or ""]
         values = html.table(["objective", "sense", "unit", "value", "bound", "gap to bound"], [asked, *others])
         plan = "no plan" if self.plan is None else html.folded("plan", self.plan._repr_html_())

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 
-from incident_examples import incidents
-
-import mlsched
-
 
 def test_reported_incidents_are_judged_on_one_screen(cli, tmp_path, shared_data):
     found = sorted((shared_data / "incidents").glob("*.json"))
@@ -72,11 +68,10 @@ def test_a_report_is_read_as_it_is(cli, tmp_path):
 
 def test_the_sentence_that_proves_that_nothing_helps(cli, tmp_path, shared_data):
     """kueue 5243: eight were evicted, and the pod stayed pending."""
-    instance = next(one for said, one in incidents(shared_data / "incidents") if said["name"] == "kueue-5243")
-    mlsched.save(instance, tmp_path / "instance.json")
-    done = cli("judge", tmp_path / "instance.json")
+    state = shared_data / "incidents" / "kueue-5243.json"
+    done = cli("judge", state)
     assert "no node can free more than 2 gpu (of 8) by allowed evictions" in done.out
     (tmp_path / "victims.json").write_text('["24", "25", "26", "27", "28", "29", "30", "31"]')
-    done = cli("judge", tmp_path / "instance.json", "--decision", tmp_path / "victims.json")
+    done = cli("judge", state, "--decision", tmp_path / "victims.json")
     assert done.status == 1
     assert "DOES NOT START" in done.out

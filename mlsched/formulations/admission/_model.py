@@ -20,11 +20,13 @@ variables say so already.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from mlsched.core.fields import ints
+from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.admission._nodes import Place, movable_kinds, places, units_sizes
 from mlsched.formulations.admission._program import Program, Sum, total
 from mlsched.formulations.admission._quotas import QuotaRows
@@ -186,6 +188,33 @@ class Model:
     def base(self, objective: str) -> Sum:
         """The base value of an objective."""
         return OBJECTIVES[objective](self)
+
+    def sums(self, objectives: Sequence[str]) -> dict[str, tuple[Sum, Sum]]:
+        """Of each objective the waiting rank and the base value; asked first, as it may add variables."""
+        waiting = self.waiting()
+        return {name: (waiting, self.base(name)) for name in objectives}
+
+    def formulation(
+        self,
+        model: Any,
+        variables: Sequence[Any],
+        sums: Mapping[str, tuple[Sum, Sum]],
+        expressed: Callable[[Sum], Any],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Formulation:
+        """The formulation that a backend takes: `variables` are the program's, `expressed` says a sum of them."""
+
+        def decode(value_of: Callable[[Any], int]) -> Plan:
+            return self.decode(lambda v: int(value_of(variables[v])))
+
+        def encode(plan: Plan) -> list[tuple[Any, int]]:
+            return [(variables[v], value) for v, value in self.encode(plan)]
+
+        terms = {
+            name: (Term(self.instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
+            for name, (waiting, base) in sums.items()
+        }
+        return Formulation(model, terms, decode, encode, parameters=parameters or {})
 
     def victims(self) -> Sum:
         terms = [(1, x) for x in self.evict.values()]

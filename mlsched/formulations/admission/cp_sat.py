@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.registry import model_builder
 from mlsched.formulations.admission._model import OBJECTIVES, Model
 from mlsched.formulations.admission._program import Sum
-from mlsched.instances.admission import Instance, Plan
+from mlsched.instances.admission import Instance
 
 #: All rows go into the linear relaxation, as with more than one thread some of CP-SAT's searches have them: with the
 #: default of a single one, 4,000 nodes and 1,000 units were not solved in 14 CPU seconds; so it takes 0.2.
@@ -24,7 +23,7 @@ def build(
     from ortools.sat.python import cp_model
 
     made = Model(instance, merge=merge)
-    waiting, bases = made.waiting(), {name: made.base(name) for name in objectives}
+    sums = made.sums(objectives)
     cp = cp_model.CpModel()
     ends = zip(made.program.low, made.program.high, strict=True)
     variables = [cp.new_int_var(low, high, f"v{v}") for v, (low, high) in enumerate(ends)]
@@ -36,14 +35,4 @@ def build(
     for row, most in made.program.rows:
         cp.add(expressed(row) <= most)
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
-        return made.decode(lambda v: int(value_of(variables[v])))
-
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
-        return [(variables[v], value) for v, value in made.encode(plan)]
-
-    terms = {
-        name: (Term(instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
-        for name, base in bases.items()
-    }
-    return Formulation(cp, terms, decode, encode, parameters=PARAMETERS)
+    return made.formulation(cp, variables, sums, expressed, PARAMETERS)

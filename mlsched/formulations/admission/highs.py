@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.registry import model_builder
 from mlsched.formulations.admission._model import OBJECTIVES, Model
 from mlsched.formulations.admission._program import Sum
-from mlsched.instances.admission import Instance, Plan
+from mlsched.instances.admission import Instance
 
 
 @model_builder("highs", problem="admission", solver="highs", objectives=tuple(OBJECTIVES))
@@ -25,7 +24,7 @@ def build(
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     made, mip = Model(instance, merge=merge), pyo.ConcreteModel()
-    waiting, bases = made.waiting(), {name: made.base(name) for name in objectives}
+    sums = made.sums(objectives)
     numbers = range(len(made.program.low))
 
     def ends(_: Any, v: int) -> tuple[int, int]:
@@ -44,14 +43,4 @@ def build(
         divided = Sum({v: c // divisor for v, c in row.terms.items()})
         mip.rows.add(expressed(divided) <= most // divisor)
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
-        return made.decode(lambda v: int(value_of(variables[v])))
-
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
-        return [(variables[v], value) for v, value in made.encode(plan)]
-
-    terms = {
-        name: (Term(instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
-        for name, base in bases.items()
-    }
-    return Formulation(mip, terms, decode, encode)
+    return made.formulation(mip, variables, sums, expressed)
