@@ -7,6 +7,7 @@ pytest --solvers cp-sat,highs             # the solvers that tests with the argu
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import os
 import signal
@@ -134,3 +135,15 @@ def known_optima() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no published optima at {folder}: set MLSCHED_DATA to the folder that holds known_optima/")
     return folder
+
+
+@pytest.fixture
+def write(tmp_path):
+    """`write(text, name="log.csv")`: a file of this text in the test's own folder, compressed as .gz; its path."""
+
+    def write(text: str, name: str = "log.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        return path
+
+    return write

@@ -10,16 +10,6 @@ from mlsched.instances.traces import ABSENT, UNKNOWN, read_nodes, read_trace
 from mlsched.instances.traces.hostlist import nodes_of
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text: str, name: str = "log"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def counts(kinds) -> dict[str, int]:
     return {kind: rows.count for kind, rows in kinds.items()}
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -13,16 +11,6 @@ from mlsched.instances.traces import UNKNOWN, read_nodes, read_trace
 
 READ = "submit=when,duration=took:min,gpus=cards"
 LOG = "when,took,cards,who\n100,1.5,16,ann\n40,2,1,bob\n"
-
-
-@pytest.fixture
-def write(tmp_path: Path):
-    def write(text: str, name: str = "log.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-        return path
-
-    return write
 
 
 def refused(source: object, read: object, *fragments: str) -> str:

@@ -20,16 +20,6 @@ from mlsched.simulation.taskgraph.iterations import SIMULATION
 from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text: str, name: str = "log.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def as_logged(source, cluster, **options):
     return mlsched.simulate(mlsched.workload(source, cluster=cluster, **options), "as-logged")
 

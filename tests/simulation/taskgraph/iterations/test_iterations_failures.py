@@ -16,16 +16,6 @@ from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH
 RULES = ("fifo", "best-effort-fifo", "srpt", "srpt:preempt=true", "easy-backfill", "las", "tiresias", "drf")
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text: str, name: str = "log.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def by_hand(write, failures: str, log: str = "submit,duration,gpus\n0,600,4\n", cluster: str = "2x(4gpu)", **options):
     jobs = mlsched.workload(write(log), cluster=cluster, failures=str(write(failures, "down.csv")), **options)
     return jobs
