@@ -10,11 +10,12 @@ from typing import Any
 from mlsched.api.answers import solve
 from mlsched.api.records import load_with_hash
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.opening import read_bytes, read_text, shown_path
+from mlsched.core.opening import open_file, read_text, shown_path
 from mlsched.core.result import Result
 from mlsched.instances.admission import Instance, Plan
 from mlsched.instances.admission.states import Options, State, instance_of, read_documents, states_of, values
 from mlsched.instances.admission.states.decision import Decision, evicting, read_decision
+from mlsched.instances.admission.states.documents import MOST_STATE
 from mlsched.instances.admission.states.incident import incident_instance
 from mlsched.solvers.admission.verdicts import Needs, Point, Verdict, judge_decision, what_it_takes
 
@@ -104,8 +105,10 @@ def judge(
         jobs=(job,) if isinstance(job, str) else tuple(job),
     )
     questions = questions_of(states, options)
-    limits = {"time_limit": time_limit, "seed": seed}
-    return _best([_judged(state, instance, decision, rule, options, limits) for state, instance in questions])
+    limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed}
+    best = _best([_judged(state, instance, decision, rule, options, limits) for state, instance in questions])
+    jobs = _asked(best.instance, options) if best.system == "mlsched" else None
+    return dataclasses.replace(best, needs=what_it_takes(best.instance, jobs=jobs, **limits))
 
 
 def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list[tuple[State, Instance]]:
@@ -161,7 +164,7 @@ def _judged(
     options: Options,
     limits: dict[str, Any],
 ) -> Judgement:
-    """The judgement of one question."""
+    """The judgement of one question, but for what it would take: `judge` asks that of the one that is shown."""
     jobs = _asked(instance, options) if state.system == "mlsched" else None
     made = _decided(instance, decision, rule, limits)
     # Without a decision, nobody is evicted: the front is what it is held against.
@@ -173,7 +176,7 @@ def _judged(
     return Judgement(
         instance,
         verdict,
-        what_it_takes(instance, jobs=jobs, **limits),
+        Needs((), starts_now=False),
         None if made is None else made[0],
         state.system,
         tuple(state.read),
@@ -220,7 +223,9 @@ def _decided(
     if not isinstance(decision, (str, os.PathLike)):
         return "as named", evicting(instance, decision)
     name = shown_path(decision)
-    if any(mark in read_bytes(decision, most=2**28)[:200] for mark in _PLANS):
+    with open_file(decision, most=MOST_STATE) as stream:
+        head = stream.read(200)
+    if any(mark in head for mark in _PLANS):
         return f"of {name}", _loaded_plan(decision, instance)
     return f"of {name}", read_decision(decision, instance)
 

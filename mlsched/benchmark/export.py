@@ -10,14 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, censored, count, gap, percent, with_interval
+from mlsched.benchmark.formats import GAP_NOTE, LATEX, apart, apart_notes, censored, count, gap, percent, with_interval
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 from mlsched.core.tables import write
-
-_LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
 
 #: What the cells of the gap table mean, below the definition of the gap.
 TABLE_NOTE = (
@@ -93,11 +91,11 @@ def _markdown(rows: Sequence[Row], path: Path) -> None:
 def _latex(rows: Sequence[Row], path: Path) -> None:
     parts = ["% Needs \\usepackage{booktabs}. " + f"{GAP_NOTE} {TABLE_NOTE}"]
     for made in _gap_tables(rows):
-        body = [" & ".join(cell.translate(_LATEX) for cell in line) + r" \\" for line in (made.header, *made.cells)]
+        body = [" & ".join(cell.translate(LATEX) for cell in line) + r" \\" for line in (made.header, *made.cells)]
         columns = "ll" + "r" * (len(made.header) - 2)
         parts += [
             r"\begin{table}",
-            rf"\caption{{{made.title.translate(_LATEX)}}}",
+            rf"\caption{{{made.title.translate(LATEX)}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             body[0],
@@ -105,7 +103,7 @@ def _latex(rows: Sequence[Row], path: Path) -> None:
             *body[1:],
             r"\bottomrule",
             r"\end{tabular}",
-            *(rf"\par\footnotesize {note.translate(_LATEX)}" for note in made.notes),
+            *(rf"\par\footnotesize {note.translate(LATEX)}" for note in made.notes),
             r"\end{table}",
             "",
         ]

@@ -9,6 +9,9 @@ from mlsched.core.gap import Gaps, amount, percentage
 #: Stands where there is nothing to show.
 NONE = "–"
 
+#: What text needs in LaTeX, for `str.translate`.
+LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
+
 #: What "gap" means wherever one is shown.
 GAP_NOTE = (
     "Gap: (value - optimum) / |optimum|, or (optimum - value) / |optimum| where more is better, to the proven optimum "

@@ -12,9 +12,6 @@ from collections.abc import Sequence
 
 from mlsched.core.student import half_width
 
-#: Relative half-widths up to here are the arithmetic's.
-ROUNDING = 1e-12
-
 
 @dataclasses.dataclass(frozen=True)
 class Mean:
@@ -45,8 +42,7 @@ def mean_of(values: Sequence[float | None]) -> Mean | None:
     known = [value for value in values if value is not None]
     if not known:
         return None
-    mean, half = sum(known) / len(known), half_width(known)
-    return Mean(mean, 0.0 if half is not None and half <= ROUNDING * abs(mean) else half, len(known))
+    return Mean(sum(known) / len(known), half_width(known), len(known))
 
 
 def compared(values: Sequence[float | None], others: Sequence[float | None]) -> Difference | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,18 +34,19 @@ def reference(
 ) -> None:
     """Bound the best schedule of a log from both sides; write prices and schedule. Run again, it goes on."""
     from mlsched import api
+    from mlsched.core.deadline import Deadline
 
     given: dict[str, Any] = {"cluster": cluster, "read": read, "limit": limit, "set": settings(option or [], "--set")}
     if time_limit is not None and not time_limit >= 0:
         raise InvalidInput(f"time_limit = {time_limit}: must be a number from 0 on")
     workload = _workload(log, given)
-    end = None if time_limit is None else time.monotonic() + time_limit
+    deadline = Deadline(time_limit)
     many = {} if moves is None else {"moves": moves}
     with waiting(f"reference of {len(workload.submit)} jobs", time_limit) as tell, only_documents():
 
         def told(stage: str, made: int, value: int) -> bool:
             tell(f"{stage}: {value}" + (f" after {made} moves" if made else ""))
-            return end is not None and time.monotonic() > end
+            return deadline.passed()
 
         with going_on(lambda: _kept(output)):
             found = api.make_reference(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mlsched.benchmark.formats import LATEX
 from mlsched.cli.simulation_tables import Block, Shown, blocks, flattened, scaled, worded
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
@@ -85,7 +86,4 @@ def _latex(block: Block) -> str:
 
 def _escaped(text: str) -> str:
     """Text for LaTeX."""
-    text = text.replace("\\", r"\textbackslash{}")
-    for sign in "&%$#_{}":
-        text = text.replace(sign, f"\\{sign}") if sign not in "{}" else text
-    return text.replace("±", r"$\pm$").replace("–", "--").replace("~", r"\textasciitilde{}").replace("^", r"\^{}")
+    return text.translate(LATEX | str.maketrans({"±": r"$\pm$", "–": "--", "^": r"\^{}"}))

@@ -10,6 +10,8 @@ import numpy as np
 
 #: An interval misses the true mean in this share of repetitions.
 ERROR = 0.05
+#: Relative half-widths up to here are the arithmetic's, not the values'.
+ROUNDING = 1e-12
 
 
 @functools.cache
@@ -21,8 +23,9 @@ def quantile(level: float, freedom: int) -> float:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Half of the 95 % interval of the mean of independent values; None of fewer than two."""
+    """Half of the 95 % interval of the mean of independent values; None of fewer than two, 0 where it is rounding."""
     if len(values) < 2:
         return None
-    deviation = float(np.std(np.asarray(values, dtype=np.float64), ddof=1))
-    return quantile(1 - ERROR / 2, len(values) - 1) * deviation / math.sqrt(len(values))
+    data = np.asarray(values, dtype=np.float64)
+    half = quantile(1 - ERROR / 2, len(data) - 1) * float(np.std(data, ddof=1)) / math.sqrt(len(data))
+    return half if half > ROUNDING * abs(float(np.mean(data))) else 0.0

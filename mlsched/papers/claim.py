@@ -55,9 +55,6 @@ Side = Literal["inside", "outside", "unclear", "nothing"]
 #: The only grounds on which a reading does not count.
 Ground = Literal["the paper says otherwise", "not in the paper's evaluation"]
 
-#: Relative half-widths up to here are the arithmetic's, not the seeds'.
-ROUNDING = 1e-12
-
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
@@ -141,9 +138,7 @@ def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
         return None
     if len(data) == 1:
         return Estimate(data[0], None, 1)
-    mean = float(np.mean(data))
-    half = half_width(data)
-    return Estimate(mean, half if half is not None and half > ROUNDING * abs(mean) else 0.0, len(data))
+    return Estimate(float(np.mean(data)), half_width(data), len(data))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -242,7 +242,7 @@ class Run:
 
         Raises InvalidInput, with the proof, for a log that cannot have been so (`lint`).
         """
-        if findings := self.lint():
+        if findings := self._findings:
             more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
             raise InvalidInput(f"{self.answerer}: no gap, since the log cannot have been so: {findings[0]}{more}; "
                                "correct the log or the cluster")  # fmt: skip
@@ -254,6 +254,10 @@ class Run:
 
         Each finding has a `kind`, a `sentence`, and where, when and by how much.
         """
+        return list(self._findings)
+
+    @functools.cached_property
+    def _findings(self) -> list[Any]:
         return [] if self.simulation.lint is None else self.simulation.lint(self.workload)
 
     @property

@@ -179,7 +179,7 @@ def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
     if spec in header or not name:
         name, unit = spec, ""
     units = _units(field)
-    if unit and unit not in units and (value := _constant(place, field, spec)) is not None:  # 1:00:00
+    if unit and unit not in units and (value := _constant(field, spec)) is not None:  # 1:00:00
         return Column(field, "", _default_unit(place, field, spec), constant=value)
     if name not in header and (match := re.fullmatch(r"#([0-9]{1,6})", name)):
         if not 1 <= int(match[1]) <= len(header):
@@ -191,13 +191,13 @@ def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
         there = f"use one of {', '.join(units)}" if units else "it has none: leave it out"
         place.fail(f"read {field}={spec}: there is no unit {shown(unit)} of {field}", there)
     if name not in header:
-        if (value := _constant(place, field, name)) is not None:
+        if (value := _constant(field, name)) is not None:
             return Column(field, "", unit or _default_unit(place, field, name), constant=value)
         place.fail(f"there is no column {shown(name)} for {field}", f"the columns are {_listed(header)}")
     return Column(field, name, unit or _unit_of_name(field, name) or _default_unit(place, field, name))
 
 
-def _constant(place: Place, field: str, text: str) -> str | None:
+def _constant(field: str, text: str) -> str | None:
     """The value of every row that a text is: a number, a length of time or a date, or a text in quotes."""
     if match := re.fullmatch(r"'(.*)'|\"(.*)\"", text):
         return match[1] or match[2] or ""

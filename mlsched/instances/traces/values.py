@@ -75,7 +75,7 @@ def is_missing(value: object) -> bool:
 def lacking(**cells: object) -> str:
     """ "no gpus": the first of these values that is not known, in words; "" where all are."""
     for name, value in cells.items():
-        if value is None or (isinstance(value, str) and value.strip().lower() in MISSING):
+        if is_missing(value):
             return f"no {name.replace('_', ' ')}"
     return ""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlsched.core.fields import ints
 from mlsched.instances.quality import Epochs, Horizon
+from mlsched.instances.quality.instance import PPM
 from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.quality.log import Log
@@ -17,7 +18,6 @@ from mlsched.simulation.quality.world import QualityWorld
 from mlsched.simulation.wake import Wake
 
 #: Parts of a job's own unit of loss in a horizon, and how many of a workload's make one.
-PPM = 10**6
 NANO_PER_PPM = NANO // PPM
 
 

@@ -84,6 +84,8 @@ class _Snapshot:
         self.groups = {k8s.full_name(group): group for group in found["PodGroup"]}
         self.classes = {one.text("metadata", "name"): one.whole("value") for one in found["PriorityClass"]}
         self.queues = {one.text("metadata", "name"): one for one in found["Queue"]}
+        self.chains: dict[str, list[str]] = {}  # by queue, see `_chain`
+        self.holdings: dict[tuple[str, str], int] = {}  # by queue and resource, see `_held_by`
         self.pods: dict[str, list[Entry]] = {}
         for pod in found["Pod"]:
             if pod.text("status", "phase") not in ("Succeeded", "Failed"):
@@ -119,7 +121,7 @@ class _Snapshot:
         state.scales = {**state.scales, GPU: THOUSANDTHS}
         for machine in self.machines.values():
             machine.room[GPU] = 1000 * machine.room.get(GPU, 0)
-        kube.fill_nodes(state, self.machines, bound, {key: _without_pod(held) for key, held in self.held.items()})
+        kube.fill_nodes(state, self.machines, bound, self.held)
         if any(FRACTION in pod.mapping("metadata", "annotations") for pod in bound):
             state.assume("shares of GPUs: summed up by node, not packed into single devices")
         everything = (entry for kind in ("Pod", "Node", "PodGroup") for entry in self.found[kind])
@@ -224,13 +226,15 @@ class _Snapshot:
 
     def _chain(self, queue: str) -> list[str]:
         """A queue and those above it."""
-        chain: list[str] = []
-        while queue and queue in self.queues:
-            if queue in chain:
-                raise InvalidInput(f"queue {queue}: its parents form a cycle; correct spec.parentQueue")
-            chain.append(queue)
-            queue = self.queues[queue].text("spec", "parentQueue")
-        return chain
+        if queue not in self.chains:
+            chain, above = list[str](), queue
+            while above and above in self.queues:
+                if above in chain:
+                    raise InvalidInput(f"queue {above}: its parents form a cycle; correct spec.parentQueue")
+                chain.append(above)
+                above = self.queues[above].text("spec", "parentQueue")
+            self.chains[queue] = chain
+        return self.chains[queue]
 
     def _amount(self, queue: str, key: str, which: str) -> int | None:
         """A queue's quota or limit in the units of pods; None where it is unlimited (-1)."""
@@ -244,7 +248,11 @@ class _Snapshot:
         return None if value < 0 else math.floor(value * factor)
 
     def _held_by(self, queue: str, resource: str) -> int:
-        return sum(u.use.get(resource, 0) for u in self.state.units.values() if queue in self._chain(u.queue))
+        """What all units of a queue hold; asked when all units are known."""
+        if (queue, resource) not in self.holdings:
+            units = self.state.units.values()
+            self.holdings[queue, resource] = sum(u.use.get(resource, 0) for u in units if queue in self._chain(u.queue))
+        return self.holdings[queue, resource]
 
     def _victims(self, group: Entry, use: Amounts) -> Iterable[str]:
         """Units that the group may evict: lower ones of its own queue, and those of queues above what they deserve."""
@@ -304,7 +312,3 @@ class _Snapshot:
                 }
                 remaining = most - sum(inside.values())
                 self.state.limits.append(Limit(f"queue {queue}: {resource}", remaining, {name: use[resource]}, inside))
-
-
-def _without_pod(held: Amounts) -> Amounts:
-    return {name: count for name, count in held.items() if name != "pods"}

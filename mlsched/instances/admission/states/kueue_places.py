@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from mlsched.instances.admission.states import objects as k8s
 from mlsched.instances.admission.states.entries import Entry
+from mlsched.instances.admission.states.kueue_flavors import flavors_of
 from mlsched.instances.admission.states.state import Node, Pod, Shape, State, plus, times
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -26,9 +27,10 @@ class Places:
 
     def __init__(self, found: k8s.Objects, state: State) -> None:
         self.found, self.state = found, state
+        self.flavors = flavors_of(found)
         self.topology = {
-            entry.needed("metadata", "name"): entry.text("spec", "topologyName")
-            for entry in found.get("ResourceFlavor", [])
+            name: entry.text("spec", "topologyName")
+            for name, entry in self.flavors.items()
             if entry.text("spec", "topologyName")
         }
         self.levels = {
@@ -36,6 +38,7 @@ class Places:
             for entry in found.get("Topology", [])
         }
         self.machines = k8s.machines(found) if self.topology else {}
+        self.placing = k8s.Placing(self.machines)
         self.by_host = {machine.labels[HOSTNAME]: name for name, machine in self.machines.items()}
         self.placed = 0
         self.leaf: dict[tuple[str, str], str] = {}  # (topology, machine) -> leaf
@@ -47,7 +50,7 @@ class Places:
 
     def _check(self) -> None:
         for flavor, topology in self.topology.items():
-            entry = next(e for e in self.found["ResourceFlavor"] if e.text("metadata", "name") == flavor)
+            entry = self.flavors[flavor]
             if topology not in self.levels:
                 entry.fail(
                     f"spec.topologyName = {topology!r}: the state has no such topology",
@@ -156,11 +159,8 @@ class Places:
 
     def _nodes(self, flavor: str, spec: Entry) -> frozenset[str]:
         """Leaves of the flavor whose nodes the pods may use."""
-        entry = next(e for e in self.found["ResourceFlavor"] if e.text("metadata", "name") == flavor)
-        topology = self.topology[flavor]
-        there = k8s.Placing(self.machines).nodes_of(
-            spec, entry.mapping("spec", "nodeLabels"), entry.entries("spec", "tolerations")
-        )
+        entry, topology = self.flavors[flavor], self.topology[flavor]
+        there = self.placing.nodes_of(spec, entry.mapping("spec", "nodeLabels"), entry.entries("spec", "tolerations"))
         return frozenset(self.leaf[topology, name] for name in there if (topology, name) in self.leaf)
 
     def _require(self, shape: Shape, one: Entry, topology: str, name: str) -> None:

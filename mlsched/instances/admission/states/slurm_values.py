@@ -22,7 +22,6 @@ _MEMORY = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 _AMOUNT = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMGTP]?)")
 #: gpu, gpu:4, gpu:h100:4, gres/gpu:4, gres:gpu:h100=4, gpu:h100:4(S:0-1); h100 alone has no count.
 _GRES = re.compile(r"(?:gres[:/])?([\w.+-]+?)(?::([A-Za-z_][\w.+-]*))?(?:[:=]([0-9]{1,9})([KMGT]?))?(?:\(.*\))?")
-_HOSTS = re.compile(r"([^\[\],]+|\[[^\]]*\])+")
 
 
 def number(entry: Entry, *keys: str) -> int | None:

@@ -64,7 +64,8 @@ def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     start, end = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(start, c["job"], c["start"])
     np.maximum.at(end, c["job"], c["end"])
-    busy = _busy(c["job"], c["start"], c["end"], count)
+    reached = _reached(c["job"], c["end"])
+    busy = _busy(c["job"], c["start"], c["end"], reached, count)
     return {
         "arrival": jobs.submit_ms,
         "start": start,
@@ -72,22 +73,20 @@ def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
         "jct": end - jobs.submit_ms,
         "waiting": end - np.minimum(jobs.submit_ms, start) - busy,
         "iterations": jobs.max_iterations,
-        "pauses": _gaps(c["job"], c["start"], c["end"], count),
+        "pauses": _gaps(c["job"], c["start"], reached, count),
     }
 
 
-def _busy(job: IntArray, start: IntArray, end: IntArray, count: int) -> IntArray:
+def _busy(job: IntArray, start: IntArray, end: IntArray, reached: IntArray, count: int) -> IntArray:
     """For each job, how long some run of it was under way: runs at the same time (pods) count once."""
-    reached = _reached(job, end)
     found = np.zeros(count, dtype=np.int64)
     np.add.at(found, job, np.maximum(end - np.maximum(start, reached), 0))
     return found
 
 
-def _gaps(job: IntArray, start: IntArray, end: IntArray, count: int) -> IntArray:
+def _gaps(job: IntArray, start: IntArray, reached: IntArray, count: int) -> IntArray:
     """For each job, how often it went on after a time without any run."""
-    before = _reached(job, end)
-    again = np.append(False, job[1:] == job[:-1]) & (start > before)
+    again = np.append(False, job[1:] == job[:-1]) & (start > reached)
     return np.bincount(job[again], minlength=count)
 
 
@@ -223,6 +222,6 @@ def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
 
 
 __all__ = [
-    *("NAME", "LoggedRuns", "assumed", "bound", "holdings", "jobs_of", "lint", "over_time", "played", "series"),
+    *("NAME", "LoggedRuns", "assumed", "bound", "holdings", "jobs_of", "over_time", "played", "series"),
     *("summary", "table", "violations"),
 ]

@@ -72,7 +72,6 @@ def held(jobs: Jobs) -> IntArray:
     of_milli = GPU_UNITS[jobs.resources[gpu]] / 1000
     has = np.rint(known * of_milli).astype(np.int64)
     part = said & (has < whole) & (whole > 0)
-    amounts = amounts.copy()
     amounts[part] = amounts[part] * has[part, None] // whole[part, None]
     amounts[said, gpu] = has[said]
     return amounts

@@ -63,8 +63,9 @@ def _near(
 ) -> list[int]:
     """Jobs to leave with one that waits: some that run when it could, on a few nodes."""
     early, late = int(release[first]), int(start[first] + length[first])
-    overlap = np.flatnonzero((start < late) & (start + length > early) & (start >= early - length.max()))
-    nodes = rng.choice(np.unique(kept[overlap]), min(MOST_NODES, len(np.unique(kept[overlap]))), replace=False)
+    overlap = np.flatnonzero((start < late) & (start + length > early))
+    used = np.unique(kept[overlap])
+    nodes = rng.choice(used, min(MOST_NODES, len(used)), replace=False)
     among = overlap[np.isin(kept[overlap], np.append(nodes, kept[first])) & (overlap != first)]
     many = min(int(rng.integers(1, MOST_JOBS)), len(among))
     return [first, *rng.choice(among, many, replace=False).tolist()] if many else [first]
