@@ -17,8 +17,9 @@ from state_examples import KUEUE_VERSIONS, SLURM_PARSERS, written
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.admission.anonymous import anonymous
-from mlsched.instances.admission.states import Options, instance_of, read_states
+from mlsched.instances.admission.states import Options, instance_of, read_states, slurm_values
 from mlsched.instances.admission.states.decision import evicting, read_decision
+from mlsched.instances.admission.states.entries import Entry
 from mlsched.instances.admission.states.state import State
 
 
@@ -596,3 +597,20 @@ def test_states_that_kueue_answered_get_its_answers(tmp_path, shared_data):
         plan = mlsched.solve(instance, "kueue").plan
         victims = {instance.unit_names[u].removeprefix("team/") for u in plan.evict.nonzero()[0]}
         assert victims == set(answered["victims"][number] or []), number
+
+
+def test_a_generic_resource_counts_the_same_in_both_of_slurms_notations():
+    entry = Entry(
+        {"gres": "bandwidth:4G,gpu:h100:2(S:0-1)", "tres": "gres/bandwidth=4G,gres/gpu=2,gres/gpu:h100=2"}, "x"
+    )
+    assert slurm_values.gres(entry, entry.text("gres"), "gres") == slurm_values.tres(entry, "tres")
+
+
+def test_an_amount_beyond_all_bounds_is_refused_in_a_line(tmp_path):
+    for text, much in (("gpu:h100:8", "gpu:h100:999999999T"), ("gres/gpu=8", "gres/gpu=999999999999T")):
+        texts = {k: one if isinstance(one, str) else json.dumps(one) for k, one in examples.slurm_state().items()}
+        documents = {name: one.replace(text, much) for name, one in texts.items()}
+        assert any(much in one for one in documents.values())
+        with pytest.raises(InvalidFile, match=r"is more than 2\^53: no node holds so much$") as caught:
+            read_states(written(tmp_path, documents))
+        assert "\n" not in str(caught.value)

@@ -17,6 +17,7 @@ from mlsched.instances.admission.states.state import Amounts
 INFINITE = EXACT
 #: Most hosts that a list of hosts may stand for.
 MOST_HOSTS = 100_000
+_TOO_MUCH = "is more than 2^53: no node holds so much"
 _INFINITE = ("infinity", "infinite", "unlimited", "inf")
 _MEMORY = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 _AMOUNT = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMGTP]?)")
@@ -84,6 +85,8 @@ def tres(entry: Entry, *keys: str) -> Amounts:
         if not equals or not match:
             entry.bad(keys, part, "must be TRES such as cpu=64,mem=512G,gres/gpu=8")
         found[name] = _amount(match, memory=name == "mem")
+        if found[name] > EXACT:
+            entry.bad(keys, part, _TOO_MUCH)
     return found
 
 
@@ -97,15 +100,20 @@ def _amount(match: re.Match[str], *, memory: bool) -> int:
 
 
 def gres(entry: Entry, text: str, *keys: str) -> Amounts:
-    """Generic resources: "gpu:h100:4(S:0-1),gpu:2" has 6 of gres/gpu and 4 of gres/gpu:h100."""
+    """Generic resources: "gpu:h100:4(S:0-1),gpu:2" has 6 of gres/gpu and 4 of gres/gpu:h100.
+
+    A suffix counts by 1,024, as in a TRES: bandwidth:4G.
+    """
     found: Amounts = {}
     for part in _parts(text):
         match = _GRES.fullmatch(part)
         if not match:
             entry.bad(keys, part, "must be a generic resource such as gpu:h100:4")
         name, kind = match[1], match[2]
-        amount = int(match[3]) if match[3] else 1
+        amount = (int(match[3]) if match[3] else 1) * 1024 ** " KMGT".index(match[4] or " ")
         found[f"gres/{name}"] = found.get(f"gres/{name}", 0) + amount
+        if found[f"gres/{name}"] > EXACT:
+            entry.bad(keys, part, _TOO_MUCH)
         if kind:
             found[f"gres/{name}:{kind}"] = found.get(f"gres/{name}:{kind}", 0) + amount
     return found
