@@ -18,6 +18,10 @@ from mlsched.instances.taskgraph.states import RUNNING
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+#: How a node is chosen among those that could take a task: the one most like the ideal host, or as list rules do
+#: (`_place.Placer`): beside the tasks that it exchanges most with, then the node with the least work bound to it, or
+#: the fullest; there, the fullest GPU.
+CHOICES = ("ideal", "least-work", "best-fit")
 #: Share of a task's work that is lost while it moves (Beloglazov and Buyya, 2012: 10 % of its CPU share).
 LOST_WHILE_MOVING = 0.1
 
@@ -30,10 +34,14 @@ class Hosts:
     overloaded by that, since no move would relieve it. Where the GPUs of a node are one pool, only more use than there
     is counts as too much.
     left: tasks, ticks of work that each has left. bandwidth: whether communication counts in the choice of a host.
+    choice: one of `CHOICES`.
     """
 
-    def __init__(self, snapshot: Snapshot, limit: float, left: IntArray, bandwidth: bool) -> None:
+    def __init__(
+        self, snapshot: Snapshot, limit: float, left: IntArray, bandwidth: bool, choice: str = "ideal"
+    ) -> None:
         self.snapshot, self.limit, self._left, self._bandwidth = snapshot, limit, left, bandwidth
+        self._choice = choice
         self.demand = snapshot.demand * (snapshot.duration > 0)[:, None]
         self.column, unit = gpus.gpu_column(snapshot.resources), snapshot.gpu_unit
         running = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.duration > 0))
@@ -124,7 +132,27 @@ class Hosts:
             self.gpu_use[node, taken] += sign * int(self.load[task, self.column]) // len(taken)
             self.gpu_count[node, taken] += sign
 
+    def may_return(self, tasks: IntArray) -> bool:
+        """Lifted tasks take the nodes and GPUs again that they ran on, if there still is room for all of them."""
+        done: list[int] = []
+        for task in tasks.tolist():
+            node, taken = self.where(task)
+            part = min(int(self.need[task]), self.snapshot.gpu_unit)
+            room = (self.free[node] >= self.demand[task]).all() and (self.gpu_free[node, taken] >= part).all()
+            if self.snapshot.duration[task] and not room:
+                for other in done:
+                    self.lift(other)
+                return False
+            self.put(task, node, taken)
+            done.append(task)
+        return True
+
     # -- load ---------------------------------------------------------------------------------------------------------
+
+    def without_limit(self) -> None:
+        """From now on no load is too much: what has room may be placed."""
+        self.most = np.full_like(self.most, np.inf)
+        self.gpu_most = int(self.gpu_use.sum() + self.load.sum())
 
     def crowded(self) -> Flags:
         """nodes x GPUs: whether a GPU that several tasks share is overloaded."""
@@ -152,8 +180,23 @@ class Hosts:
         nodes = np.flatnonzero(self.fits(task))
         if not nodes.size:
             return None
-        node = int(nodes[0]) if nodes.size == 1 else int(nodes[self._distance(task, nodes).argmin()])
+        if nodes.size == 1:
+            node = int(nodes[0])
+        elif self._choice == "ideal":
+            node = int(nodes[self._distance(task, nodes).argmin()])
+        else:
+            node = int(nodes[np.lexsort((nodes, self._as_listed(nodes), -self.volumes(task)[nodes]))[0]])
         return node, self.gpus_for(task, node)
+
+    def _as_listed(self, nodes: IntArray) -> Floats:
+        """Of each of the nodes, what list rules prefer least of: work bound to it, or what is free."""
+        capacity = self.capacity[nodes]
+        if self._choice == "best-fit":
+            return np.asarray((self.free[nodes] / capacity).sum(axis=1))
+        known = np.flatnonzero(self.place >= 0)
+        bound = np.zeros(self.free.shape)
+        np.add.at(bound, self.place[known], self.demand[known] * self._left[known, None])
+        return np.asarray((bound[nodes] / capacity).max(axis=1, initial=0.0))
 
     def fits(self, task: int) -> Flags:
         """nodes: where the task could run, with room for it, and would overload nothing."""
@@ -176,12 +219,13 @@ class Hosts:
         return np.asarray(whole & (whole.sum(axis=-1, keepdims=True) >= need // unit))
 
     def gpus_for(self, task: int, node: int) -> list[int]:
-        """The least used GPUs of the node that the task can take; none where it asks for none."""
+        """The least used GPUs of the node that the task can take (as listed, the fullest); none where it needs none."""
         if not self.need[task]:
             return []
         able = np.flatnonzero(self.gpu_fits(task, node))
         many = max(1, int(self.need[task]) // self.snapshot.gpu_unit)
-        gpus: list[int] = able[np.argsort(self.gpu_use[node, able], kind="stable")[:many]].tolist()
+        by = self.gpu_use if self._choice == "ideal" else self.gpu_free
+        gpus: list[int] = able[np.argsort(by[node, able], kind="stable")[:many]].tolist()
         return sorted(gpus)
 
     def _distance(self, task: int, nodes: IntArray) -> Floats:

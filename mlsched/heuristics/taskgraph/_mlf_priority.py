@@ -15,6 +15,9 @@ Floats = npt.NDArray[np.float64]
 
 #: `role` of a parameter server.
 SERVER = 1
+#: The deadline's term of Equation 4 once the deadline has passed: that of a deadline in a tick; as printed, below 0; or
+#: none.
+OVERDUE = ("tick", "printed", "none")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Weights:
     """The constants of Equations 2 to 6, under the paper's names, and what makes their terms comparable.
 
     `levels`: m, the highest urgency; 0: urgency does not count. `scale`: so many ticks are one unit of time in
-    Equation 4; 0: the mean of the tasks' estimated running times.
+    Equation 4; 0: the mean of the tasks' estimated running times. `overdue`: what the deadline's term is of a task
+    whose deadline has passed (see `OVERDUE`).
     """
 
     alpha: float = 0.3
@@ -32,6 +36,7 @@ class Weights:
     gamma_w: float = 0.35
     levels: int = 10
     scale: float = 0.0
+    overdue: str = "tick"
 
 
 def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
@@ -97,13 +102,15 @@ def computing(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Flo
 
     A task is a worker that runs in every iteration: what it has left is all of its runs until its job stops. Its
     deadline is the job's, less the longest estimated path after it. Time to the deadline and time left count as no less
-    than a tick, so that the terms stay finite; a deadline that has passed counts as if it were the next tick.
+    than a tick, so that the terms stay finite; `weights.overdue` says what a deadline that has passed counts.
     """
     left = remaining_ticks(snapshot, stop_after)
     scale = weights.scale or _mean_time(snapshot, stop_after)
     deadline = snapshot.deadline[snapshot.task_job]
     slack = deadline - (snapshot.tails - snapshot.duration) - snapshot.now
-    near = np.where(deadline >= UNLIMITED, 0.0, weights.gamma_d * scale / np.maximum(slack, 1))
+    ahead = np.where((slack < 0) & (weights.overdue == "printed"), slack, np.maximum(slack, 1))
+    lacks = (deadline >= UNLIMITED) | ((slack <= 0) & (weights.overdue == "none"))
+    near = np.where(lacks, 0.0, weights.gamma_d * scale / ahead)
     waited = snapshot.now - snapshot.waiting_since
     return np.asarray(near + weights.gamma_r * scale / np.maximum(left, 1) + weights.gamma_w * waited / scale)
 

@@ -51,6 +51,7 @@ class Crowd:
         snapshot = hosts.snapshot
         self.hosts = hosts
         runs = (snapshot.state == RUNNING) & (snapshot.node == node) & (snapshot.duration > 0)
+        runs[list(hosts.lifted)] = False
         self.tasks: list[int] = np.flatnonzero(runs).tolist()
         self.use, self.most, self.capacity = hosts.use[node].copy(), hosts.most[node], hosts.capacity[node]
         self.gpus = {task: hosts.where(task)[1] for task in self.tasks}

@@ -99,12 +99,12 @@ def holding(placer: Placer, pauses: list[int]) -> Flags:
     return holds
 
 
-def refuse_unless_pausing(snapshot: Snapshot, rule: str) -> None:
-    """Refuse a snapshot of a world in which nothing may be preempted and go on later."""
+def refuse_unless_pausing(snapshot: Snapshot, rule: str, instead: str = "leave preempt out") -> None:
+    """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
     if snapshot.pausing != "keep":
         raise InvalidInput(
             f"{rule}: runs may not pause and go on later here (pausing = '{snapshot.pausing}'): simulate with the "
-            "world's option pausing=keep, or leave preempt out"
+            f"world's option pausing=keep, or {instead}"
         )
 
 

@@ -13,6 +13,10 @@ Readings, where the paper is silent:
 - The threshold h_r counts use, not reservations, and not the GPUs of a node as a whole: of GPUs it counts the use of
   each that tasks share. A node that runs nothing takes any task that fits, however large.
 - Where a start only holds a node until all tasks of the job do, a job's tasks start together (`_mlf_queue`).
+- A job queues once, and holds its nodes to the end (`queueing=held`); or it queues anew in every iteration, and what
+  runs gives way to what has a higher priority (`iteration`, see `_mlf_compete`). Both can be read in the paper. Where
+  tasks are run one by one (physics "tasks"), each iteration's tasks queue anyhow, and both are the same.
+- Once a deadline has passed, Eq. 4's term is infinite, then below 0; `overdue` says what counts instead.
 - When nothing runs and nothing could start below h_r, the first task that fits starts anyway, or nothing ever would.
 - A gang's task, and by iterations any, moves or stays; it never pauses alone, which would stop its whole job. What a
   paused task will use is taken to be its demand.
@@ -22,26 +26,35 @@ Readings, where the paper is silent:
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Checked, NotNegative, Number, Positive, Share
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import remaining_ticks
-from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
-from mlsched.heuristics.taskgraph._mlf_priority import Floats, Weights, priorities
+from mlsched.heuristics.taskgraph._measures import remaining_ticks, share_units, stops_after, sum_per_job
+from mlsched.heuristics.taskgraph._mlf_compete import QUEUEING, Competition
+from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
+from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE, Floats, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
 from mlsched.heuristics.taskgraph._mlf_relief import relieved
-from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import refuse_unless_pausing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
+#: By what tasks are ordered: Eq. 6, or, to compare with it, as other rules do.
+ORDERS = ("priority", "arrival", "remaining")
+
 
 def world(params: dict[str, Any]) -> dict[str, Any]:
-    """What relief needs of the world, unless the user says otherwise: tasks move, and pause without losing work."""
-    return {"movement": "anytime", "pausing": "keep"} if params["migration"] else {}
+    """What relief and competition need of the world, unless the user says otherwise: tasks move, and pause without
+    losing work.
+    """
+    if params["migration"]:
+        return {"movement": "anytime", "pausing": "keep"}
+    return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +63,11 @@ class Settings(Checked):
 
     alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. levels: the highest urgency. scale: ticks
     that are one unit of time in Eq. 4; 0: the mean running time of a task. urgency, deadline, bandwidth, migration:
-    False leaves that feature out (Figures 6 to 8).
+    False leaves that feature out (Figures 6 to 8). queueing: "held" or "iteration" (the module's docstring). overdue:
+    the deadline's term of what is overdue: "tick", as if the deadline were the next tick; "printed", below 0; "none".
+    For comparisons, a part at a time: order: "priority", or the tasks of jobs by "arrival" or by least "remaining"
+    work; hosts: "ideal", or as list rules choose them, "least-work" or "best-fit"; threshold: False places tasks on
+    nodes and GPUs however much these are used.
     """
 
     alpha: Share = 0.3
@@ -66,12 +83,17 @@ class Settings(Checked):
     deadline: bool = True
     bandwidth: bool = True
     migration: bool = True
+    queueing: Annotated[str, QUEUEING] = "held"
+    overdue: Annotated[str, OVERDUE] = "tick"
+    order: Annotated[str, ORDERS] = "priority"
+    hosts: Annotated[str, CHOICES] = "ideal"
+    threshold: bool = True
 
     @property
     def weights(self) -> Weights:
         """Those of Equations 2 to 6."""
         near, levels = self.gamma_d if self.deadline else 0.0, self.levels if self.urgency else 0
-        return Weights(self.alpha, self.gamma, near, self.gamma_r, self.gamma_w, levels, self.scale)
+        return Weights(self.alpha, self.gamma, near, self.gamma_r, self.gamma_w, levels, self.scale, self.overdue)
 
 
 @answerer("mlf-h", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.3")
@@ -80,40 +102,76 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, given: Settings, sto
 
     given: `Settings`. stop: as for fifo.
     """
-    stop_after = Placer(snapshot, stop).stop_after
-    placed, leaving, hosts = decided(snapshot, stop_after, given)
+    stop_after = stops_after(snapshot, stop)
+    competition = competing(snapshot, stop, given)
+    placed, leaving, hosts = decided(snapshot, stop_after, given, competition)
     return made_round(hosts, placed, leaving, stop_after)
 
 
-def decided(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> tuple[list[int], list[int], Hosts]:
+def competing(snapshot: Snapshot, stop: str, given: Settings) -> Competition | None:
+    """Who is to run, where what runs queues as well and something waits; else None."""
+    stop_after = stops_after(snapshot, stop)
+    if given.queueing == "held" or snapshot.physics != "iterations" or not _waiting(snapshot, stop_after).size:
+        return None
+    refuse_unless_pausing(snapshot, "queueing = iteration", "queueing=held")
+    return Competition(snapshot, stop, ordered(snapshot, stop_after, given))
+
+
+def ordered(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> Floats:
+    """tasks: by which they are ordered, the highest first: Eq. 6, or what stands in its place for a comparison."""
+    if given.order == "priority":
+        return priorities(snapshot, stop_after, given.weights)
+    if given.order == "arrival":
+        rank = np.empty(len(snapshot.arrival))
+        rank[np.lexsort((snapshot.job_id, snapshot.arrival))] = np.arange(len(rank))
+        return np.asarray(-rank[snapshot.task_job])
+    left = sum_per_job(snapshot, remaining_ticks(snapshot, stop_after) * share_units(snapshot))
+    return np.asarray(-left[snapshot.task_job].astype(np.float64))
+
+
+def decided(
+    snapshot: Snapshot, stop_after: IntArray, given: Settings, competition: Competition | None = None
+) -> tuple[list[int], list[int], Hosts]:
     """The tasks that found a host, in order, those that were to leave their nodes, in order, and the hosts."""
-    hosts = Hosts(snapshot, given.h_r, remaining_ticks(snapshot, stop_after), given.bandwidth)
-    waiting = np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
+    hosts = Hosts(snapshot, given.h_r, remaining_ticks(snapshot, stop_after), given.bandwidth, given.hosts)
+    waiting = _waiting(snapshot, stop_after)
+    if competition is not None:
+        competition.lift(hosts)
     crowded = given.migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
     if not waiting.size and not crowded:
         return [], [], hosts
-    priority = priorities(snapshot, stop_after, given.weights)
+    priority = ordered(snapshot, stop_after, given)
     leaving = relieved(hosts, priority, given.p_s, given.bandwidth) if crowded else []
     for task in leaving:
         if hosts.may_pause[task]:
             hosts.lift(task)
-    return _placed(hosts, waiting, leaving if snapshot.movement == "anytime" else [], priority), leaving, hosts
+    if not given.threshold:
+        hosts.without_limit()
+    moving, pausing = leaving if snapshot.movement == "anytime" else [], list[int]()
+    placed = Queue(hosts, waiting if competition is None else competition.starting, moving, priority).place()
+    if competition is not None:
+        pausing = competition.settle(hosts)
+        leaving = leaving + pausing
+        waiting = np.setdiff1d(waiting, placed)
+        placed += Queue(hosts, waiting, [], priority).place()
+    if placed or not waiting.size or goes_on(snapshot, pausing):
+        return placed, leaving, hosts
+    hosts.without_limit()  # the threshold alone would leave the cluster idle: it does not count
+    return Queue(hosts, waiting, moving, priority).place(stop_at_first=True), leaving, hosts
 
 
-def _placed(hosts: Hosts, waiting: IntArray, leaving: list[int], priority: Floats) -> list[int]:
-    """The tasks that found a host. When the threshold alone would leave the cluster idle, it does not count."""
-    snapshot, queue = hosts.snapshot, Queue(hosts, waiting, leaving, priority)
-    placed = queue.place()
-    if placed or not waiting.size or goes_on(snapshot):
-        return placed
-    hosts.most = np.full_like(hosts.most, np.inf)
-    hosts.gpu_most = int(hosts.gpu_use.sum() + hosts.load.sum())
-    return queue.place(stop_at_first=True)
+def _waiting(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
+    """The tasks that could start, were there room."""
+    return np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
 
 
-def goes_on(snapshot: Snapshot) -> bool:
-    """Whether anything makes progress: by iterations, a job all of whose tasks hold their nodes."""
+def goes_on(snapshot: Snapshot, pausing: Sequence[int] = ()) -> bool:
+    """Whether anything that ran makes progress: by iterations, a job all of whose tasks hold their nodes.
+
+    pausing: tasks that do not.
+    """
     runs = snapshot.state == RUNNING
+    runs[list(pausing)] = False
     if snapshot.physics == "iterations" and runs.any():
         runs = np.bincount(snapshot.task_job, weights=~runs) == 0
     return bool(runs.any())

@@ -16,7 +16,9 @@ import numpy as np
 
 from mlsched.core.params import Range
 from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._mlf_compete import QUEUEING
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
+from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE
 from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
 from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -40,12 +42,15 @@ def answer(
     learning: Annotated[int, Range(0)] = 0,
     h_r: float = 0.9,
     migration: bool = True,
+    queueing: Annotated[str, QUEUEING] = "held",
+    overdue: Annotated[str, OVERDUE] = "tick",
     control: Settings,
 ) -> tuple[Round, Memory]:
     """MLF-RL with MLF-C, and MLF-H in its place until the switch.
 
     weights, greedy: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in
-    which MLF-H answers. h_r, migration: of both. control: the parameters of `mlf-c`.
+    which MLF-H answers. h_r, migration: of both. queueing, overdue: of MLF-H. control: the
+    parameters of `mlf-c`.
     """
     since = int((memory or {}).get("since", snapshot.now))
     trained = switch == "always" or of("mlf-rl", "taskgraph", weights).card.get("trained") is True
@@ -53,6 +58,6 @@ def answer(
     if trained and snapshot.now - since >= learning:
         rule = Inner("mlf-rl", rng, None, shared | {"weights": weights, "greedy": greedy})
     else:
-        rule = Inner("mlf-h", rng, None, shared)
+        rule = Inner("mlf-h", rng, None, shared | {"queueing": queueing, "overdue": overdue})
     plan, kept = controlled(snapshot, control, rule, memory)
     return plan, kept | {"since": since}

@@ -121,6 +121,28 @@ def test_a_task_goes_to_its_neighbours_and_without_the_bandwidth_to_the_emptiest
     assert rows(ask(seen, bandwidth=False), "start") == [(1, 1, -1)]
 
 
+def test_hosts_as_listed_take_the_least_work_or_the_fullest():
+    """Node 0 runs a task of 1 of 10 with 20 ticks left, node 1 two of 2 with one tick each: the ideal is node 0."""
+    busy = ((1,), {"node": 0, "duration": 20}), ((2,), {"node": 1}), ((2,), {"node": 1})
+    seen = snapshot(9, [*(({}, [task]) for task in busy), job(5, (1,))], nodes=[(10,), (10,)], resources=("cpu",))
+    found = {how: rows(ask(seen, hosts=how), "start") for how in ("ideal", "least-work", "best-fit")}
+    assert found == {"ideal": [(3, 0, -1)], "least-work": [(3, 1, -1)], "best-fit": [(3, 1, -1)]}
+
+
+def test_without_the_threshold_relief_goes_on_and_places_are_not_limited():
+    full = snapshot(9, [job(5, (8,), node=0), job(5, (2,))], nodes=[(10,)], resources=("cpu",))
+    assert rows(ask(full, threshold=False), "start") == [(1, 0, -1)]
+    assert len(ask(crowded(), alpha=1.0, threshold=False).migrate_task)
+
+
+@pytest.mark.parametrize(("order", "first"), [("arrival", 1), ("remaining", 0), ("priority", 2)])
+def test_other_orders_stand_in_for_the_priority(order, first):
+    """Of three jobs for one place, 0 has least to do, 1 came first and 2 is most urgent."""
+    given = [({"arrival": 3}, 1), ({"arrival": 1}, 5), ({"arrival": 2, "urgency": 9}, 4)]
+    jobs = [({"urgency": 1} | columns, [((1,), {"duration": ticks})]) for columns, ticks in given]
+    assert rows(ask(snapshot(9, jobs, nodes=[(1,)]), alpha=1.0, order=order), "start") == [(first, 0, -1)]
+
+
 def test_a_move_costs_what_it_degrades():
     """A paused task may go on at home, where .05 of the CPUs are used, or on node 1, where .04 are.
 

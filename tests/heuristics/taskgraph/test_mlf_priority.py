@@ -94,6 +94,16 @@ def test_a_diamond_past_its_deadline_sums_over_paths():
     assert table(diamond()) == pytest.approx([12.0153, 4.7352, 5.0152, 2.689], abs=5e-5)
 
 
+def test_what_is_overdue_counts_as_due_at_once_as_printed_or_not_at_all():
+    """The deadline was 50; task 3 comes last, so that now, at 100, its term is 3 / 1, 3 / -50 or 0 of .7."""
+    own = {how: table(diamond(), gamma=0.0, overdue=how)[3] for how in ("tick", "printed", "none")}
+    assert own["tick"] == pytest.approx(2.689, abs=5e-5)
+    assert own["none"] == pytest.approx(2.689 - 0.7 * 3, abs=5e-5)
+    assert own["printed"] == pytest.approx(2.689 - 0.7 * (3 + 3 / 50), abs=5e-5)
+    before = [table(chain(), overdue=how).tolist() for how in ("tick", "printed", "none")]
+    assert before[0] == before[1] == before[2]
+
+
 def test_several_jobs_do_not_mix():
     """One snapshot of all three graphs has the three tables below each other."""
     parts = [chain(), replicas(), diamond()]
