@@ -38,6 +38,16 @@ class FrontTask:
         """The key of the one row."""
         return [row.key for row in self.rows(status="unknown")]
 
+    @property
+    def content(self) -> tuple[str, int, str]:
+        """What its program is: as an instance's problem, size, hash."""
+        return PROBLEM, self.size, self.program_hash
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Nothing bounds a front."""
+        return {}
+
     def rows(self, **details: Any) -> list[Row]:
         """The one row, with these details."""
         row = Row(

@@ -14,7 +14,9 @@ from mlsched.benchmark.cases import Suite
 from mlsched.benchmark.fronts import front_tasks
 from mlsched.benchmark.pool import processes
 from mlsched.benchmark.reference import with_gaps
+from mlsched.benchmark.request import keys_of, request_of
 from mlsched.benchmark.row import Key, Row
+from mlsched.benchmark.shards import Shard, check_shard, shard_tasks
 from mlsched.benchmark.store import Store
 from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
@@ -43,6 +45,7 @@ def run_suite(
     confirm: bool = True,
     reference: bool = True,
     dask: str | None = None,
+    shard: Shard | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
     """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
@@ -56,7 +59,8 @@ def run_suite(
     this process only: they need workers=1. isolate: ask answerers that are not mlsched's own in processes of their own,
     so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module. confirm:
     where the suite asks one engine alone, another is asked whether anything is better than its optimum, apart from the
-    time of its answer. dask: the address of a Dask scheduler, whose workers do the work instead.
+    time of its answer. dask: the address of a Dask scheduler, whose workers do the work instead. shard: (I, N), only
+    the I-th of N parts of the suite, which together are the suite (`shards`); `merge.merge` makes their stores one.
 
     A failing answerer makes failed rows and the suite goes on. Ctrl-C raises Interrupted with the rows so far.
     """
@@ -66,10 +70,16 @@ def run_suite(
         raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
-    tasks: list[Asked] = [*tasks_of(suite, solvers, confirm, reference), *front_tasks(suite, solvers)]
+    if shard is not None:
+        check_shard(shard, f"shard = {shard!r}")
+    whole: list[Asked] = [*tasks_of(suite, solvers, confirm, reference), *front_tasks(suite, solvers)]
+    tasks = whole if shard is None else shard_tasks(whole, shard)
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store is not None else None
         run = _Run(tasks, kept, _stored(kept, suite, resume), progress)
+        if kept is not None:
+            settings = {"solvers": solvers and list(solvers), "confirm": confirm, "reference": reference}
+            kept.note(request_of(suite.name, whole, tasks, shard, settings))
         try:
             if dask is not None:
                 from mlsched.benchmark.dask import on_dask
@@ -121,8 +131,7 @@ class _Run:
 
     def rows(self) -> list[Row]:
         """The rows so far, in the order of the tasks."""
-        keys = dict.fromkeys(key for task in self._tasks for key in task.keys)
-        return [self._done[key] for key in keys if key in self._done]
+        return [self._done[key] for key in keys_of(self._tasks) if key in self._done]
 
     def _report(self) -> None:
         if self._progress is not None:

@@ -1,10 +1,11 @@
 """The store: rows in one SQLite file, written as they finish, so that an interrupted run loses nothing.
 
-One table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key. SQLite's rollback journal is
-kept rather than its write-ahead log (WAL): between two writes the store is one file, which can be copied, sent and kept
-on a network drive, where a WAL does not work; and the one thing that a WAL is quicker at, many writers and readers at
-once, does not occur: only the process that was started by the user writes, a few rows at a time. Several processes may
-write to one store, each its own suite; one waits for the other.
+A table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key, and a table `requests`, a line
+for each suite, which says what was asked of it (`request.Request`). SQLite's rollback journal is kept rather than its
+write-ahead log (WAL): between two writes the store is one file, which can be copied, sent and kept on a network drive,
+where a WAL does not work; and the one thing that a WAL is quicker at, many writers and readers at once, does not occur:
+only the process that was started by the user writes, a few rows at a time. Several processes may write to one store,
+each its own suite; one waits for the other.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from mlsched.benchmark.request import Request
 from mlsched.benchmark.row import Row, canonical
 from mlsched.core.contract import Rank
 from mlsched.core.errors import InvalidFile
@@ -41,6 +43,9 @@ _CREATE = (
     f"CREATE TABLE rows (id INTEGER PRIMARY KEY, {_COLUMNS}, "
     "UNIQUE (suite, instance_hash, objective, answerer, params, seed))"
 )
+#: Since 2026-11: what was asked of a suite, as JSON. A store without the table is read as before.
+_CREATE_REQUESTS = "CREATE TABLE IF NOT EXISTS requests (suite TEXT PRIMARY KEY, request TEXT NOT NULL)"
+_NOTE = "INSERT OR REPLACE INTO requests VALUES (?, ?)"
 _INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES ({', '.join('?' * len(FIELDS))})"
 
 
@@ -103,9 +108,47 @@ class Store:
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows, all of them or none."""
         with _sentences(self.path), self._writing():
-            for name in self._missing() if self._lacking else ():
-                self._connection.execute(f"ALTER TABLE rows ADD COLUMN [{name}]")
+            self._complete()
             self._connection.executemany(_INSERT, [_encode(row) for row in rows])
+        self._lacking = []
+
+    def _complete(self) -> None:
+        """Add the columns that the file lacks and nobody has added meanwhile."""
+        for name in self._missing() if self._lacking else ():
+            self._connection.execute(f"ALTER TABLE rows ADD COLUMN [{name}]")
+
+    def note(self, request: Request) -> None:
+        """Keep what is asked of a suite; where the same was asked of other parts of it, they are kept too."""
+        with _sentences(self.path), self._writing():
+            before = self._requests().get(request.suite)
+            self._connection.execute(_CREATE_REQUESTS)
+            kept = request
+            if before is not None and before.fingerprint == request.fingerprint:
+                kept = request.joined(before)
+            self._connection.execute(_NOTE, (kept.suite, kept.to_json()))
+
+    def requests(self) -> dict[str, Request]:
+        """What was asked of each suite; nothing of suites that were last written to before this was kept."""
+        with _sentences(self.path):
+            return self._requests()
+
+    def _requests(self) -> dict[str, Request]:
+        if not self._connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'requests'").fetchone()[0]:
+            return {}
+        found = self._connection.execute("SELECT suite, request FROM requests ORDER BY suite").fetchall()
+        try:
+            return {suite: Request.from_json(text) for suite, text in found}
+        except (ValueError, TypeError) as error:
+            raise InvalidFile(f"{self.path}: what was asked is damaged: {error}; start a new file") from None
+
+    def replace(self, rows: Sequence[Row], request: Request) -> None:
+        """Have these rows instead of those of the suite, in their order, and the request: all of it or nothing."""
+        with _sentences(self.path), self._writing():
+            self._complete()
+            self._connection.execute("DELETE FROM rows WHERE suite = ?", (request.suite,))
+            self._connection.executemany(_INSERT, [_encode(row) for row in rows])
+            self._connection.execute(_CREATE_REQUESTS)
+            self._connection.execute(_NOTE, (request.suite, request.to_json()))
         self._lacking = []
 
     def count(self, suite: str) -> int:

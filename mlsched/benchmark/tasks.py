@@ -47,6 +47,16 @@ class Asked(Protocol):
         """The keys of the rows that it makes."""
         ...
 
+    @property
+    def content(self) -> tuple[str, int, str]:
+        """What its instance is: problem, size, hash."""
+        ...
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds the call, as plain JSON data."""
+        ...
+
     def rows(self, **details: Any) -> list[Row]:
         """The rows that it makes, all with the same `details`."""
         ...
@@ -101,6 +111,21 @@ class Task:
         """The keys of the rows that the task makes."""
         params = canonical(dict(self.params))
         return [(self.suite, self.instance_hash, name, self.label, params, self.seed) for name in self.objectives]
+
+    @property
+    def content(self) -> tuple[str, int, str]:
+        """What its instance is: problem, size, hash."""
+        return self.problem, self.size, self.instance_hash
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds the call, and whether another engine confirms its optimum."""
+        return {
+            "time_limit": self.time_limit,
+            "work_limit": self.work_limit,
+            "repeat": self.repeat,
+            "confirm": None if self.confirm is None else dict(self.confirm),
+        }
 
     def instance(self) -> Instance:
         """The instance, drawn or read anew, or remembered from the task before."""

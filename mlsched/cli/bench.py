@@ -39,6 +39,9 @@ def bench(
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler whose workers do the work.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="Only part I of N of the suite, I/N; `mlsched merge` joins the stores.")
+    ] = None,
     html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
     isolate: Annotated[
         bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
@@ -60,6 +63,7 @@ def bench(
     from mlsched.benchmark.outside import outside
     from mlsched.benchmark.reference import failures
     from mlsched.benchmark.runner import Interrupted, run_suite
+    from mlsched.benchmark.shards import shard_of
     from mlsched.core.errors import InvalidInput
 
     if folder is not None and suite != "outside":
@@ -76,6 +80,7 @@ def bench(
                 confirm=confirm,
                 reference=reference,
                 dask=dask,
+                shard=None if shard is None else shard_of(shard),
                 progress=lambda done, total: update(done / max(1, total)),
             )
     except Interrupted as stopped:
@@ -117,6 +122,6 @@ def _tables(suite: str, rows: list[Row]) -> list[Any]:
     from mlsched.benchmark.table import verified
 
     if not rows:
-        return ["nothing was done"]
+        return ["there was nothing to do"]
     shown = [*cost_tables(rows), COST_NOTE] if suite in COSTS else [*gap_table(rows), GAP_NOTE]
     return [*shown, verified(rows).sentence]

@@ -27,7 +27,7 @@ from mlsched.cli.pareto import pareto
 from mlsched.cli.reference import reference
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
-from mlsched.cli.store import compare, export, rerun
+from mlsched.cli.store import compare, export, merge, rerun
 from mlsched.cli.worst import worst
 from mlsched.core.errors import InvalidInput, MlschedError
 
@@ -71,6 +71,7 @@ app.command()(worst)
 app.command()(simulate)
 app.command()(reference)
 app.command()(bench)
+app.command()(merge)
 app.command()(compare)
 app.command()(export)
 app.command()(rerun)

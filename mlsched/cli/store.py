@@ -1,4 +1,4 @@
-"""What can be done with the store of a benchmark: `mlsched export`, `mlsched compare`, `mlsched rerun`."""
+"""What can be done with the stores of a benchmark: `mlsched export`, `compare`, `merge`, `rerun`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mlsched.cli.output import ChecksFailed, Json, emit, number, table, to_write
 
 if TYPE_CHECKING:
     from mlsched.benchmark.compare import Comparison, Interval
+    from mlsched.benchmark.merge import Merged
     from mlsched.benchmark.row import Row
 
 StoreFile = Annotated[Path, typer.Argument(help="Store that `mlsched bench --store` wrote.")]
@@ -86,6 +87,37 @@ def _mean(value: float | None, interval: Interval | None, factor: float, unit: s
         return "-"
     shown = f"{factor * value:.3g}{unit}"
     return shown if interval is None else f"{shown} [{factor * interval[0]:.3g}, {factor * interval[1]:.3g}]"
+
+
+def merge(
+    stores: Annotated[list[Path], typer.Argument(help="Stores of one suite, such as its shards.")],
+    output: Annotated[Path, to_write("-o", "--output", text="Store to write, or to add to.", folders=True)],
+    any_versions: Annotated[
+        bool, typer.Option("--any-versions", help="Accept rows that different versions made.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make one store of the parts of a suite; status 1 where rows are missing."""
+    from mlsched.benchmark.merge import merge as united
+
+    merged = united(stores, output, any_versions=any_versions)
+    repeated = f"; {merged.repeated} were in more than one store" if merged.repeated else ""
+    sentence = f"{output}: {merged.rows} of {merged.total} rows of suite {merged.suite}{repeated}"
+    emit(as_json, lambda: {**dataclasses.asdict(merged), "complete": merged.complete}, lambda: [sentence])
+    if not merged.complete:
+        raise ChecksFailed(f"{output}: {merged.total - merged.rows} rows are missing: {_missing(merged)}")
+
+
+def _missing(merged: Merged) -> str:
+    """Why rows are missing, and what to do about it."""
+    why = []
+    if merged.absent:
+        shown = ", ".join(f"{number}/{count}" for number, count in merged.absent[:8])
+        rest = f" and {len(merged.absent) - 8} more" if len(merged.absent) > 8 else ""
+        why.append(f"no store has shard {shown}{rest}")
+    if merged.unfinished:
+        why.append(f"{', '.join(merged.unfinished[:4])} did not finish: repeat the call with --resume")
+    return "; ".join(why) or "mlsched bench --resume with the merged store computes them"
 
 
 def rerun(

@@ -62,3 +62,38 @@ def test_two_stores(store, capsys):
     assert all((line["pairs"], line["better"], line["worse"], line["time"]) == (2, 0, 0, 1.0) for line in lines)
     assert run(["compare", str(store), str(store), "--solver", "fitgpp:s=8=cp-sat"]) == 0
     assert "fitgpp:s=8.0 -> cp-sat" in capsys.readouterr().out
+
+
+def test_shards_and_their_merger(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(
+        '[[case]]\nproblem = "preemption"\npreset = "small"\nseeds = 3\nsolvers = ["fitgpp", "brute-force"]\n'
+    )
+    for number in (1, 2):
+        assert run(["bench", "mine.toml", "--shard", f"{number}/2", "--store", f"{number}.sqlite", "--json"]) == 0
+    capsys.readouterr()
+    assert run(["merge", "2.sqlite", "-o", "all.sqlite"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == "all.sqlite: 6 of 18 rows of suite mine\n"
+    assert shown.err == "mlsched: all.sqlite: 12 rows are missing: no store has shard 1/2\n"
+    assert run(["merge", "1.sqlite", "2.sqlite", "-o", "all.sqlite", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "suite": "mine",
+        "rows": 18,
+        "total": 18,
+        "repeated": 6,
+        "absent": [],
+        "unfinished": [],
+        "complete": True,
+    }
+    assert run(["export", "all.sqlite", "-o", "table.md"]) == 0
+    # Parts of one suite asked in two ways; a shard that is none; a shard with nothing to do.
+    assert run(["bench", "mine.toml", "--no-confirm", "--shard", "1/2", "--store", "other.sqlite", "--json"]) == 0
+    capsys.readouterr()
+    assert run(["merge", "2.sqlite", "other.sqlite", "-o", "none.sqlite"]) == 2
+    assert "asked different things of suite mine: confirm true and false; bench both" in capsys.readouterr().err
+    assert run(["bench", "mine.toml", "--shard", "3/2"]) == 2
+    assert capsys.readouterr().err == "mlsched: --shard '3/2': must be I/N with 1 <= I <= N <= 1000000, such as 1/16\n"
+    assert run(["bench", "mine.toml", "--shard", "9/9", "--store", "9.sqlite"]) == 0
+    assert capsys.readouterr().out == "there was nothing to do\n"
+    assert not (tmp_path / "none.sqlite").exists()

@@ -1,0 +1,261 @@
+"""Stores made one: as if the suite had been run in one piece, or refused with a line that says why."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sqlite3
+
+import pytest
+from benchmark_examples import row, suite, timeless
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import InvalidFile, InvalidInput
+from mlsched.benchmark.merge import SAME, merge
+from mlsched.benchmark.reference import with_gaps
+from mlsched.benchmark.request import Request, digest
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.runner import run_suite
+from mlsched.benchmark.store import Store, read_rows
+
+#: Two presets, three answerers, five instances: rules at random, a rule, and an exact one that is confirmed.
+SUITE = suite("rand", "fitgpp", "cp-sat", seeds=range(5))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The store of the suite in one piece."""
+    path = tmp_path_factory.mktemp("whole") / "whole.sqlite"
+    run_suite(SUITE, store=path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """Number of shards -> their stores, made once."""
+    made = {}
+
+    def make(count):
+        if count not in made:
+            folder = tmp_path_factory.mktemp(f"of{count}")
+            made[count] = [folder / f"{number}.sqlite" for number in range(1, count + 1)]
+            for number, path in enumerate(made[count], start=1):
+                run_suite(SUITE, store=path, shard=(number, count))
+        return made[count]
+
+    return make
+
+
+def written(path, *rows, suite="made", fingerprint="f", total=None, shard=(1, 1), places=None, **request):
+    """A store of rows made by hand."""
+    where = {digest(r.key): k for k, r in enumerate(rows)} if places is None else places
+    with Store(path) as store:
+        said = {"settings": {}, **request}
+        store.note(Request(suite, fingerprint, said["settings"], total or len(where), (shard,), where))
+        store.add(rows)
+    return path
+
+
+@settings(max_examples=draws(12, 200), deadline=None)
+@given(st.integers(1, 7), st.randoms(use_true_random=False), st.integers(0, 3))
+def test_merged_shards_are_the_unsharded_store(whole, parts, tmp_path_factory, count, random, twice):
+    """Row by row and in the same order, whatever the number of parts, their order, and parts given twice."""
+    stores = parts(count)
+    given_ = random.sample(stores, count) + random.choices(stores, k=twice)
+    target = tmp_path_factory.mktemp("merged") / "all.sqlite"
+    merged = merge(given_, target)
+    assert timeless(read_rows(target)) == timeless(read_rows(whole))
+    assert (merged.rows, merged.total, merged.repeated) == (45, 45, 0)
+    assert merged.complete
+    assert (merged.absent, merged.unfinished) == ((), ())
+
+
+@settings(max_examples=draws(10, 100), deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(2, 4))
+def test_merging_in_steps_is_merging_at_once(whole, parts, tmp_path_factory, random, count):
+    """Into a store that grows, in any order; and with the whole, whose rows are then in two stores."""
+    target = tmp_path_factory.mktemp("steps") / "all.sqlite"
+    for done, path in enumerate(random.sample(parts(count), count), start=1):
+        merged = merge([path], target)
+        assert len(merged.absent) == count - done
+        assert merged.complete == (done == count)
+    assert timeless(read_rows(target)) == timeless(read_rows(whole))
+    both = merge([whole], target)
+    assert (both.rows, both.repeated) == (45, 45)
+    at_once = target.with_name("once.sqlite")
+    merge([*parts(count), whole], at_once)
+    assert read_rows(at_once) == read_rows(target)
+
+
+def test_a_merged_store_is_gone_on_with(whole, parts, tmp_path):
+    target = tmp_path / "some.sqlite"
+    merge(parts(3)[:2], target)
+    rows = run_suite(SUITE, store=target, resume=True)
+    assert timeless(rows) == timeless(with_gaps(read_rows(whole)))
+    again = merge([target, parts(3)[2]], tmp_path / "all.sqlite")
+    assert again.complete
+    assert again.absent == ()
+    assert timeless(read_rows(tmp_path / "all.sqlite")) == timeless(read_rows(whole))
+
+
+def test_shards_one_after_the_other_in_one_store(whole, tmp_path):
+    path = tmp_path / "rows.sqlite"
+    for number in (2, 1, 3):
+        run_suite(SUITE, store=path, shard=(number, 3), resume=path.exists())
+    assert merge([path], tmp_path / "all.sqlite").complete
+    assert timeless(read_rows(tmp_path / "all.sqlite")) == timeless(read_rows(whole))
+
+
+def test_an_interrupted_shard_is_named(parts, tmp_path):
+    cut = tmp_path / "cut.sqlite"
+    cut.write_bytes(parts(2)[0].read_bytes())
+    with sqlite3.connect(cut) as connection:
+        connection.execute("DELETE FROM rows WHERE id > 5")
+    merged = merge([cut, parts(2)[1]], tmp_path / "all.sqlite")
+    assert merged.unfinished == (str(cut),)
+    assert merged.absent == ()
+    assert merged.rows == merged.total - (len(read_rows(parts(2)[0])) - 5)
+    assert merge([cut, *parts(2)], tmp_path / "all.sqlite").complete
+
+
+DIFFERENT = {
+    "status": "feasible",
+    "value": 11,
+    "bound": 9,
+    "values": {"cost": 11},
+    "answer_seed": 8,
+    "time_limit": 3.0,
+    "work_limit": 2.0,
+    "rank": None,
+    "cases": {"a": True},
+    "binding": {"b": True},
+}
+
+
+@pytest.mark.parametrize("field", [field for field in SAME if field != "rank"])
+def test_rows_that_contradict_each_other_are_named_and_nothing_is_written(tmp_path, field):
+    one = written(tmp_path / "one.sqlite", row(), row(seed=1))
+    other = written(tmp_path / "other.sqlite", row(**{"values": {"cost": 10}, field: DIFFERENT[field]}), row(seed=1))
+    target = tmp_path / "all.sqlite"
+    before = getattr(row(), field)
+    for stores in itertools.permutations((one, other)):
+        with pytest.raises(InvalidInput) as said:
+            merge(stores, target)
+        sentence = str(said.value)
+        assert sentence.startswith(f"p small, seed 0, cost, cp-sat: {field} ")
+        assert f"{before} in {one}" in sentence
+        assert f"{DIFFERENT[field]} in {other}" in sentence
+        assert "more rows" not in sentence
+        assert not target.exists()
+    # A target is one of the stores: what it holds is not lost.
+    kept = one.read_bytes()
+    with pytest.raises(InvalidInput, match="in "):
+        merge([other], one)
+    assert one.read_bytes() == kept
+
+
+def test_many_contradictions_are_counted_and_a_clock_is_blamed(tmp_path):
+    rows = [row(seed=seed, stopped_by="time limit") for seed in range(4)]
+    one = written(tmp_path / "one.sqlite", *rows)
+    other = written(tmp_path / "other.sqlite", *(dataclasses.replace(r, value=12) for r in rows))
+    with pytest.raises(InvalidInput, match=r"which the wall clock cut: value 10 in .*; and 3 more rows contradict"):
+        merge([one, other], tmp_path / "all.sqlite")
+
+
+def test_what_is_of_a_machine_and_an_hour_may_differ_and_the_better_backing_is_kept(tmp_path):
+    free = {f.name for f in dataclasses.fields(Row)} - {*SAME, "gap_to_optimum"}
+    assert {"seconds", "cpu_seconds", "machine", "made", "peak_mib", "source", "backing", "work"} < free
+    one = row(seconds=1.0, machine="a", made="2026-01-01T00:00:00", backing="claimed")
+    other = row(seconds=2.0, machine="b", made="2026-01-02T00:00:00", backing="agreed", confirmed_by="highs")
+    paths = [written(tmp_path / f"{k}.sqlite", r) for k, r in enumerate((one, other))]
+    for k, stores in enumerate(itertools.permutations(paths)):
+        target = tmp_path / f"all{k}.sqlite"
+        assert merge(stores, target).repeated == 1
+        assert read_rows(target) == [other]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"suite": "else"}, "hold different suites, made and else; merge stores of one suite"),
+        ({"fingerprint": "g"}, "asked different things of suite made: its instances, solvers or limits were others"),
+        (
+            {"fingerprint": "g", "settings": {"solvers": ["fitgpp"], "confirm": False}},
+            "asked different things of suite made: confirm not given and false; solvers not given and fitgpp; bench",
+        ),
+    ],
+)
+def test_stores_that_do_not_belong_together_are_refused(tmp_path, changes, said):
+    suite_ = changes.get("suite", "made")
+    one = written(tmp_path / "one.sqlite", row())
+    other = written(tmp_path / "other.sqlite", row(seed=1, suite=suite_), **changes)
+    with pytest.raises(InvalidInput) as refused:
+        merge([one, other], tmp_path / "all.sqlite")
+    assert str(refused.value).startswith(f"{one} and {other}: {said}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.sqlite", "other.sqlite"]
+
+
+def test_other_versions_are_refused_unless_accepted(tmp_path):
+    one = written(tmp_path / "one.sqlite", row(versions={"mlsched": "1", "ortools": "9.14"}))
+    other = written(tmp_path / "other.sqlite", row(seed=1, versions={"mlsched": "1"}))
+    with pytest.raises(
+        InvalidInput, match=r"one.sqlite and .*other.sqlite: rows of different versions, ortools 9.14 and"
+    ):
+        merge([one, other], tmp_path / "all.sqlite")
+    merge([one, other], tmp_path / "all.sqlite", any_versions=True)
+    assert [r.versions.get("ortools") for r in read_rows(tmp_path / "all.sqlite")] == ["9.14", None]
+
+
+def test_stores_of_no_suite_of_two_and_of_before(tmp_path):
+    good = written(tmp_path / "good.sqlite", row())
+    target = tmp_path / "all.sqlite"
+    with Store(tmp_path / "empty.sqlite"):
+        pass
+    two = written(tmp_path / "two.sqlite", row())
+    written(two, row(suite="else"), suite="else")
+    with Store(tmp_path / "before.sqlite") as store:
+        store.add([row()])
+    damaged = written(tmp_path / "damaged.sqlite", row())
+    with sqlite3.connect(damaged) as connection:
+        connection.execute("UPDATE requests SET request = '{\"suite\": 1}'")
+    for name, said in {
+        "empty": "holds no suite; a store to merge holds one suite",
+        "two": "holds suites else, made; a store to merge holds one suite: bench each",
+        "before": r"does not say what was asked of suite made, .* repeat its mlsched bench with --resume",
+        "damaged": "what was asked is damaged: a request has exactly suite, fingerprint",
+        "none": "there is no such file",
+    }.items():
+        with pytest.raises(InvalidInput, match=said):
+            merge([good, tmp_path / f"{name}.sqlite"], target)
+    with pytest.raises(InvalidInput, match="no store to merge"):
+        merge([], target)
+    with pytest.raises(InvalidFile, match=r"is not a store|is an SQLite file"):
+        merge([good], _other(tmp_path / "other.sqlite"))
+    assert not target.exists()
+
+
+def _other(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE things (name)")
+    return path
+
+
+def test_a_write_that_fails_leaves_what_there_was(tmp_path, monkeypatch):
+    paths = [written(tmp_path / f"{k}.sqlite", row(seed=k), places={digest(row(seed=k).key): k}) for k in (0, 1)]
+    target = written(tmp_path / "all.sqlite", row(seed=2), places={digest(row(seed=2).key): 2})
+    kept = read_rows(target)
+
+    def fails(row):
+        raise RuntimeError("disk")
+
+    monkeypatch.setattr("mlsched.benchmark.store._encode", fails)
+    for place in (target, tmp_path / "new.sqlite"):
+        with pytest.raises(RuntimeError, match="disk"):
+            merge(paths, place)
+    assert read_rows(target) == kept
+    assert not (tmp_path / "new.sqlite").exists()
+    monkeypatch.undo()
+    merge(reversed(paths), target)
+    assert [r.seed for r in read_rows(target)] == [0, 1, 2]
