@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 import mlsched
-from mlsched.testing import check_scheduler
 
 
 def shortest_grace(instance: mlsched.Instance, *, rng: np.random.Generator) -> mlsched.Plan:
@@ -40,14 +39,14 @@ def shortest_grace(instance: mlsched.Instance, *, rng: np.random.Generator) -> m
 
 
 def main() -> None:
-    print("properties:", check_scheduler(shortest_grace, "preemption", objective="max_grace_period"))
+    print("properties:", mlsched.check_scheduler(shortest_grace, "preemption", objective="max_grace_period"))
 
     inst = mlsched.generate("preemption", preset="surge", seed=1)
     goal = "max_grace_period"
     best = mlsched.solve(inst, "cp-sat", objective=goal)
     for solver in (shortest_grace, "fitgpp", "rand"):
         result = mlsched.solve(inst, solver, objective=goal)
-        print(f"{result.answerer:15} {goal} = {result.value} s, optimum {best.value} s, gap {result.gap_to(best)}")
+        print(f"{result.answerer:15} {goal} = {result.figure} s, optimum {best.figure} s, gap {result.gap_to(best)}")
 
     workload = mlsched.workload("synthetic:z", jobs=4096)
     for solver in (shortest_grace, "fitgpp"):

@@ -18,8 +18,10 @@ from mlsched._version import __version__
 from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
-    from mlsched import solvers, testing
+    from mlsched import instances, solvers, testing
     from mlsched.api import (
+        certify,
+        check_certificate,
         check_reference,
         generate,
         judge,
@@ -36,18 +38,31 @@ if TYPE_CHECKING:
     )
     from mlsched.benchmark.plan_pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
+    from mlsched.benchmark.runner import run_suite
+    from mlsched.benchmark.table import gap_lines
     from mlsched.benchmark.worst import plot_losses, worst_cases
     from mlsched.core.contract import Instance, Objective, Plan
     from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
+    from mlsched.core.gap import Gap, sum_up
     from mlsched.core.registry import answerer
     from mlsched.core.result import Result
     from mlsched.heuristics.taskgraph._own import start_in_order
+    from mlsched.instances.taskgraph import from_networkx
+    from mlsched.papers import reproduce
     from mlsched.simulation import Run, environments
+    from mlsched.solvers.front import Front, enumerate_front
+    from mlsched.testing import check_scheduler
 
-#: Public name -> module of this package that defines it, or that it is. `environments` needs gymnasium, `testing`
-#: Hypothesis.
+#: Public name -> module of this package that defines it, or that it is. `environments` needs gymnasium, `testing` and
+#: `check_scheduler` Hypothesis.
 _HOME = {
+    "certify": "api",
+    "check_certificate": "api",
     "check_reference": "api",
+    "check_scheduler": "testing",
+    "enumerate_front": "solvers.front",
+    "from_networkx": "instances.taskgraph",
+    "gap_lines": "benchmark.table",
     "generate": "api",
     "judge": "api",
     "load": "api",
@@ -59,10 +74,13 @@ _HOME = {
     "plot_runs": "benchmark.run_pictures",
     "read_log": "api",
     "read_reference": "api",
+    "reproduce": "papers",
+    "run_suite": "benchmark.runner",
     "save": "api",
     "simulate": "api",
     "solve": "api",
     "start_in_order": "heuristics.taskgraph._own",
+    "sum_up": "core.gap",
     "workload": "api",
     "worst_cases": "benchmark.worst",
     "Instance": "core.contract",
@@ -75,15 +93,20 @@ _HOME = {
     "SolverError": "core.errors",
     "UnknownName": "core.errors",
     "answerer": "core.registry",
+    "Front": "solvers.front",
+    "Gap": "core.gap",
     "Result": "core.result",
     "Run": "simulation",
     "environments": "training.environments:",
+    "instances": "instances:",
     "solvers": "solvers:",
     "testing": "testing:",
 }
 
 __all__ = [
     "AnswererError",
+    "Front",
+    "Gap",
     "Instance",
     "InvalidFile",
     "InvalidInput",
@@ -96,9 +119,16 @@ __all__ = [
     "UnknownName",
     "__version__",
     "answerer",
+    "certify",
+    "check_certificate",
     "check_reference",
+    "check_scheduler",
+    "enumerate_front",
     "environments",
+    "from_networkx",
+    "gap_lines",
     "generate",
+    "instances",
     "judge",
     "load",
     "losses",
@@ -109,11 +139,14 @@ __all__ = [
     "plot_runs",
     "read_log",
     "read_reference",
+    "reproduce",
+    "run_suite",
     "save",
     "simulate",
     "solve",
     "solvers",
     "start_in_order",
+    "sum_up",
     "testing",
     "workload",
     "worst_cases",

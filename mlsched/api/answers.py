@@ -46,7 +46,7 @@ def solve(
     second more) and may take memory_limit bytes. confirm: where the answerer proves an optimum, another engine is asked
     whether anything is better, within the time that the answer took (or a second, where that is more): `Result.backing`
     then is "agreed". certify: where it proves an optimum, a proof by prices is looked for within that time (quality,
-    workers, preemption, placement); once checked, the backing is "certified" (`mlsched.api.certify` writes it to a
+    workers, preemption, placement); once checked, the backing is "certified" (`mlsched.certify` writes it to a
     folder). Further keywords are the answerer's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted

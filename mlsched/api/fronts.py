@@ -36,7 +36,7 @@ def pareto(
 
     objectives: names, all of the instance's by default. solver: an exact answerer that hands a model to CP-SAT or
     HiGHS; if not given, the problem's default where that is one, else the first such answerer. method, stages, limits,
-    resume, progress: see `mlsched.solvers.enumerate_front`. confirm: another engine must prove every sub-problem again,
+    resume, progress: see `mlsched.enumerate_front`. confirm: another engine must prove every sub-problem again,
     beyond the limits; `Front.backing` then is "agreed". Further keywords are the solver's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the judge disagrees with a plan of the front, Contradiction

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from mlsched.certificates import by_formulas, by_prices
 from mlsched.certificates.received import MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
 from mlsched.certificates.translation import translation_of
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Instance, Plan, Rank, bound_figure
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.files import write_json
@@ -40,7 +40,8 @@ SECONDS = 300.0
 class Checked:
     """What the check of a folder found: `wrong` is empty exactly when what the folder claims is proved.
 
-    `bound`: no plan is better; where it is the plan's `value`, the plan is optimal. `lemma` says why formulas leave out
+    `bound`: no plan is better; where it is the plan's `value`, the plan is optimal. Both order plans, with what the
+    objective compares first; `figure` and `bound_figure` are what people read. `lemma` says why formulas leave out
     nothing that is better, `claims` with which numbers of this instance and plan, recomputed by the check: what a
     reader has to follow, since no formula proves it. `proof`: the kind, "prices" or "formulas".
     """
@@ -57,6 +58,22 @@ class Checked:
     proof: Literal["prices", "formulas"] = "formulas"
 
     @property
+    def rank(self) -> Rank | None:
+        """What the objective compares first."""
+        return self.instance.rank(self.objective)
+
+    @property
+    def figure(self) -> int:
+        """The value as people read it, without what is compared first."""
+        return self.value if self.rank is None else int(self.rank.split(self.value)[1])
+
+    @property
+    def bound_figure(self) -> int | None:
+        """The bound as people read it; None where it has another count than the plan."""
+        shown = bound_figure(self.value, self.bound, self.rank)
+        return None if shown is None else int(shown)
+
+    @property
     def backing(self) -> Literal["certified"] | None:
         """ "certified" where the check passed and the plan is optimal."""
         return None if self.wrong or self.bound != self.value else "certified"
@@ -67,8 +84,7 @@ class Checked:
         if self.wrong or self.bound is None:
             return None
         goal = self.instance.objective(self.objective)
-        rank = self.instance.rank(goal.name)
-        return gap_between(self.value, self.bound, sense=goal.sense, unit=goal.unit, rank=rank)
+        return gap_between(self.value, self.bound, sense=goal.sense, unit=goal.unit, rank=self.rank)
 
 
 def check_target(folder: Path) -> None:

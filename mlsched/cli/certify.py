@@ -60,14 +60,18 @@ def certify(
 
 
 def document(folder: Path, checked: Checked) -> dict[str, Any]:
-    """What the check of a certificate's folder found, as JSON."""
+    """What the check of a certificate's folder found, as JSON: values as people read them, and as they order plans."""
+    rank = checked.rank
+    counted = {} if rank is None else {"rank": {"name": rank.name, "count": rank.split(checked.value)[0]}}
     return {
         "folder": str(folder),
         "instance_hash": checked.instance.hash,
         "problem": checked.instance.problem,
         "objective": checked.objective,
-        "value": checked.value,
-        "bound": checked.bound,
+        "value": checked.figure,
+        "bound": checked.bound_figure,
+        **counted,
+        "compared": {"value": checked.value, "bound": checked.bound},
         "proof": checked.proof,
         "backing": checked.backing,
         "lemma": checked.lemma,
@@ -85,7 +89,7 @@ def shown(folder: Path, checked: Checked) -> list[str]:
         return list(checked.wrong)
     goal = checked.instance.objective(checked.objective)
     best = "less" if goal.sense == "min" else "more"
-    rank = checked.instance.rank(checked.objective)
+    rank = checked.rank
     value = f"{goal.name} = {worded(checked.value, rank, goal.unit)}"
     if checked.backing is not None:
         lines = [f"{folder}: certified: {value}, no plan has {best}"]

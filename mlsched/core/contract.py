@@ -143,7 +143,8 @@ class Instance(Record):
     def figures(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What people read of `evaluate`'s values: objective -> base value, and the count that is compared before it.
 
-        The count has the name of `Rank.column` ("deferred"); where nothing is compared first, these are the values.
+        The count has the name of `Rank.column` ("deferred"), and counts jobs also where the rank weighs them; where
+        nothing is compared first, these are the values.
         """
         counts: dict[str, int] = {}
         figures: dict[str, Any] = {}
@@ -164,6 +165,14 @@ class Instance(Record):
         known = [o.name for o in cls.objectives]
         there = ", ".join(known) or "none"
         raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")
+
+
+def bound_figure(value: int | None, bound: int | float | None, rank: Rank | None) -> int | float | None:
+    """A bound as people read it, beside a value; None where it has another count than the value (`Rank`)."""
+    if rank is None or bound is None:
+        return bound
+    count, base = rank.split(bound)
+    return base if value is None or rank.split(value)[0] == count else None
 
 
 def worded(value: int | float | None, rank: Rank | None, unit: str = "") -> str:

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar, Literal
 
 from mlsched.core import html, tables
-from mlsched.core.contract import Instance, Plan, Rank, Sense
+from mlsched.core.contract import Instance, Plan, Rank, Sense, bound_figure
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.gap import Gap, gap_between, percentage
@@ -84,10 +84,7 @@ class Result:
     @property
     def bound_figure(self) -> int | float | None:
         """The bound as people read it; None where it has another count than the plan (`Rank`)."""
-        if self.rank is None or self.bound is None:
-            return self.bound
-        count, base = self.rank.split(self.bound)
-        return base if self.value is None or self.rank.split(self.value)[0] == count else None
+        return bound_figure(self.value, self.bound, self.rank)
 
     def __hash__(self) -> int:
         """Equal results have equal hashes; params, values, work and versions are dictionaries, which have none."""
@@ -121,7 +118,7 @@ class Result:
             data["value"] = self.figure
         data["plan"] = self.plan.to_json() if self.plan is not None else None
         if self.rank is not None:
-            count = None if figures is None else figures[self.rank.column]
+            count = None if self.value is None else self.rank.split(self.value)[0]
             data["rank"] = {**dataclasses.asdict(self.rank), "count": count}
         return data
 

@@ -2,8 +2,8 @@
 
 from smallest_first.rules import answer
 
-from mlsched.testing import check_scheduler
+import mlsched
 
 
 def test_smallest_first():
-    check_scheduler(answer, "preemption")
+    mlsched.check_scheduler(answer, "preemption")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -172,8 +173,24 @@ class Instance(contract.Instance):
     def rank(self, objective: str) -> Rank:
         """The jobs that wait, which are compared before the base value (judge, rule 10)."""
         alike = len(set(self.job_priority.tolist())) <= 1
-        name = "waiting jobs" if alike else "waiting jobs, those of higher priority first"
+        name = "waiting jobs" if alike else "waiting jobs, weighted by priority"
         return Rank(name, 1 + judge.largest(self, objective))
+
+    def figures(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """See the base class; "waiting" is how many jobs wait, whatever their priorities."""
+        figures = super().figures(values)
+        if "waiting" in figures:
+            rank, figures["waiting"] = figures["waiting"], 0
+            # Each weight is above all lower ones together, so that there is one way to make up the rank of them.
+            for weight in sorted(self.waiting_weight.tolist(), reverse=True):
+                if weight <= rank:
+                    rank, figures["waiting"] = rank - weight, figures["waiting"] + 1
+        return figures
+
+    def deferrals(self, plan: Plan) -> list[str]:
+        """The jobs that keep waiting, by their names where they have some."""
+        names = self.job_names or [str(j) for j in range(len(self.job_priority))]
+        return [f"job {names[j]} waits" for j in np.flatnonzero(plan.start == 0).tolist()]
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+import mlsched
 from mlsched.instances.preemption import Instance, Plan
 
 
-@answerer("smallest-first", problem="preemption", kind="heuristic", paper="none")
+@mlsched.answerer("smallest-first", problem="preemption", kind="heuristic", paper="none")
 def answer(instance: Instance, *, rng: np.random.Generator, most: int = 3) -> Plan:
     """Suspend at most `most` jobs on a node, those with the least demand first, until a waiting job fits."""
     free = instance.node_free.astype(np.int64)
