@@ -1,0 +1,163 @@
+"""A linear or integer program, row by row, for HiGHS."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.errors import SolverError
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import NO_LIMITS, Limits
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
+
+Floats = npt.NDArray[np.float64]
+#: By how much HiGHS may be off in rows and reduced costs; its default is 1e-7.
+FEASIBLE = 1e-9
+#: Where a linear program has many optima: a vertex, or a point in the middle of them.
+Optimum = Literal["vertex", "interior"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Solved:
+    """An optimum: the value, the columns' values, and the rows' prices (0 for an integer program)."""
+
+    value: float
+    x: Floats
+    prices: Floats
+
+
+class Program:
+    """min or max cost . x + offset over rows low <= a . x <= high and columns low <= x <= high."""
+
+    def __init__(self) -> None:
+        self.cost: list[Floats] = []
+        self.column_low: list[Floats] = []
+        self.column_high: list[Floats] = []
+        self.whole: list[npt.NDArray[np.bool_]] = []
+        self.row_low: list[Floats] = []
+        self.row_high: list[Floats] = []
+        self.entries: list[tuple[IntArray, IntArray, Floats]] = []
+        self.columns, self.rows = 0, 0
+
+    def add_columns(
+        self, cost: Any, low: float | Floats = 0.0, high: float | Floats = np.inf, *, whole: bool = False
+    ) -> IntArray:
+        """Columns of those costs; their numbers."""
+        cost = np.asarray(cost, dtype=np.float64).ravel()
+        self.cost.append(cost)
+        self.column_low.append(np.broadcast_to(np.asarray(low, dtype=np.float64), cost.shape))
+        self.column_high.append(np.broadcast_to(np.asarray(high, dtype=np.float64), cost.shape))
+        self.whole.append(np.full(cost.shape, whole))
+        self.columns += len(cost)
+        return np.arange(self.columns - len(cost), self.columns)
+
+    def add_rows(self, low: Any, high: Any, count: int | None = None) -> IntArray:
+        """Empty rows between those limits, of arrays or `count` times a number; their numbers."""
+        given = np.broadcast_shapes(np.shape(low), np.shape(high)) if count is None else (count,)
+        self.row_low.append(np.broadcast_to(np.asarray(low, dtype=np.float64), given))
+        self.row_high.append(np.broadcast_to(np.asarray(high, dtype=np.float64), given))
+        self.rows += given[0]
+        return np.arange(self.rows - given[0], self.rows)
+
+    def put(self, rows: Any, columns: Any, values: Any) -> None:
+        """Entries of the matrix; arrays of one shape, or such that broadcast to one. Entries of 0 are left out."""
+        i, j, v = np.broadcast_arrays(rows, columns, np.asarray(values, dtype=np.float64))
+        kept = v != 0
+        self.entries.append((i[kept], j[kept], v[kept]))
+
+    def _lp(self, highspy: Any, maximise: bool) -> Any:
+        from scipy.sparse import csc_matrix
+
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = self.columns, self.rows
+        lp.col_cost_ = np.concatenate(self.cost)
+        lp.col_lower_, lp.col_upper_ = np.concatenate(self.column_low), np.concatenate(self.column_high)
+        lp.row_lower_ = np.concatenate([np.zeros(0), *self.row_low])
+        lp.row_upper_ = np.concatenate([np.zeros(0), *self.row_high])
+        rows, columns, values = (np.concatenate([part[k] for part in self.entries]) for k in range(3))
+        matrix = csc_matrix((values, (rows, columns)), shape=(self.rows, self.columns))
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+        whole = np.concatenate(self.whole)
+        if whole.any():
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            lp.integrality_ = [kinds[w] for w in whole.tolist()]
+        if maximise:
+            lp.sense_ = highspy.ObjSense.kMaximize
+        return lp
+
+    def solve(
+        self,
+        *,
+        maximise: bool = False,
+        optimum: Optimum = "vertex",
+        deadline: Deadline | None = None,
+        gap: float = 0.0,
+        limits: Limits = NO_LIMITS,
+    ) -> Solved | None:
+        """The optimum, None where nothing is feasible. optimum: see `Optimum`. gap: relative, of integer programs.
+
+        Raises OutOfTime at the deadline, SolverError where HiGHS proves neither.
+        """
+        try:
+            return self.started(maximise=maximise, optimum=optimum, gap=gap, limits=limits).solve(deadline)
+        except Infeasible:
+            return None
+
+    def started(
+        self, *, maximise: bool = False, optimum: Optimum = "vertex", gap: float = 0.0, limits: Limits = NO_LIMITS
+    ) -> Solver:
+        """The program inside HiGHS, to be solved, changed and solved again."""
+        highspy, highs = import_highspy(), new_highs(limits)
+        highs.setOptionValue("mip_rel_gap", gap)
+        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            highs.setOptionValue(option, FEASIBLE)
+        if optimum == "interior":
+            highs.setOptionValue("solver", "ipm")
+            highs.setOptionValue("run_crossover", "off")
+        check(highs.passModel(self._lp(highspy, maximise)), "passModel")
+        return Solver(highs, self.rows)
+
+
+class Infeasible(Exception):
+    """No point satisfies all rows."""
+
+
+class Solver:
+    """A program inside HiGHS. Solves after changes go on from the basis of the last."""
+
+    def __init__(self, highs: Any, rows: int) -> None:
+        self._highs, self._rows = highs, rows
+
+    def solve(self, deadline: Deadline | None = None) -> Solved:
+        """The optimum. Raises Infeasible, OutOfTime at the deadline, SolverError where HiGHS proves nothing."""
+        highs, status = self._highs, import_highspy().HighsModelStatus
+        if deadline is not None and (remaining := deadline.remaining()) is not None:
+            highs.setOptionValue("time_limit", highs.getRunTime() + max(0.001, remaining))
+        run(highs)
+        if highs.getModelStatus() == status.kUnknown:
+            # The interior point method did not get close enough: a vertex then.
+            highs.setOptionValue("run_crossover", "on")
+            run(highs)
+        ended = highs.getModelStatus()
+        if ended in (status.kInfeasible, status.kUnboundedOrInfeasible):
+            raise Infeasible
+        if ended == status.kTimeLimit:
+            raise OutOfTime("highs: the time is over")
+        if ended != status.kOptimal:
+            raise SolverError(f"highs ended with {ended.name}: neither a proof nor a limit")
+        solution = highs.getSolution()
+        prices = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(self._rows)
+        return Solved(highs.getInfo().objective_function_value, np.asarray(solution.col_value), prices)
+
+    def change_entry(self, row: int, column: int, value: float) -> None:
+        """Another number in the matrix."""
+        check(self._highs.changeCoeff(row, column, value), "changeCoeff")
+
+    def change_low(self, row: int, low: float) -> None:
+        """Another lower limit of a row that has no upper one."""
+        check(self._highs.changeRowBounds(row, low, np.inf), "changeRowBounds")
