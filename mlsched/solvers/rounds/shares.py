@@ -72,7 +72,8 @@ def proportional(rates: Rates) -> Floats:
 
 
 def _at_most_one(shares: Floats) -> Floats:
-    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    scaled: Floats = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    return scaled
 
 
 class SharesProgram(Program):

@@ -59,13 +59,13 @@ def test_no_logged_call_serves_the_worst_better(shared_data: Path, trace: str, c
         theirs = np.sort(served(rates, call.shares, call.weight))
         ours = max_min(rates, weight=call.weight)
         filled = water_filling(rates, weight=call.weight)
-        assert feasible(rates, ours) and feasible(rates, filled)
+        assert feasible(rates, ours)
+        assert feasible(rates, filled)
         assert served(rates, ours, call.weight).min() >= theirs[0] - CLOSE
         levels = np.sort(served(rates, filled, call.weight))
         apart = np.flatnonzero(np.abs(levels - theirs) > CLOSE * np.maximum(1, theirs))
         assert not apart.size or levels[apart[0]] > theirs[apart[0]], f"at {call.now} s job {apart[0]} of the sorted"
         seen += 1
-    print(f"{policy}: {seen} calls")
     assert seen > 2
 
 
@@ -109,7 +109,8 @@ def test_no_logged_call_is_fairer(shared_data: Path) -> None:
 def test_two_jobs_by_hand() -> None:
     # Job 0 is three times as fast on type 0, job 1 as fast on both: job 0 should have type 0, job 1 type 1.
     rates = Rates(np.array([[3.0, 1.0], [2.0, 2.0]]), np.array([1, 1]), np.array([1, 1]))
-    assert np.allclose(proportional(rates), 0.5) and np.allclose(isolated(rates), 0.5)
+    assert np.allclose(proportional(rates), 0.5)
+    assert np.allclose(isolated(rates), 0.5)
     # With its part of both types, job 0 does 2 steps per second: alone on type 0, it has 1.5 units, job 1 has 1.
     assert np.allclose(served(rates, np.eye(2)), [1.5, 1.0])
     assert served(rates, max_min(rates)).min() == pytest.approx(1.0)
@@ -233,7 +234,8 @@ def test_nobody_there_and_nobody_able() -> None:
             bisected_total_duration(rates, steps),
             finish_time_fairness(rates, Progress(steps, steps, steps)),
         ):
-            assert shares.shape == rates.rate.shape and not shares.any()
+            assert shares.shape == rates.rate.shape
+            assert not shares.any()
 
 
 @pytest.mark.parametrize(
@@ -257,5 +259,6 @@ def test_the_bisection_is_gavels() -> None:
         middle = (low + high) / 2
         low, high = (low, middle) if middle >= 5000 else (middle, high)
         steps += 1
-    assert bisect(5000.0) == high and steps > 10
+    assert bisect(5000.0) == high
+    assert steps > 10
     assert bisect(3e6) >= 3e6
