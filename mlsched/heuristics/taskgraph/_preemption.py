@@ -173,6 +173,7 @@ class _Units:
         if gang.any():
             self.amounts[self._gang] = placer.whole[job[order][self._gang]]
             self.ends[self._gang, 1] = np.searchsorted(snapshot.task_job, job[order][self._gang], side="right")
+        self._single = bool((self.ends[:, 1] - self.ends[:, 0] == 1).all())
 
     def tasks(self, unit: int) -> IntArray:
         """The tasks of a unit."""
@@ -180,7 +181,10 @@ class _Units:
 
     def all_tasks(self, units: IntArray) -> tuple[IntArray, IntArray]:
         """The tasks of several units, in their order, and the unit of each."""
-        first, count = self.ends[units, 0], self.ends[units, 1] - self.ends[units, 0]
+        first = self.ends[units, 0]
+        if self._single:
+            return first, units
+        count = self.ends[units, 1] - first
         before = np.cumsum(count) - count
         return np.arange(count.sum()) + np.repeat(first - before, count), np.repeat(units, count)
 
@@ -220,26 +224,55 @@ class _Served:
             if not placed:
                 settled = False
                 self._pause(unit)
+                waiting = self._hopeful(waiting, unit)
         if settled:  # all that was chosen has a place, and the others would not fit beside it
             for unit in leaving.tolist():
                 self._pause(unit)
         else:
             self._serve_others(leaving)
 
+    def _hopeful(self, waiting: list[int], unit: int) -> list[int]:
+        """Of units that wait, those that may find room though a waiting one before them found none.
+
+        For those after it, fewer others release their nodes, and of what these were some has been taken since.
+        """
+        units = self._units
+        if units.runs[unit] or not waiting:
+            return waiting
+        others = np.array(waiting)
+        hopeless = ~units.runs[others] & self._placer.as_hopeless(int(units.head[unit]), units.head[others])
+        return sorted(others[~hopeless].tolist()) if hopeless.any() else waiting
+
     def _serve_others(self, leaving: IntArray) -> None:
         """Those that were not chosen stay or start in their order, as far as there is room."""
-        units, left = self._units, leaving.tolist()[::-1]
+        units, done = self._units, 0
         waiting = np.flatnonzero(~self._chosen & ~units.runs)
         place = dict(zip(units.head[waiting].tolist(), waiting.tolist(), strict=True))
 
         def before(task: int) -> None:
-            while left and left[-1] < place.get(task, len(units.head)):
-                unit = left.pop()
-                if not self._place(unit):
-                    self._pause(unit)
+            nonlocal done
+            end = int(leaving.searchsorted(place.get(task, len(units.head))))
+            self._stay(leaving[done:end])
+            done = max(done, end)
 
         self._placer.start_in_order(units.head[waiting], before=before)
         before(-1)
+
+    def _stay(self, leaving: IntArray) -> None:
+        """Running units that have given up their nodes take them again, in their order; or move, or pause."""
+        while leaving.size:
+            unsure, moved = np.flatnonzero(self._unsure(leaving)).tolist(), len(self._placer.moves)
+            done = 0
+            while unsure and len(self._placer.moves) == moved:
+                at = unsure.pop(0)
+                self._keep(leaving[done:at])
+                if not self._place(int(leaving[at])):
+                    self._pause(int(leaving[at]))
+                done = at + 1
+            if len(self._placer.moves) == moved:
+                self._keep(leaving[done:])
+                return
+            leaving = leaving[done:]
 
     def _place(self, unit: int) -> bool:
         """A unit that waits starts; one that has given up its nodes takes them again, or moves."""
@@ -274,27 +307,40 @@ class _Served:
 
     def _return(self, units: IntArray) -> list[int]:
         """These take their nodes again, in their order; returns those that cannot."""
-        placer, snapshot = self._placer, self._placer.snapshot
-        tasks, owner = self._units.all_tasks(units)
-        # Where nothing has started since, what fitted together fits again, in whatever order it comes back.
+        unsure = self._unsure(units)
+        self._keep(units[~unsure])
+        return [unit for unit in units[unsure].tolist() if not self._hold(unit)]
+
+    def _unsure(self, units: IntArray) -> Flags:
+        """For each of these units, whether something has started on nodes that it has given up.
+
+        Where nothing has, what fitted together fits again, in whatever order it comes back.
+        """
+        placer = self._placer
         changed: Flags = np.asarray((placer.spare < 0).any(axis=1))
         changed[[node for _, node in placer.starts + placer.moves]] = True
+        tasks, owner = self._units.all_tasks(units)
         unsure = np.zeros(len(self._holds), dtype=np.bool_)
-        unsure[owner[changed[snapshot.node[tasks]]]] = True
-        sure = tasks[~unsure[owner]]
-        np.subtract.at(placer.free, snapshot.node[sure], placer.held[sure])
+        unsure[owner[changed[placer.snapshot.node[tasks]]]] = True
+        return np.asarray(unsure[units])
+
+    def _keep(self, units: IntArray) -> None:
+        """These running units take their nodes again, which have room."""
+        if not units.size:
+            return
+        placer, tasks = self._placer, self._units.all_tasks(units)[0]
+        np.subtract.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
         if placer.gpus:
-            placer.gpus.keep(sure)
-        self._holds[units[~unsure[units]]] = True
-        return [unit for unit in units[unsure[units]].tolist() if not self._hold(unit)]
+            placer.gpus.keep(tasks)
+        self._holds[units] = True
 
     def _hold(self, unit: int) -> bool:
         """A running unit takes its nodes again, if there is room on all of them."""
         placer, tasks = self._placer, self._units.tasks(unit)
-        node = placer.snapshot.node[tasks]
-        np.subtract.at(placer.free, node, placer.held[tasks])
+        node, held = placer.snapshot.node[tasks], placer.held[tasks]
+        np.subtract.at(placer.free, node, held)
         if (placer.free[node] < 0).any() or (placer.gpus and not placer.gpus.keep(tasks)):
-            np.add.at(placer.free, node, placer.held[tasks])
+            np.add.at(placer.free, node, held)
             return False
         self._holds[unit] = True
         return True

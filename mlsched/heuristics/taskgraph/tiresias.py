@@ -41,8 +41,10 @@ from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
 
-#: Job id -> its attained service (units x ticks), executed and waited ticks when it was last promoted.
+#: Of jobs that have been promoted, a list each: their ids, and their attained service (units x ticks), executed and
+#: waited ticks when they last were.
 Memory = dict[str, list[int]]
+COUNTED = ("service", "executed", "waited")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,21 +140,25 @@ def standings(
     column, seconds = gpu_seconds(snapshot, "tiresias")
     stay = np.where(snapshot.first_start >= 0, snapshot.now - snapshot.first_start, 0)
     waited = np.maximum(stay - snapshot.executed, 0)
-    counts = np.column_stack([snapshot.service[:, column], snapshot.executed, waited])
+    counts = np.array([snapshot.service[:, column], snapshot.executed, waited])
     base = np.zeros_like(counts)
     if memory:
         order = np.argsort(snapshot.job_id, kind="stable")
-        at = np.searchsorted(snapshot.job_id, [int(name) for name in memory], sorter=order)
-        place = order[np.minimum(at, len(order) - 1)]
-        there = snapshot.job_id[place] == np.array([int(name) for name in memory])
-        base[place[there]] = np.array(list(memory.values()))[there]
+        names = np.array(memory["job"], dtype=np.int64)
+        place = order[np.minimum(np.searchsorted(snapshot.job_id, names, sorter=order), len(order) - 1)]
+        there = snapshot.job_id[place] == names
+        base[:, place[there]] = np.array([memory[name] for name in COUNTED])[:, there]
     since = counts - base
-    queue = (since[:, :1] * seconds >= np.array(thresholds)).sum(axis=1)
+    attained: Floats = np.asarray(since[0] * seconds)
+    queue = np.asarray((attained >= thresholds[0]) * 1 + (attained >= thresholds[1]))
     if knob:
-        starves = (queue > 0) & (snapshot.idle_since < snapshot.now) & (since[:, 2] >= knob * since[:, 1])
-        base[starves], since[starves], queue[starves] = counts[starves], 0, 0
-    kept = {str(snapshot.job_id[j]): base[j].tolist() for j in np.flatnonzero(base.any(axis=1)).tolist()}
-    return Standing(queue, np.asarray(since[:, 0] * seconds), since[:, 1], since[:, 2]), kept
+        starves = (queue > 0) & (snapshot.idle_since < snapshot.now) & (since[2] >= knob * since[1])
+        if starves.any():
+            base[:, starves], since[:, starves], queue[starves], attained[starves] = counts[:, starves], 0, 0, 0
+    risen = np.flatnonzero(base.any(axis=0))
+    columns = zip(("job", *COUNTED), (snapshot.job_id, *base), strict=True)
+    kept = {name: row[risen].tolist() for name, row in columns} if risen.size else {}
+    return Standing(queue, attained, since[1], since[2]), kept
 
 
 def _next_change(

@@ -31,6 +31,8 @@ def samples(tables: IntArray, table: IntArray, finished: IntArray) -> dict[str, 
     its row (-1: none is seen). Of more than 64, those after 0, 1, all but one and all iterations, and evenly between.
     """
     jobs = np.flatnonzero((finished > 0) & (table >= 0))
+    if not jobs.size:
+        return {f"sample_{name}": jobs for name in ("job", "iteration", "loss")}
     count = np.minimum(finished[jobs] + 1, MOST_SAMPLES)
     job = np.repeat(jobs, count)
     number = np.arange(len(job)) - np.repeat(np.cumsum(count) - count, count)  # of the sample among its job's

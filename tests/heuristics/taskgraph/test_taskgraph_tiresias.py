@@ -140,7 +140,8 @@ def test_a_job_that_has_waited_long_enough_comes_back_to_the_top_and_starts_coun
     # Job 0 started at 0, has executed 19 ticks, and of 27 has waited 8: before 19 or after does not matter.
     at = {"now": 27, "arrival": [0, 3, 8], "first_start": [0, -1, -1]}
     waiting = snapshot.replace(**at, idle_since=[25, 3, 8], executed=[19, 0, 0], service=[[19], [0], [0]])
-    for knob, queue, memory in ((0.0, 2, {}), (0.5, 2, {}), (0.4, 0, {"0": [19, 19, 8]})):
+    promoted = {"job": [0], "service": [19], "executed": [19], "waited": [8]}
+    for knob, queue, memory in ((0.0, 2, {}), (0.5, 2, {}), (0.4, 0, promoted)):
         standing, kept = standings(waiting, {}, (5.0, 12.0), knob)
         assert (standing.queue.tolist(), kept) == ([queue, 0, 0], memory)
     # A job that runs is not promoted.
@@ -150,14 +151,15 @@ def test_a_job_that_has_waited_long_enough_comes_back_to_the_top_and_starts_coun
     later = waiting.replace(
         now=35, service=[[26], [0], [0]], executed=[26, 0, 0], first_start=[0, -1, -1], idle_since=[34, 3, 8]
     )
-    standing, kept = standings(later, {"0": [19, 19, 8]}, (5.0, 12.0), 0.4)
-    assert (standing.queue.tolist(), kept) == ([1, 0, 0], {"0": [19, 19, 8]})
+    standing, kept = standings(later, promoted, (5.0, 12.0), 0.4)
+    assert (standing.queue.tolist(), kept) == ([1, 0, 0], promoted)
     assert (standing.attained[0], standing.executed[0], standing.waited[0]) == (7, 7, 1)
 
 
 def test_memory_of_finished_jobs_is_dropped():
     snapshot = asked(ONE)
-    assert standings(snapshot, {"0": [1, 1, 1], "7": [5, 5, 5]}, (5.0, 12.0), 8.0)[1] == {"0": [1, 1, 1]}
+    memory = {"job": [0, 7], "service": [1, 5], "executed": [1, 5], "waited": [1, 5]}
+    assert standings(snapshot, memory, (5.0, 12.0), 8.0)[1] == {name: column[:1] for name, column in memory.items()}
 
 
 def test_without_promotion_the_big_job_starves_with_it_it_does_not():

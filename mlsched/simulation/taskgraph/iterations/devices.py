@@ -59,7 +59,7 @@ class Devices:
 
     def named(self, job: int, task: int) -> int:
         """The one GPU of which a task holds a part or the whole; -1 where there is none, or more than one."""
-        taken = self.of_task(job, task)
+        taken = self.of_task(job, task) if self.unit else ()
         return taken[0] if len(taken) == 1 else -1
 
     def holders(self, first: IntArray) -> IntArray:

@@ -18,13 +18,19 @@ class Table:
         self._fixed = {name: row for row, name in enumerate(fixed)}
         self._moving = {name: row for row, name in enumerate(moving)}
         self._data = [np.zeros((len(names), 64), dtype=np.int64) for names in (fixed, moving)]
+        self._columns: dict[str, IntArray] = {}  # those that were asked for since entries last came or went
         self.count = 0
 
     def __getitem__(self, name: str) -> IntArray:
         """A column as it is now; moving ones may be written to."""
-        if name in self._moving:
-            return self._data[1][self._moving[name], : self.count]
-        return self._data[0][self._fixed[name], : self.count]
+        try:
+            return self._columns[name]
+        except KeyError:
+            moves = name in self._moving
+            row = self._moving[name] if moves else self._fixed[name]
+            column = self._columns[name] = self._data[moves][row, : self.count]
+            column.flags.writeable = moves
+            return column
 
     def append(self, count: int, entries: Mapping[str, IntArray | int]) -> None:
         """Add entries at the end; columns that are not named are 0."""
@@ -38,6 +44,7 @@ class Table:
             for name, values in entries.items():
                 if name in names:
                     self._data[side][names[name], self.count : end] = values
+        self._columns.clear()
         self.count = end
 
     def remove(self, first: int, end: int) -> None:
@@ -48,14 +55,12 @@ class Table:
             fresh[:, :first] = data[:, :first]
             fresh[:, first:remaining] = data[:, end : self.count]
             self._data[side] = fresh
+        self._columns.clear()
         self.count = remaining
 
     def seen(self, names: Sequence[str]) -> dict[str, IntArray]:
         """Fixed columns to hand out, read-only."""
-        columns = {name: self._data[0][self._fixed[name], : self.count] for name in names}
-        for column in columns.values():
-            column.flags.writeable = False
-        return columns
+        return {name: self[name] for name in names}
 
     def block(self, first: str, count: int) -> IntArray:
         """So many fixed columns from the first on as one array, columns x entries, to hand out, read-only."""

@@ -57,6 +57,7 @@ class View:
         shown = (*_SHOWN_TASKS, "told", "true", "held", *self._of_tasks)
         self.tasks = Table(("owner", *shown, *demands), (*_MOVING_TASKS, "waiting_since", "gpu"))
         self._first = np.zeros(len(self.workload.arrival), dtype=np.int64)  # a job's first task in the last snapshot
+        self._places: dict[int, tuple[int, slice]] = {}  # where entries of jobs were found since one last left
         self._learning = _Learning(self.workload, world.options.information == "oracle")
         self.edges = Table(("owner", "edge_from", "edge_to", *_EDGES), ())
         owner = self.workload.task_template[self.workload.edge_from]
@@ -113,6 +114,7 @@ class View:
     def leave(self, job: int) -> None:
         """A job is gone."""
         place = self._place(job)
+        self._places.clear()
         self.jobs.remove(place, place + 1)
         for table in (self.tasks, self.edges):
             first, end = np.searchsorted(table["owner"], (job, job + 1)).tolist()
@@ -120,7 +122,16 @@ class View:
                 table.remove(first, end)
 
     def _place(self, job: int) -> int:
-        return int(self.jobs["job_id"].searchsorted(job))
+        return self._found(job)[0]
+
+    def _found(self, job: int) -> tuple[int, slice]:
+        """Where a job's entry is, and those of its tasks."""
+        found = self._places.get(job)
+        if found is None:
+            place = int(self.jobs["job_id"].searchsorted(job))
+            first = int(self.tasks["owner"].searchsorted(job))
+            found = self._places[job] = place, slice(first, first + int(self.jobs["count"][place]))
+        return found
 
     def job(self, job: int, name: str) -> int:
         """A job's entry of a column."""
@@ -134,12 +145,12 @@ class View:
 
     def first_task(self, job: int) -> int:
         """Where a job's tasks begin in the columns."""
-        return int(self.tasks["owner"].searchsorted(job))
+        return int(self._found(job)[1].start)
 
     def task_columns(self, job: int, *names: str) -> list[IntArray]:
         """A job's parts of columns of its tasks, to read and to write."""
-        first, end = np.searchsorted(self.tasks["owner"], (job, job + 1)).tolist()
-        return [self.tasks[name][first:end] for name in names]
+        own = self._found(job)[1]
+        return [self.tasks[name][own] for name in names]
 
     def hold(self, job: int, placed: int, amounts: IntArray, now: int) -> None:
         """From now on, so many tasks of a job hold these amounts of the resources."""
