@@ -30,6 +30,8 @@ from mlsched.heuristics.taskgraph._preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 
 @answerer(
     "las",
@@ -74,7 +76,7 @@ def turns(attained: Floats, quantum: float, growth: float) -> tuple[Floats, Floa
     Turn k begins at quantum ((1 + growth)^k - 1) / growth: each is longer by the share `growth` than the one before.
     """
     if not growth:
-        number: Floats = np.floor(attained / quantum)
+        number: Floats = np.floor(attained / quantum * (1 + 4 * EPSILON))  # what ends a turn is in the next one
         return number, (number + 1) * quantum
     longer = math.log1p(growth)
     number = np.floor(np.log1p(growth * attained / quantum) / longer + 1e-9)
