@@ -24,9 +24,6 @@ from mlsched.heuristics.taskgraph._preemption import serve
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: What waits in the queue: a job once, until it is placed; or anew in every iteration.
-QUEUEING = ("held", "iteration")
-
 
 class Competition:
     """The outcome of step 1. `starting`: tasks that are to start; `pausing`: the running tasks of each job that is to

@@ -25,6 +25,10 @@ from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
+#: How often a job queues, where its paper leaves that open: once, and what runs is not interrupted; or anew in every
+#: iteration, and what runs competes with what waits at each round.
+QUEUEING = ("held", "iteration")
+
 
 def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     """Serve the `jobs` in their order; returns the running tasks that pause, the placer notes the starts and moves.

@@ -9,6 +9,7 @@ best over thresholds and orders is kept; tasks are wanted in the order in which 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -16,8 +17,11 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 
-#: How the four sets may follow each other: T is placed forwards; each other one backwards iff its descendants are in.
-ORDERS = ("TOCP", "TOPC", "TPOC", "TCOP")
+#: How the four sets may follow each other. A set is placed backwards, as late as possible, where its descendants are in
+#: already, else forwards. T, and O right after it, have nobody there to mind: both directions are tried, a small letter
+#: being backwards. Of equal schedules the first is kept, and those that only go forwards come first.
+FORWARDS = ("TOCP", "TOPC", "TPOC", "TCOP")
+ORDERS = (*FORWARDS, "ToCP", "ToPC", "tOCP", "tOPC", "toCP", "toPC", "tPOC", "tCOP")
 #: Thresholds on length (share of the longest task) and size (share of the largest dominant share); inf: not by this.
 THRESHOLDS = (0.25, 0.5, 0.75, 1.0, math.inf)
 
@@ -73,10 +77,9 @@ def ranks(
     size = np.array(demand, dtype=np.int64).reshape(count, len(capacity))
     share = (size / np.maximum(np.array(capacity), 1)).max(axis=1, initial=0.0)
     best: Space | None = None
-    for chosen in sorted(
-        {_troublesome(duration, share, before, after, a, b) for a in THRESHOLDS for b in THRESHOLDS}, key=sorted
-    ):
-        for order in ORDERS:
+    sets = {_troublesome(duration, share, before, after, a, b) for a in THRESHOLDS for b in THRESHOLDS}
+    for orders in (FORWARDS, ORDERS[len(FORWARDS) :]):
+        for chosen, order in itertools.product(sorted(sets, key=sorted), orders):
             space = schedule(duration, size, before, after, np.array(capacity), chosen, order)
             if best is None or space.length() < best.length():
                 best = space
@@ -133,16 +136,16 @@ def schedule(
     parents = frozenset(k for k in range(len(duration)) if k not in chosen and after[k] & chosen)
     children = frozenset(k for k in range(len(duration)) if k not in chosen and before[k] & chosen)
     rest = frozenset(range(len(duration))) - chosen - parents - children
-    sets = {"T": chosen, "P": parents, "C": children, "O": rest}
+    sets = {"T": chosen, "P": parents, "C": children, "O": rest, "t": chosen, "o": rest}
     space = Space(capacity)
     for name in order:
         members = sorted(sets[name], key=lambda k: (len(before[k]), -duration[k], k))
         # Ancestors have fewer ancestors: the order is topological; forwards long tasks of a level come first.
         placed = set(space.start)
-        if any(after[k] & placed for k in members):
+        if name.islower() or any(after[k] & placed for k in members):
             for k in sorted(members, key=lambda k: (len(after[k]), -duration[k], k)):
                 ends = [space.start[s] for s in after[k] if s in space.start]
-                high = min(ends, default=max(space.end.values()))
+                high = min(ends, default=max(space.end.values(), default=0))
                 space.backwards(k, duration[k], demand[k] * (duration[k] > 0), high)
         else:
             low = min(space.start.values(), default=0)

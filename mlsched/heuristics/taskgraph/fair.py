@@ -4,28 +4,65 @@ With `per = user` every user is a pool, as in Hadoop's default, and of a pool th
 every job is one. Theirs have more: pools with weights and minimum shares, fair shares between the jobs of a pool, a
 wait for a node that holds the data (delay scheduling), and in Hadoop's case the killing of tasks of jobs above their
 share. Here all pools weigh 1, and what runs is not interrupted. A gang starts whole.
+
+Where a job of training holds its nodes to the end, that shares nothing: who came first runs, the others wait. With
+`queueing = iteration` jobs share time as well, as processes do under a fair scheduler (weighted fair queueing): what
+has had least of the cluster since it came is served next, a job that runs for at least a `quantum`. Borg, to which the
+evaluation of MLFS refers for TensorFlow's scheduler, also has priorities and quotas, of which that says nothing.
 """
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import numpy as np
 
+from mlsched.core.fields import IntArray
+from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import owners
+from mlsched.heuristics.taskgraph._measures import Floats, owners
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing
+from mlsched.heuristics.taskgraph._turns import Lost, in_turns
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-@answerer("fair", problem="taskgraph", asks="decision", paper="none")
+def received(snapshot: Snapshot, owner: IntArray) -> Floats:
+    """jobs: the mean dominant share of the cluster that its owner's present jobs have had since each came, together."""
+    total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
+    stay = np.maximum(snapshot.now - snapshot.arrival, 1)
+    share = (snapshot.service / total).max(axis=1, initial=0.0) / stay
+    return np.asarray(np.bincount(owner, share, len(owner))[owner])
+
+
+def world(params: dict[str, Any]) -> dict[str, Any]:
+    """To share time, jobs must be allowed to pause and go on."""
+    return {"pausing": "keep"} if params["queueing"] == "iteration" else {}
+
+
+@answerer("fair", problem="taskgraph", asks="decision", world=world, paper="none")
 def answer(
-    snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most", nodes: str = "auto"
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    per: str = "job",
+    queueing: Annotated[str, QUEUEING] = "held",
+    quantum: Positive = 600.0,
+    lost: Lost = 0.05,
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> Round:
     """Again and again start a ready task of the job with the fewest running tasks.
 
-    per: "job" - its own tasks; "user" - those of all jobs of its user. stop, nodes: as for fifo.
+    per: "job" - its own tasks; "user" - those of all jobs of its user. queueing: "held" - what runs is not interrupted;
+    "iteration" - jobs take turns. quantum: of a turn, seconds; lost: the share of a turn that a pause may cost at
+    most, else turns are longer. stop, nodes: as for fifo.
     """
     owner = owners(snapshot, per)
+    if queueing == "iteration":
+        refuse_unless_pausing(snapshot, "fair: queueing = iteration", "queueing=held")
+        return in_turns(Placer(snapshot, stop, nodes), quantum, lost, received(snapshot, owner))
     running = np.bincount(owner[snapshot.task_job[snapshot.state == RUNNING]], minlength=len(owner)).astype(np.float64)
 
     def taken(task: int) -> None:

@@ -13,8 +13,11 @@ What is simpler, or other:
 - Gandiva packs jobs on a GPU beyond what it has and takes that back when they slow each other down; here what is
   reserved never exceeds a GPU, and jobs share one where they ask for fractions, on the fullest one of the node with
   room (`_place.Placer`).
-- It also takes turns on GPUs by suspending jobs, profiles them before it packs, and grows jobs on idle GPUs; the
-  evaluation of MLFS mentions none of it.
+- It takes turns on GPUs by suspending jobs: of that the evaluation of MLFS says nothing, and with `turn` it is done.
+  Where more wait than fit, jobs then run round robin, each for a `turn` (Gandiva: about a minute) on GPUs that another
+  gave up. Gandiva suspends and resumes within a second; where a pause costs more, a turn is as much longer as keeps the
+  share `lost` of it, since turns of a minute at 30 s a pause would do half of the work.
+- It profiles jobs before it packs them, and grows jobs on idle GPUs; the evaluation of MLFS mentions neither.
 - Of a node without a resource that counts GPUs, the resource of which it is short counts.
 """
 
@@ -23,10 +26,12 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Positive
+from mlsched.core.params import NotNegative, Positive
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import refuse_unless_pausing
+from mlsched.heuristics.taskgraph._turns import Lost, in_turns, runs
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty, gpu_column
 from mlsched.instances.taskgraph.states import RUNNING
@@ -36,17 +41,33 @@ from mlsched.instances.taskgraph.states import RUNNING
     "gandiva",
     problem="taskgraph",
     asks="decision",
-    world=lambda params: {"movement": "anytime"},
+    world=lambda params: {"movement": "anytime"} | ({"pausing": "keep"} if params["turn"] else {}),
     paper="Gandiva, OSDI 2018, Section 3, as in MLFS, Section 2",
 )
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, overload: Positive = 1.0, stop: str = "most") -> Round:
+def answer(
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    overload: Positive = 1.0,
+    turn: NotNegative = 0.0,
+    lost: Lost = 0.05,
+    stop: str = "most",
+) -> Round:
     """Start tasks by arrival beside their like, and move the least user of an overloaded GPU.
 
     overload: the share of a GPU (or of a node's GPUs) above which it is to be relieved; by default, more than there is,
-    so that a GPU that is busy with one task is not. stop: as for fifo.
+    so that a GPU that is busy with one task is not. turn: seconds of one, 0: what runs is not suspended; lost: the
+    share of a turn that a pause may cost at most, else turns are longer. stop: as for fifo.
     """
     placer = Placer(snapshot, stop)
     placer.choose = _Affinity(placer).choose
+    if turn:
+        refuse_unless_pausing(snapshot, "gandiva: turn", "leave turn out")
+        waits_since = np.where(runs(snapshot), snapshot.now, snapshot.idle_since)
+        found = in_turns(placer, turn, lost, waits_since)
+        if len(found.pause_task) or snapshot.movement != "anytime":
+            return found
+        return placer.round(moves=_relieved(placer, overload), wake_at=found.wake_at)
     placer.start_in_order(by_job(snapshot))
     moves = _relieved(placer, overload) if snapshot.movement == "anytime" else []
     return placer.round(moves=moves)

@@ -17,14 +17,19 @@ What is simpler, or other:
 - Offline, the cluster is one machine of its summed capacity: that tasks must fit single nodes is not seen there.
 - Troublesome are long tasks and tasks with a large dominant share. The paper's second score is of a stage: its work
   over the time that a greedy packer needs for it.
-- T is placed forwards only; the paper tries both directions for T and for O and keeps the more compact schedule.
 - One iteration is planned, and iterations repeat its order.
 - A gang starts whole when one of its tasks scores highest.
 - Left out online: the bound on unfairness (deficit counters), the overbooking of resources that may be (network, disk),
   and the wait for locality. What runs is not interrupted, as in the paper.
+- In the paper a task is one run. Where a job of training holds its nodes for all of its iterations (`physics`
+  "iterations"), `queueing = iteration` lets each iteration's tasks compete anew, as tasks of the paper's graphs do: all
+  jobs are then ordered by their best score, with packing counted on empty nodes, and by the engine of preemptive rules
+  (`_preemption`) those ahead take the places of those behind.
 """
 
 from __future__ import annotations
+
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -33,28 +38,42 @@ from mlsched.core.params import NotNegative, Share
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_ticks, shares
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, serve
 from mlsched.heuristics.taskgraph._troublesome import ranks
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
 
 #: Where everything that a task needs is: on a node, everywhere (it needs nothing), or on no single node.
 EVERYWHERE, NOWHERE = -1, -2
 
 
-@answerer("graphene", problem="taskgraph", asks="decision", paper="Grandl et al., OSDI 2016, Sections 4 and 5")
+def world(params: dict[str, Any]) -> dict[str, Any]:
+    """To compete anew in every iteration, jobs must be allowed to pause and go on."""
+    return {"pausing": "keep"} if params["queueing"] == "iteration" else {}
+
+
+@answerer(
+    "graphene", problem="taskgraph", asks="decision", world=world, paper="Grandl et al., OSDI 2016, Sections 4 and 5"
+)
 def answer(
     snapshot: Snapshot,
     *,
     rng: np.random.Generator,
     remote: Share = 0.8,
     srpt: NotNegative = 1.0,
+    queueing: Annotated[str, QUEUEING] = "held",
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
     """Start what scores highest.
 
-    remote: factor where data must be fetched; srpt: factor on eta. stop, nodes: as for fifo.
+    remote: factor where data must be fetched; srpt: factor on eta. queueing: "held" - what runs is not interrupted;
+    "iteration" - by iterations, what runs competes with what waits. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
+    if queueing == "iteration" and snapshot.physics == "iterations":
+        refuse_unless_pausing(snapshot, "graphene: queueing = iteration", "queueing=held")
+        return placer.round(serve(placer, -_scores(placer, remote, srpt)))
     tasks = np.flatnonzero(placer.open)
     tasks = tasks[placer.may_fit(tasks)]
     packing = _Packing(placer, tasks)
@@ -76,6 +95,23 @@ def answer(
         else:
             tasks = tasks[(tasks != task) & ~placer.as_hopeless(task, tasks)]
     return placer.round()
+
+
+def _scores(placer: Placer, remote: float, srpt: float) -> Floats:
+    """jobs: the best score of a task that runs or could start, packing counted on empty nodes; -inf where none is."""
+    snapshot = placer.snapshot
+    tasks = np.flatnonzero(placer.open | (snapshot.state == RUNNING))
+    largest = np.maximum(snapshot.node_capacity.max(axis=0, initial=1), 1)
+    room = snapshot.node_capacity / largest
+    packing = ((placer.held[tasks] / largest) @ room.T).max(axis=1, initial=0.0)
+    locality = np.where(_near(snapshot)[tasks] == NOWHERE, remote, 1.0)
+    gain = priorities(snapshot)[tasks] * packing * locality
+    left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))[snapshot.task_job[tasks]]
+    best = np.full(len(snapshot.arrival), -np.inf)
+    if tasks.size:
+        eta = srpt * float(gain.mean()) / max(float(left.mean()), 1e-9)
+        np.maximum.at(best, snapshot.task_job[tasks], gain - eta * left)
+    return best
 
 
 class _Packing:
