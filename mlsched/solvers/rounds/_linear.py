@@ -114,6 +114,7 @@ class Program:
         """The program inside HiGHS, to be solved, changed and solved again."""
         highspy, highs = import_highspy(), new_highs(limits)
         highs.setOptionValue("mip_rel_gap", gap)
+        highs.setOptionValue("mip_abs_gap", FEASIBLE)  # objectives are real
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             highs.setOptionValue(option, FEASIBLE)
         if optimum == "interior":
