@@ -16,7 +16,7 @@ from mlsched.benchmark.tasks import Task, tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.certificates.translation import translations
 from mlsched.core.clock import cpu_time
-from mlsched.core.errors import TooLarge
+from mlsched.core.errors import Contradiction, TooLarge
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 
@@ -41,7 +41,8 @@ def gather(
 
     seeds: only the first so many of each case. work: deterministic seconds of CP-SAT per solve; dynamic programs have
     no limit. A second engine is asked to confirm every optimum. proofs: wall seconds for the certificate of an optimum
-    of a problem that can be certified; None: no certificates.
+    of a problem that can be certified; None: no certificates. Where engines contradict each other, what the first
+    found is entered as its claim, and `disputed` has a sentence.
     """
     begun = cpu_time()
     asked_for = find_suite(suite)
@@ -52,10 +53,11 @@ def gather(
         for task in tasks_of(dataclasses.replace(asked_for, cases=cases), sorted(set(asked.values())), confirm=False)
         if task.answerer == asked[task.problem] and task.objectives[0] == _first(task)
     ]
+    disputed: list[str] = []
     for done, task in enumerate(tasks):
         progress(done, len(tasks))
         if not _path(folder, task).exists():
-            _solve(folder, task, work)
+            disputed += _solve(folder, task, work)
     progress(len(tasks), len(tasks))
     if proofs is not None:
         for entry in entries(folder):
@@ -68,6 +70,7 @@ def gather(
         "problems": {
             name: _counts(backing for problem, backing in backed if problem == name) for name in sorted(dict(backed))
         },
+        "disputed": disputed,
         "cpu_seconds": cpu_time() - begun,
     }
 
@@ -85,17 +88,24 @@ def _path(folder: Path, task: Task) -> Path:
     return folder / task.problem / f"{task.instance_hash[:DIGITS]}.{task.objectives[0]}.json"
 
 
-def _solve(folder: Path, task: Task, work: float) -> None:
-    """One entry, where there is a plan. Both engines stop by work, so that machines as fast make the same entry."""
+def _solve(folder: Path, task: Task, work: float) -> list[str]:
+    """One entry, where there is a plan. Both engines stop by work, so that machines as fast make the same entry.
+
+    Returns a sentence where the second engine contradicts the first.
+    """
     instance, answerer = task.instance(), task.found
     assert answerer is not None
     limits = {"cp-sat": work, "highs": NODES_A_SECOND * work}
+    said: list[str] = []
     try:
         # By what searches: an algorithm around CP-SAT keeps to its measure as a model does.
         own = limits.get(task.engine)
         result = solve(instance, task.answerer, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
         result = confirmed(instance, answerer, dict(task.params), result, Limits(), limits, CONFIRM_SECONDS)
     except TooLarge:
-        return
+        return said
+    except Contradiction as error:
+        said.append(f"{task.problem} {task.preset}, seed {task.seed}: {error}")
     if result.plan is not None:
         add(folder, instance, result, f"mlsched {task.answerer}")
+    return said

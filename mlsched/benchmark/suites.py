@@ -83,10 +83,11 @@ SPEED: Mapping[str, str] = MappingProxyType(
 )
 #: CPU seconds for which `speed` repeats a call.
 SPEED_REPEAT = 0.2
-#: Instances of `collection` a problem, spread over its presets.
-COLLECTED = 40
-#: Problems that came after the collection of 200 was drawn, and are not in it: it stays what was published.
-AFTER_COLLECTION = frozenset({"admission"})
+#: Instances of `collection` a problem, spread over its presets: those of its first edition, and those that the second
+#: added. A later edition adds; what was published stays.
+COLLECTED, COLLECTED_LATER = 40, 50
+#: Problems that came after the first edition of the collection.
+LATER_COLLECTED = frozenset({"admission"})
 #: Problem -> presets that `collection` leaves out: a minute or more an instance, or megabytes.
 NOT_COLLECTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"placement": ("rack-30x20-contended",), "quality": ("large",)}
@@ -172,19 +173,25 @@ def speed() -> Iterator[Case]:
 
 
 def collection() -> Iterator[Case]:
-    """40 instances of each of the first five problems, as even over its presets as can be, by the default objective.
+    """500 instances of the six problems by the default objective: 200 of the first edition, 300 of the second.
 
-    No seed is used twice: two presets may draw the same instance from one.
+    Of each problem, an edition's instances are as even over its presets as can be. No seed is used twice: two presets
+    may draw the same instance from one.
     """
-    for problem in registry().problems.values():
-        if problem.name in AFTER_COLLECTION:
-            continue
-        left_out = NOT_COLLECTED.get(problem.name, ())
-        presets: list[str | None] = [name for name in problem.presets if name not in left_out]
-        ends = [COLLECTED * k // max(1, len(presets)) for k in range(len(presets) + 1)]
-        for preset, first, end in zip(presets or [None], ends, ends[1:] or [COLLECTED], strict=False):
-            seeds = tuple(range(first, end))
-            yield Case(problem.name, preset, seeds=seeds, objectives=_default(problem), work_limit=FULL_WORK)
+    for first, count, without in ((0, COLLECTED, LATER_COLLECTED), (COLLECTED, COLLECTED_LATER, frozenset[str]())):
+        for problem in registry().problems.values():
+            if problem.name not in without:
+                yield from _collected(problem, first, count)
+
+
+def _collected(problem: Problem, first: int, count: int) -> Iterator[Case]:
+    """`count` instances of a problem, with seeds from `first` on."""
+    left_out = NOT_COLLECTED.get(problem.name, ())
+    presets: list[str | None] = [name for name in problem.presets if name not in left_out]
+    ends = [first + count * k // max(1, len(presets)) for k in range(len(presets) + 1)]
+    for preset, begin, end in zip(presets or [None], ends, ends[1:] or [first + count], strict=False):
+        seeds = tuple(range(begin, end))
+        yield Case(problem.name, preset, seeds=seeds, objectives=_default(problem), work_limit=FULL_WORK)
 
 
 def full(problem: Problem) -> Iterator[Case]:
@@ -211,7 +218,7 @@ NAMED: Mapping[str, tuple[str, Callable[[], Iterator[Case]]]] = MappingProxyType
         "exact": ("the exact answerers against each other and against plain models; about a minute", exact),
         "scale": ("what an answer costs as instances double in size; about two minutes", scale),
         "speed": ("CPU time per call of every rule and judge, beside a calibration load; about a minute", speed),
-        "collection": ("200 instances over five problems, for `mlsched collection make`", collection),
+        "collection": ("500 instances over six problems, for `mlsched collection make`", collection),
     }
 )
 OUTSIDE = "published optima and fronts of others (--folder, or $MLSCHED_DATA); about a minute"

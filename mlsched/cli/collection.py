@@ -26,7 +26,7 @@ def make(
     as_json: Json = False,
 ) -> None:
     """Write a collection: the suite's instances by their first objective, each with what an exact answerer finds."""
-    from mlsched.benchmark.collection import create, described, write_table
+    from mlsched.benchmark.collection import create, described, rewrite_card, write_table
     from mlsched.benchmark.gather import gather
 
     if resume:
@@ -36,7 +36,12 @@ def make(
     with progress(name, 1.0) as update, only_documents():
         counts = gather(folder, suite, seeds, work, proofs, lambda done, total: update(done / max(1, total)))
     write_table(folder)
+    rewrite_card(folder)
     emit(as_json, lambda: counts, lambda: [_sentence(folder, counts)])
+    if disputed := counts["disputed"]:
+        for sentence in disputed[1:]:
+            say(sentence)
+        raise ChecksFailed(disputed[0])
 
 
 def _sentence(folder: Path, counts: dict[str, Any]) -> str:
@@ -78,8 +83,8 @@ def submit(
     by: By = "anonymous",
 ) -> None:
     """Enter a plan that is better than the best known one; status 1 where it is not."""
+    from mlsched.benchmark.collection import rewrite_card, write_table
     from mlsched.benchmark.collection import submit as enter
-    from mlsched.benchmark.collection import write_table
     from mlsched.cli.solve import read_instance, read_plan
 
     question, answer = read_instance(instance), read_plan(plan)[0]
@@ -88,13 +93,29 @@ def submit(
     if noted is None:
         raise ChecksFailed(f"{plan}: is not better than the best known plan for {goal}")
     write_table(folder)
+    rewrite_card(folder)
     gone = "" if noted.refuted is None else f"; it refutes the bound {noted.refuted}, which nobody had certified"
     emit(False, dict, lambda: [f"{plan}: the best known plan for {goal} by now{gone}"])
 
 
 @collection.command()
 def table(folder: Folder) -> None:
-    """Write TABLE.md from the entries."""
-    from mlsched.benchmark.collection import write_table
+    """Write TABLE.md from the entries, and the card where there is one."""
+    from mlsched.benchmark.collection import rewrite_card, write_table
 
     write_table(folder)
+    rewrite_card(folder)
+
+
+@collection.command()
+def card(
+    folder: Folder,
+    url: Annotated[str, typer.Option(help="Where the collection is published.")],
+    creator: Annotated[str, typer.Option(help="Whose it is.")] = "The mlsched developers",
+    license_: Annotated[str, typer.Option("--license", help="SPDX identifier.")] = "MIT",
+    version: Annotated[str, typer.Option(help="Of the collection: three numbers.")] = "1.0.0",
+) -> None:
+    """Describe the collection to catalogues of data sets: README.md, croissant.json (Croissant 1.0), entries.csv."""
+    from mlsched.benchmark.collection import Details, write_card
+
+    write_card(folder, Details(url, creator, license_, version))

@@ -375,3 +375,20 @@ def test_from_the_command_line(tmp_path, capsys):
     assert f"it refutes the bound {rule.value}, which nobody had certified" in capsys.readouterr().out
     entry.write_text(entry.read_text().replace('"value": ', '"value": 1'))
     assert run(["collection", "verify", str(folder)]) == 1
+
+
+def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tmp_path, monkeypatch, capsys):
+    def denies(instance, answerer, params, result, *limits):
+        if instance.hash == known(0)[0].hash:
+            raise Contradiction("one proves 2, another has 1")
+        return result
+
+    monkeypatch.setattr(gather, "confirmed", denies)
+    (tmp_path / "mine.toml").write_text('[[case]]\nproblem = "preemption"\npreset = "small"\nseeds = 2\n')
+    call = ["collection", "make", str(tmp_path / "c"), "--suite", str(tmp_path / "mine.toml"), "--json"]
+    assert run(call) == 1
+    shown = capsys.readouterr()
+    assert shown.err == "mlsched: preemption small, seed 0: one proves 2, another has 1\n"
+    counts = json.loads(shown.out)
+    assert (counts["entries"], counts["claimed"]) == (2, 2)
+    assert run([*call, "--resume"]) == 0

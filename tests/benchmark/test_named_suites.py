@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from mlsched.benchmark.reference import failures
 from mlsched.benchmark.rerun import rerun
 from mlsched.benchmark.row import canonical
 from mlsched.benchmark.runner import run_suite
-from mlsched.benchmark.suites import AFTER_COLLECTION, COLLECTED, SUITES
+from mlsched.benchmark.suites import COLLECTED, COLLECTED_LATER, LATER_COLLECTED, SUITES
 from mlsched.cli.main import run
 from mlsched.core.registry import registry
 
@@ -97,16 +99,19 @@ def test_speed_repeats_each_call_and_times_the_judge():
         rerun(next(r for r in rows if r.answerer == "judge"))
 
 
-def test_the_collection_is_200_instances():
+def test_the_collection_is_500_instances_and_keeps_its_first_200():
     cases = SUITES["collection"].cases
-    problems = set(registry().problems) - AFTER_COLLECTION
-    per_problem = {p: sum(len(c.seeds) for c in cases if c.problem == p) for p in problems}
-    assert per_problem == dict.fromkeys(problems, COLLECTED)
-    assert {c.problem for c in cases} == problems
-    assert sum(per_problem.values()) == 200
-    placements = [(c.preset, seed) for c in cases if c.problem == "placement" for seed in c.seeds]
-    drawn = {mlsched.generate("placement", preset, seed=seed).hash for preset, seed in placements}
-    assert len(drawn) == COLLECTED, "two presets draw the same instances from the same seeds"
+    counts = Counter({p: sum(len(c.seeds) for c in cases if c.problem == p) for p in registry().problems})
+    assert counts == {p: COLLECTED_LATER + COLLECTED * (p not in LATER_COLLECTED) for p in registry().problems}
+    assert counts.total() == 500
+    first = [c for c in cases if max(c.seeds) < COLLECTED and c.problem not in LATER_COLLECTED]
+    kept = repr([(c.problem, c.preset, c.seeds) for c in first])
+    assert hashlib.sha256(kept.encode()).hexdigest()[:16] == "4bb7c875f791465d"
+    assert sum(len(c.seeds) for c in first) == 200
+    for problem in ("placement", "admission"):
+        drawn = [(c.preset, seed) for c in cases if c.problem == problem for seed in c.seeds]
+        hashes = {mlsched.generate(problem, preset, seed=seed).hash for preset, seed in drawn}
+        assert len(hashes) == counts[problem], "two presets draw the same instances from the same seeds"
 
 
 # -- outside ----------------------------------------------------------------------------------------------------------

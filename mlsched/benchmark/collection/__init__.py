@@ -8,7 +8,7 @@ A folder with a file `collection.json`, and for every instance, named by the fir
 
 An entry has the best known plan and its value, the tightest bound that somebody reported, what the two rest on where
 they meet (`backing`: see `Result`), and its history: who brought which value and bound, when, with which versions.
-`TABLE.md` is generated from the entries.
+`TABLE.md` is generated from the entries; so are, where they are wanted, a card and a Croissant description (`card`).
 
 Whoever reads a collection believes none of it. The judge recomputes the value of every plan. A bound is proven where
 its certificate passes the check, or where it follows from the statement without a search (`Problem.trivial_bound`), or
@@ -16,6 +16,7 @@ while `verify` recomputes it; any other bound is *claimed*. A claimed bound stan
 is possible, and then it goes: no claim keeps a better plan out. So an outsider's plan is accepted by `submit` alone.
 """
 
+from mlsched.benchmark.collection.card import Details, rewrite_card, write_card
 from mlsched.benchmark.collection.changes import Noted, add, certify, submit
 from mlsched.benchmark.collection.entry import DIGITS, Entry, create, described, entries, proof_of
 from mlsched.benchmark.collection.table import text_table, write_table
@@ -23,6 +24,7 @@ from mlsched.benchmark.collection.verification import Verified, verify
 
 __all__ = [
     "DIGITS",
+    "Details",
     "Entry",
     "Noted",
     "Verified",
@@ -32,8 +34,10 @@ __all__ = [
     "described",
     "entries",
     "proof_of",
+    "rewrite_card",
     "submit",
     "text_table",
     "verify",
+    "write_card",
     "write_table",
 ]

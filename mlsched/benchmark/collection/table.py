@@ -26,7 +26,7 @@ _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|&~!$])")
 def text_table(folder: Path) -> str:
     """A line an entry. What people wrote (names, the description) stands there as text, whatever it looks like."""
     said = described(folder)
-    lines = [f"# {_plain(said['name'])}", "", _plain(said["doc"]), "", LEGEND, ""]
+    lines = [f"# {plain(said['name'])}", "", plain(said["doc"]), "", LEGEND, ""]
     lines += [_row([*COLUMNS, "by"]), _row(["---"] * 3 + ["---:"] * 4 + ["---"] * 2)]
     lines += [_row(_cells(entry)) for entry in entries(folder)]
     return "\n".join([*lines, ""])
@@ -44,14 +44,14 @@ def _cells(entry: Entry) -> list[str]:
     claimed = None if certified else entry.bound
     cells = [entry.instance.problem, entry.instance.hash[:DIGITS], name]
     cells += [worded(entry.value, rank), worded(proven, rank), gap]
-    return [*cells, worded(claimed, rank), entry.backing or "open", _plain(str(entry.history[-1]["by"]))]
+    return [*cells, worded(claimed, rank), entry.backing or "open", plain(str(entry.history[-1]["by"]))]
 
 
 def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text of others as Markdown that shows it as it is, and neither ends a cell nor begins anything."""
     return _SIGNS.sub(r"\\\1", text)
 

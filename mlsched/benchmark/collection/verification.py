@@ -11,6 +11,7 @@ from typing import Literal
 from mlsched.api import solve
 from mlsched.api.adapters import prover
 from mlsched.api.known import trivial_bound
+from mlsched.benchmark.collection.card import card_faults
 from mlsched.benchmark.collection.entry import (
     DIGITS,
     Entry,
@@ -73,6 +74,8 @@ def verify(
     table = folder / "TABLE.md"
     if not wrong and (not table.is_file() or read_text(table, most=4 * MOST_TEXT) != text_table(folder)):
         wrong.append(f"{shown_path(table)}: is not what the entries say; `mlsched collection table {folder}` writes it")
+    if not wrong:
+        wrong += card_faults(folder)
     return Verified(count, tuple(dict.fromkeys(wrong)), dict(bounds))
 
 
