@@ -31,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+#: Pages that stand beside the folder `docs`.
+ABOVE = ("README.md", "paper.md")
 BLOCK = re.compile(r"<!-- table (?P<source>[\w-]+)\.(?P<table>[^>]+?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
 #: What counts as a measured number in a page that is complete: a percentage or an interval.
 MEASURED = re.compile(r"\d[\d.,]*\s?%|\d[\d.,]*\s?±")
@@ -168,8 +170,10 @@ def said(sentence: dict[str, str], docs: Path = DOCS) -> str:
 
 
 def pages(docs: Path = DOCS) -> Iterator[tuple[str, str]]:
-    """(name, text) of README and every page; a page in a folder of `docs` is named with it: `notes/fronts.md`."""
-    yield "README.md", (docs.parent / "README.md").read_text(encoding="utf-8")
+    """(name, text) of ABOVE and every page; a page in a folder of `docs` is named with it: `notes/fronts.md`."""
+    for name in ABOVE:
+        if (docs.parent / name).exists():
+            yield name, (docs.parent / name).read_text(encoding="utf-8")
     for path in sorted([*docs.glob("*.md"), *docs.glob("[!_]*/*.md")]):
         yield path.relative_to(docs).as_posix(), path.read_text(encoding="utf-8")
 
@@ -237,7 +241,7 @@ def main(arguments: list[str]) -> None:
     elif arguments:
         raise SystemExit(__doc__)
     for name, text in pages():
-        path = DOCS.parent / name if name == "README.md" else DOCS / name
+        path = DOCS.parent / name if name in ABOVE else DOCS / name
         path.write_text(with_tables(text), encoding="utf-8")
     RECORDED.write_text(verdicts(), encoding="utf-8")
 

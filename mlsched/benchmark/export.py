@@ -1,6 +1,6 @@
 """A store for other programs, for papers and for readers.
 
-Its rows as CSV or Parquet, its gap table as Markdown or LaTeX, its report as HTML.
+Its rows as CSV or Parquet, its gap table as Markdown or LaTeX, its report as HTML, its gaps as BibTeX.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mlsched.benchmark.citation import write_bibtex
 from mlsched.benchmark.formats import GAP_NOTE, LATEX, apart, apart_notes, censored, count, gap, percent, with_interval
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
@@ -33,9 +34,7 @@ def export(rows: Sequence[Row], path: Path) -> None:
 def check_format(path: Path) -> None:
     """Refuse a suffix that is no format."""
     if path.suffix not in FORMATS:
-        raise InvalidInput(
-            f"{path}: must end in {', '.join(FORMATS)}: rows as a table, the gap table as text, or a report"
-        )
+        raise InvalidInput(f"{path}: must end in {', '.join(FORMATS)}: rows, the gap table, a report, or gaps to cite")
 
 
 def flat(row: Row) -> dict[str, Any]:
@@ -161,4 +160,5 @@ FORMATS: Mapping[str, Callable[[Sequence[Row], Path], None]] = {
     ".md": _markdown,
     ".tex": _latex,
     ".html": _report,
+    ".bib": write_bibtex,
 }

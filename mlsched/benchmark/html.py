@@ -33,6 +33,11 @@ def text(sentence: str, *, note: bool = False) -> str:
     return f"<p{' class=note' if note else ''}>{html.escape(sentence)}</p>"
 
 
+def code(source: str) -> str:
+    """A block of code, which scrolls by itself."""
+    return f"<pre>{html.escape(source)}</pre>"
+
+
 def heading(title: str, level: int = 2) -> str:
     """A section's heading; `page` numbers those of levels 2 and 3 and lists them in the contents."""
     return f"<h{level}>{html.escape(title)}</h{level}>"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mlsched.benchmark import html
+from mlsched.benchmark import citation, html
 from mlsched.benchmark.formats import GAP_NOTE, NONE
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.report_pictures import pictures
@@ -41,6 +41,10 @@ HARDNESS_NOTE = (
     "first objective): agreement on trivial instances would be no evidence. A constraint binds where the optimum gets "
     "better without it."
 )
+CITE_NOTE = (
+    "BibTeX of mlsched, and of the largest gap of each problem and objective: its instance by hash, the proven bound "
+    "and the commands that make both again. `mlsched export STORE -o gaps.bib` has an entry for every gap."
+)
 
 
 def write_report(rows: Sequence[Row], path: str | os.PathLike[str], *, title: str | None = None) -> None:
@@ -70,6 +74,7 @@ def report(rows: Sequence[Row], *, title: str | None = None, written: str | None
         sections += pictures(group, best_rule(first), f"p{number}")
         sections += _hardness(problem, [line for line in hardness if line.problem == problem])
     sections += _skipped(rows)
+    sections += _cite(rows)
     return html.page(title or f"mlsched bench: {suites}", sections)
 
 
@@ -152,6 +157,22 @@ def _hardness(problem: str, lines: Sequence[HardnessLine]) -> Iterator[str]:
     yield html.heading("How hard the instances are", 3)
     yield html.table(["special case, or constraint", *presets], cells, label=f"{problem}: how hard the instances are")
     yield html.text(HARDNESS_NOTE, note=True)
+
+
+def _cite(rows: Sequence[Row]) -> Iterator[str]:
+    """How to cite the software, and the largest gap of each problem and objective; the others come with the store."""
+    largest: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        share = None if row.gap_to_optimum is None else row.gap_to_optimum.share
+        known = largest.get((row.problem, row.objective))
+        if row.kind != "exact" and share is not None and (known is None or share > float(known.gap_to_optimum or 0)):
+            largest[row.problem, row.objective] = row
+    yield html.heading("Cite")
+    yield html.text(CITE_NOTE)
+    hashes = {row.instance_hash for row in largest.values()}
+    wanted = {id(row) for row in largest.values()}
+    shown = [row for row in rows if id(row) in wanted or (row.instance_hash in hashes and row.kind == "exact")]
+    yield html.code("\n\n".join([citation.software(), *citation.gaps(shown)]))
 
 
 def _skipped(rows: Sequence[Row]) -> Iterator[str]:

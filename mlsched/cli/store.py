@@ -28,7 +28,10 @@ NOTE = (
 def export(
     store: StoreFile,
     output: Annotated[
-        Path, to_write("-o", "--output", text=".csv, .parquet: rows; .md, .tex: gap table; .html: report.")
+        Path,
+        to_write(
+            "-o", "--output", text=".csv, .parquet: rows; .md, .tex: gap table; .html: report; .bib: gaps to cite."
+        ),
     ],
     suite: Annotated[str | None, typer.Option(help="Only the rows of this suite.")] = None,
 ) -> None:

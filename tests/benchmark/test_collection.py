@@ -13,6 +13,7 @@ from mlsched import InvalidInput
 from mlsched.benchmark import collection, gather
 from mlsched.benchmark.collection import DIGITS, add, certify, create, entries, proof_of, submit, write_table
 from mlsched.cli.main import run
+from mlsched.core.errors import Contradiction
 
 
 def verify(folder, seconds=None):

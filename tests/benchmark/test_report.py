@@ -101,6 +101,7 @@ def test_the_contents_are_the_sections(page, parsed):
         "Plans",
         "How hard the instances are",
         "Skipped",
+        "Cite",
     ]
 
 

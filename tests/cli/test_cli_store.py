@@ -36,7 +36,7 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     assert tex.count(r"\begin{tabular}{llrrrrrrrr}") == 3
     assert "| small | cp-sat | 2 | 100 % |" in (tmp_path / "rows.md").read_text()
     assert run(["export", str(store), "-o", str(tmp_path / "rows.doc")]) == 2
-    assert "must end in .csv, .parquet, .md, .tex, .html" in capsys.readouterr().err
+    assert "must end in .csv, .parquet, .md, .tex, .html, .bib" in capsys.readouterr().err
 
 
 def test_one_row_again(store, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -50,6 +51,49 @@ def test_the_citation_names_the_version() -> None:
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: *[\"']?([^\"'\n]+)", cited, re.MULTILINE)[1] == mlsched.__version__  # type: ignore[index]
     assert f"## [{mlsched.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def _metadata() -> Any:
+    spec = importlib.util.spec_from_file_location("make_metadata", ROOT / "tools" / "make_metadata.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_catalogues_read_what_the_project_says_of_itself() -> None:
+    made = _metadata()
+    for name, content in made.files().items():
+        assert (ROOT / name).read_text(encoding="utf-8") == made.text(content), "run python tools/make_metadata.py"
+    codemeta, zenodo = made.files()["codemeta.json"], made.files()[".zenodo.json"]
+    # The generator reads CITATION.cff by patterns: a reader of YAML finds the same.
+    cited = pytest.importorskip("yaml").safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert zenodo["title"] == cited["title"]
+    assert zenodo["description"] == cited["abstract"].strip()
+    assert [creator["name"] for creator in zenodo["creators"]] == [author["name"] for author in cited["authors"]]
+    assert zenodo["publication_date"] == codemeta["dateModified"] == str(cited["date-released"])
+    assert zenodo["version"] == codemeta["version"] == cited["version"] == mlsched.__version__
+    assert zenodo["license"] == cited["license"] == PROJECT["license"]
+    assert zenodo["keywords"] == codemeta["keywords"] == cited["keywords"] == PROJECT["keywords"]
+    assert [author["name"] for author in PROJECT["authors"]] == [author["name"] for author in cited["authors"]]
+    assert codemeta["softwareRequirements"] == PROJECT["dependencies"]
+
+
+def test_the_sdist_carries_what_describes_it() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    described = {
+        "CITATION.cff",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "codemeta.json",
+        ".zenodo.json",
+        "paper.md",
+        "paper.bib",
+    }
+    assert described <= set(config["sdist"]["include"])
+    assert all((ROOT / name).exists() for name in config["sdist"]["include"])
+    assert config["wheel"]["packages"] == ["mlsched"], "the wheel holds the library alone"
 
 
 def test_the_recipes_commands_are_those_of_the_command_line() -> None:
