@@ -9,7 +9,6 @@ machine and of two (`<gpu>_unconsolidated`), where it did.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import os
 from typing import Annotated, Any, Literal
@@ -18,14 +17,12 @@ import numpy as np
 
 from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import IntArray, ints
-from mlsched.core.files import parse_json
 from mlsched.core.opening import gunzipped, read_bytes
 from mlsched.core.params import Number, Range, checked
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
+from mlsched.instances.traces.throughputs import key_of, rate_of, throughputs_of
 
-#: Most steps per second; far more than anything measured.
-MOST_RATE = 1e12
 #: Workers that one GPU hosts (Gavel measured pairs only).
 SLOTS = 2
 
@@ -75,11 +72,11 @@ def read_gavel(
     kept "apart", or take the "mean" of the measured ones. Types that do not run alone are left out. A job that ran
     faster in company (noise) counts as not slowed down.
     """
-    data = _read(path)
+    data = throughputs_of(path, gunzipped(path, read_bytes(path)))
     if gpu not in data:
         raise InvalidInput(f"gpu = {gpu!r}: must be one of {', '.join(data)}")
-    table = {_key(path, text): entry for text, entry in data[gpu].items()}
-    alone = {name: _rate(path, entry.get("null", 0)) for (name, n), entry in table.items() if n == scale_factor}
+    table = {key_of(path, text): entry for text, entry in data[gpu].items()}
+    alone = {name: rate_of(path, entry.get("null", 0)) for (name, n), entry in table.items() if n == scale_factor}
     types = tuple(sorted(name for name, rate in alone.items() if rate > 0))
     if not types:
         raise InvalidInput(f"scale_factor = {scale_factor}: {path} has no such job types for {gpu}")
@@ -93,12 +90,12 @@ def read_gavel(
         for text, rates in entry.items():
             if text == "null":
                 continue
-            other, m = _key(path, text)
+            other, m = key_of(path, text)
             if m != scale_factor or other not in position:
                 continue
             if not isinstance(rates, list) or len(rates) != 2:
                 raise InvalidFile(f"{path}: {shortened(text)}: must be a list of two rates")
-            mine, theirs = (_rate(path, rate) for rate in rates)
+            mine, theirs = (rate_of(path, rate) for rate in rates)
             if min(mine, theirs) <= 0:
                 apart[position[name], position[other]] = apart[position[other], position[name]] = 1
                 sigma[position[name], position[other]] = 0
@@ -175,39 +172,11 @@ def generate_measured(
 
 def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) -> IntArray:
     """rho_worker of each type: two GPUs of one machine against two of different machines; 0 where not measured."""
-    near = {_key(path, text): entry for text, entry in data[gpu].items()}
-    far = {_key(path, text): entry for text, entry in data.get(f"{gpu}_unconsolidated", {}).items()}
+    near = {key_of(path, text): entry for text, entry in data[gpu].items()}
+    far = {key_of(path, text): entry for text, entry in data.get(f"{gpu}_unconsolidated", {}).items()}
     slowdowns = []
     for name in types:
-        rates = [_rate(path, side.get((name, 2), {}).get("null", 0)) for side in (near, far)]
+        rates = [rate_of(path, side.get((name, 2), {}).get("null", 0)) for side in (near, far)]
         slower = rates[0] / rates[1] - 1 if min(rates) > 0 else 0.0
         slowdowns.append(round(min(MOST_SLOWDOWN, 1e6 * max(0.0, slower))))
     return ints(slowdowns)
-
-
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    data: dict[str, Any] = parse_json(path, gunzipped(path, read_bytes(path)))
-    entries = [data, *data.values()] if isinstance(data, dict) else [data]
-    entries += [entry for gpu in entries[1:] if isinstance(gpu, dict) for entry in gpu.values()]
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise InvalidFile(f"{path}: must be an object of GPU types; give a throughputs file of Gavel")
-    return data
-
-
-def _key(path: Any, text: str) -> tuple[str, int]:
-    """A key "('name', GPUs)", or a bare name, which spans one GPU."""
-    if not text.startswith("("):
-        return text, 1
-    try:
-        name, count = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)") from None
-    if not isinstance(name, str) or not isinstance(count, int):
-        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)")
-    return name, count
-
-
-def _rate(path: Any, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MOST_RATE:
-        raise InvalidFile(f"{path}: rate {value!r}: must be a number between 0 and {MOST_RATE:g}")
-    return float(value)

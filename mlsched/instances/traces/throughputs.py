@@ -1,0 +1,129 @@
+"""Tables of throughputs: how many steps per second a kind of job does on each type of GPU.
+
+Gavel's and Shockwave's file (JSON, plain or gzip): {GPU type: {"('ResNet-18 (batch size 16)', 1)": {"null": steps/s
+alone, other key: [steps/s of this, of the other]}}}; the second item of a key is how many GPUs the job spans. An own
+table is a CSV file with the columns `model` and `gpus` and a column for each GPU type, in steps per second of the whole
+job; 0 where it cannot run there.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from mlsched.core.errors import InvalidFile, InvalidInput, meant
+from mlsched.core.files import parse_json
+from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
+
+#: Most steps per second; far more than anything measured.
+MOST_RATE = 1e12
+#: Types of Gavel's file that are the same GPUs with a job's workers spread over machines.
+SPREAD = "_unconsolidated"
+#: Most rows of an own table.
+MOST_ROWS = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Throughputs:
+    """Steps per second of jobs that run alone. types: of GPUs; rates: (model, GPUs) -> type -> rate, 0: cannot run."""
+
+    types: tuple[str, ...]
+    rates: Mapping[tuple[str, int], Mapping[str, float]]
+    source: str = ""
+
+    def of(self, model: str, gpus: int) -> Mapping[str, float]:
+        """The rates of a job; InvalidInput for one that was not measured."""
+        if (model, gpus) in self.rates:
+            return self.rates[model, gpus]
+        measured = sorted(count for name, count in self.rates if name == model)
+        if measured:
+            raise InvalidInput(
+                f"model {model!r} on {gpus} GPUs: {self.source} has it on {', '.join(map(str, measured))}; add a row"
+            )
+        close = meant(model, sorted({name for name, _ in self.rates}))
+        raise InvalidInput(f"model {model!r}: {self.source} has no such model{close}; add a row")
+
+
+def read_throughputs(path: str | os.PathLike[str]) -> Throughputs:
+    """A table of throughputs: a JSON file of Gavel or Shockwave, or an own CSV file (see the module)."""
+    content = gunzipped(path, read_bytes(path))
+    if content.lstrip()[:1] == b"{":
+        return _of_gavel(path, throughputs_of(path, content))
+    return _own(path)
+
+
+def throughputs_of(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
+    """The file's own layout, checked to be GPU type -> key -> entry."""
+    data: dict[str, Any] = parse_json(path, content)
+    entries = [data, *data.values()] if isinstance(data, dict) else [data]
+    entries += [entry for gpu in entries[1:] if isinstance(gpu, dict) for entry in gpu.values()]
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise InvalidFile(f"{path}: must be an object of GPU types; give a throughputs file of Gavel")
+    return data
+
+
+def key_of(path: Any, text: str) -> tuple[str, int]:
+    """A key "('name', GPUs)", or a bare name, which spans one GPU."""
+    if not text.startswith("("):
+        return text, 1
+    try:
+        name, count = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)") from None
+    if not isinstance(name, str) or not isinstance(count, int):
+        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)")
+    return name, count
+
+
+def rate_of(path: Any, value: Any) -> float:
+    """A rate, checked."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MOST_RATE:
+        raise InvalidFile(f"{path}: rate {value!r}: must be a number between 0 and {MOST_RATE:g}")
+    return float(value)
+
+
+def _of_gavel(path: str | os.PathLike[str], data: dict[str, Any]) -> Throughputs:
+    """The rates alone; what pairs and spread jobs do is left out."""
+    types = tuple(sorted(name for name in data if not name.endswith(SPREAD)))
+    rates: dict[tuple[str, int], dict[str, float]] = {}
+    for name in types:
+        for text, entry in data[name].items():
+            rates.setdefault(key_of(path, text), dict.fromkeys(types, 0.0))[name] = rate_of(path, entry.get("null", 0))
+    if not rates:
+        raise InvalidFile(f"{path}: has no job; give a throughputs file of Gavel, or a CSV with model,gpus,TYPE,...")
+    return Throughputs(types, rates, shown_path(path))
+
+
+def _own(path: str | os.PathLike[str]) -> Throughputs:
+    """A CSV file with a column for each GPU type."""
+    rates: dict[tuple[str, int], dict[str, float]] = {}
+    with Text(path) as text:
+        separator = separator_of(text)
+        types = tuple(name for name in csv_header(text, separator) if name not in ("model", "gpus"))
+        lacks = dict.fromkeys(("model", "gpus"), "give the columns model, gpus and one for each GPU type")
+        for model, gpus, *values in csv_rows(text, ("model", "gpus", *types), lacks, separator):
+            if len(rates) >= MOST_ROWS:
+                text.fail(f"has more than {MOST_ROWS} rows", "check that this is a table of throughputs")
+            key = text.label("model", model), text.whole("gpus", gpus)
+            if key[1] < 1:
+                text.bad("gpus", gpus, "must be at least 1")
+            if key in rates:
+                text.fail(f"model {model!r} on {gpus} GPUs is there twice", "remove one of the rows")
+            rates[key] = {name: _number(text, name, value) for name, value in zip(types, values, strict=True)}
+        if not types:
+            text.fail("the header names no GPU type", "give the columns model, gpus and one for each GPU type")
+    return Throughputs(types, rates, shown_path(path))
+
+
+def _number(text: Text, column: str, value: str) -> float:
+    try:
+        rate = float(value or 0)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate < MOST_RATE:
+        text.bad(column, value, f"must be steps per second, a number between 0 and {MOST_RATE:g}")
+    return rate

@@ -1,0 +1,40 @@
+"""The readings of Gavel that change results: one field each."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Literal
+
+from mlsched.core.params import Checked, Range
+
+
+@dataclasses.dataclass(frozen=True)
+class Options(Checked):
+    """How the world of rounds behaves. Its paper's program is Gavel's simulator: what it does is the default.
+
+    round: seconds that a round lasts at most. resume: seconds that a job loses in a round when it did not run in the
+        round before. reset: seconds for which shares stand at least, before the policy is asked anew.
+    seed: of the order of types, and of a policy's own draws (Gavel's --seed).
+    shares: the policy that gives shares at each reset ("" - none: the answerer is asked every round who runs where).
+    remainder: a slice of n steps on s GPUs gives n // s to each, the last takes the rest. "dropped" - where a GPU gets
+        none the slice fails, and a job with fewer steps left than GPUs is dropped after five failures; "run" - it runs.
+    gaps: the time booked for a slice begins "booked" - at the end of the last round in which anything ran, so that
+        idle time before it counts as work; "idle" - with the round.
+    fifo: the type that `fifo` draws is "stale" - overwritten by the last one looked at, so that jobs run on the type
+        last in the alphabet; "drawn" - as drawn.
+    unaware: policies that know no rates see of every type that of "first" - the type that is filled first (v100);
+        "average" - the mean of the types' rates, by GPUs.
+    oversized: a type with fewer GPUs than the job needs is "allocated" - given shares of like any other; "excluded" -
+        one on which it cannot run.
+    """
+
+    round: Annotated[int, Range(1, 86400)] = 360
+    resume: Annotated[int, Range(0, 3600)] = 0
+    reset: Annotated[int, Range(0, 10**7)] = 1920
+    seed: Annotated[int, Range(0, 2**31)] = 0
+    shares: str = ""
+    remainder: Literal["dropped", "run"] = "dropped"
+    gaps: Literal["booked", "idle"] = "booked"
+    fifo: Literal["stale", "drawn"] = "stale"
+    unaware: Literal["first", "average"] = "first"
+    oversized: Literal["allocated", "excluded"] = "allocated"

@@ -1,0 +1,95 @@
+"""A run of Gavel's rounds under a policy of shares: the mechanism (lines 10 to 20) around the physics."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from mlsched.core.errors import Stuck
+from mlsched.simulation.rounds.accounts import Floats
+from mlsched.simulation.rounds.greedy import taken
+from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.physics import Rounds
+from mlsched.simulation.rounds.policies.asked import Asked, Policy
+from mlsched.simulation.rounds.workload import MICRO, PPM, Workload
+
+#: Rounds in which nothing runs and nothing can come, after which a run is stuck.
+MOST_IDLE = 100
+
+
+class Mechanism:
+    """Who runs in each round, by accounts and shares. `calls`: when the policy was asked, and what it gave."""
+
+    def __init__(self, rounds: Rounds, workload: Workload, options: Options, policy: Policy) -> None:
+        self.rounds, self.workload, self.options, self.policy = rounds, workload, options, policy
+        self.shares = policy.start(options)
+        self.calls: list[tuple[float, list[int], Floats]] = []
+        self._shuffle = random.Random(options.seed + 5)
+        self._visible = self._seen()
+
+    def _seen(self) -> Floats:
+        """Rates as the policy sees them."""
+        rate, w = self.rounds.rate, self.workload
+        if not self.policy.aware:
+            one = rate[:, :1] if self.options.unaware == "first" else (rate @ w.capacity / w.capacity.sum())[:, None]
+            rate = np.repeat(one, len(w.types), axis=1)
+        return np.where(w.gpus[:, None] <= w.capacity, rate, 0.0) if self.options.oversized == "excluded" else rate
+
+    def asked(self) -> Asked:
+        """What the policy is asked now."""
+        r, w = self.rounds, self.workload
+        return Asked(
+            jobs=r.active,
+            rate=self._visible[r.active],
+            gpus=w.gpus[r.active],
+            weight=w.weight[r.active] / PPM,
+            remaining=np.array([r.remaining[j] for j in r.active.tolist()], dtype=np.float64),
+            age=r.now - np.array([r.arrival[j] for j in r.active.tolist()], dtype=np.float64),
+            served=r.served[r.active],
+            capacity=w.capacity,
+            types=w.types,
+        )
+
+    def begin(self) -> None:
+        """Reset accounts and shares where that is due, and begin the round."""
+        r = self.rounds
+        due = r.now - r.accounts.last_reset >= self.options.reset or r.accounts.last_reset == 0
+        if r.need and due:
+            r.accounts.reset(r.active, r.now)
+            shares = self.shares(self.asked())
+            r.accounts.allocate(r.active, shares)
+            self.calls.append((r.now, r.active.tolist(), shares))
+            r.need = False
+        order = list(range(len(self.workload.types)))
+        if not self.policy.aware:
+            self._shuffle.shuffle(order)
+        jobs = taken(r.accounts, r.active, r.gpus, r.capacity, order, strict=self.policy.strict)
+        r.run(jobs, set(r.active[r.accounts.known[r.active]].tolist()))
+
+
+def rounds_of(workload: Workload, options: Options) -> Rounds:
+    """The physics of a workload, before anything has happened."""
+    return Rounds(
+        (workload.submit / MICRO).tolist(),
+        workload.steps.tolist(),
+        workload.gpus.tolist(),
+        workload.rates,
+        workload.capacity.tolist(),
+        options,
+    )
+
+
+def play(workload: Workload, policy: Policy, options: Options) -> Mechanism:
+    """A whole run; Stuck where no job will ever run again."""
+    rounds = rounds_of(workload, options)
+    mechanism = Mechanism(rounds, workload, options, policy)
+    idle = 0
+    while rounds.unfinished:
+        idle = idle + 1 if rounds.next() is None else 0
+        if idle > MOST_IDLE:
+            raise Stuck(f"{policy.name}: at {rounds.now:.10g} s jobs wait, nothing runs and nothing will arrive")
+        rounds.advance()
+        if rounds.unfinished:
+            mechanism.begin()
+    return mechanism

@@ -1,0 +1,27 @@
+"""Policies of Gavel's world: functions from what is known at a reset to shares of time, jobs x types.
+
+A policy may remember what it has given; it is made anew for each run. `POLICIES` holds them by the names under which
+`gavel:policy=NAME` asks for them; a name that ends in `_perf` knows the jobs' rates on each type.
+"""
+
+from __future__ import annotations
+
+from mlsched.core.errors import UnknownName, meant
+from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.policies import allox, fifo, isolated, ordered
+from mlsched.simulation.rounds.policies.asked import Asked, Policy
+
+POLICIES: dict[str, Policy] = {
+    policy.name: policy
+    for policy in (fifo.FIFO, fifo.FIFO_PERF, isolated.ISOLATED, allox.ALLOX, ordered.SRPT, ordered.LAS)
+}
+
+
+def policy(name: str) -> Policy:
+    """The policy of that name, or UnknownName."""
+    if name not in POLICIES:
+        raise UnknownName(f"no policy '{name}' of Gavel{meant(name, POLICIES)}; there are {', '.join(POLICIES)}")
+    return POLICIES[name]
+
+
+__all__ = ["POLICIES", "Asked", "Options", "Policy", "policy"]

@@ -1,0 +1,50 @@
+"""What a policy of Gavel's world is asked, and what it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.rounds.accounts import Floats
+from mlsched.simulation.rounds.options import Options
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The jobs that there are at a reset, in order of arrival.
+
+    jobs: their numbers; rate: steps per second on each type, jobs x types; gpus: that each holds; weight: 1 is
+    ordinary; remaining: steps; age: seconds since arrival; served: GPU-seconds so far; capacity: GPUs of each type;
+    types: their names, in the order in which they are filled.
+    """
+
+    jobs: IntArray
+    rate: Floats
+    gpus: IntArray
+    weight: Floats
+    remaining: Floats
+    age: Floats
+    served: Floats
+    capacity: IntArray
+    types: tuple[str, ...]
+
+
+#: Shares of the asked jobs, jobs x types.
+Shares = Callable[[Asked], Floats]
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A policy by name: `start(options)` gives the function that is asked in one run.
+
+    aware: it knows rates, and types are filled in their order; else in an order drawn anew for each round (whether
+    "Perf" is in the name of the policy decides that in Gavel's program). strict: jobs without a priority do not run
+    (FIFO).
+    """
+
+    name: str
+    start: Callable[[Options], Shares]
+    aware: bool = False
+    strict: bool = False
+    doc: str = ""
