@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,7 @@ ORDER = ("v100", "p100", "k80")
 
 
 class Job(NamedTuple):
-    """A line: what the job trains, when it comes (s), its GPUs, its steps or (of an own log) its seconds, its weight."""
+    """A line: model, arrival (s), GPUs, steps or (of an own log) seconds alone, weight; and where it stands."""
 
     model: str
     submit: float
@@ -55,9 +56,7 @@ def parse_types(text: str) -> dict[str, int]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d{1,9})\s*", part)
         if not match or match[1] in found:
-            raise InvalidInput(
-                f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24"
-            )
+            raise InvalidInput(f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24")
         if int(match[2]):
             found[match[1]] = int(match[2])
     if not found:
@@ -114,13 +113,13 @@ def read_jobs(
         fine=digits[:, :, 1],
         weight=ints(round(job.weight * PPM) for job in jobs),
         models=tuple(job.model for job in jobs),
-        source=f"{os.path.basename(path)} with {os.path.basename(table.source)}"
+        source=f"{Path(path).name} with {Path(table.source).name}"
         + (f", jobs on {gpus} GPUs" if gpus else "")
         + (f", the first {limit}" if limit is not None else ""),
     )
 
 
-def _steps(job: Job, rate: Any, measured_on: str) -> int:
+def _steps(job: Job, rate: Mapping[str, float], measured_on: str) -> int:
     """The steps that a job of a known duration does."""
     pace = rate[measured_on] if measured_on else max(rate.values())
     if not pace:

@@ -24,6 +24,8 @@ class Options(Checked):
         last in the alphabet; "drawn" - as drawn.
     unaware: policies that know no rates see of every type that of "first" - the type that is filled first (v100);
         "average" - the mean of the types' rates, by GPUs.
+    optimum: where a linear program has many optima: "interior" - a point in the middle of them, as Gavel's conic solver
+        gives it; "vertex" - a corner. Average completion times differ by up to 4 % (14 % for min_total_duration).
     oversized: a type with fewer GPUs than the job needs is "allocated" - given shares of like any other; "excluded" -
         one on which it cannot run.
     """
@@ -37,4 +39,5 @@ class Options(Checked):
     gaps: Literal["booked", "idle"] = "booked"
     fifo: Literal["stale", "drawn"] = "stale"
     unaware: Literal["first", "average"] = "first"
+    optimum: Literal["interior", "vertex"] = "interior"
     oversized: Literal["allocated", "excluded"] = "allocated"

@@ -105,7 +105,9 @@ class Rounds:
     ) -> None:
         booked = finish - (started if self.options.gaps == "booked" else begun)
         each = count // self.gpus[job]
-        lost = min(each, count - (self.gpus[job] - 1) * each) <= 0 if self.options.remainder == "dropped" else count <= 0
+        lost = (
+            min(each, count - (self.gpus[job] - 1) * each) <= 0 if self.options.remainder == "dropped" else count <= 0
+        )
         failed = lost or booked <= 0
         self.slices.append(Slice(self.rounds - 1, job, kind, begun, finish, count, kept, failed))
         if failed:

@@ -1,0 +1,62 @@
+"""The world of rounds equals what Gavel's own simulator prints, to half a thousandth of a second for each job."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gavel_examples import OURS, logged, prints, workload_of
+
+from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.play import Mechanism, play
+from mlsched.simulation.rounds.policies import POLICIES, Policy
+
+PRINTED = 0.0005001
+COMBINATORIAL = ("fifo", "fifo_perf", "isolated", "allox")
+
+
+def assert_equal(mechanism: Mechanism, run: dict) -> None:
+    rounds = mechanism.rounds
+    for job, printed in enumerate(run["jct"]):
+        assert printed is not None
+        assert abs(rounds.ended[job] - rounds.arrival[job] - printed) <= PRINTED, (job, run["trace"], run["policy"])
+    assert abs(rounds.now - run["makespan"]) <= PRINTED
+    assert len(rounds.slices) == run["microtasks"]
+    assert abs(rounds.booked / sum(rounds.capacity) / rounds.now - run["utilization"]) <= PRINTED
+    if run["lease"] is not None:
+        assert sum(one.kept for one in rounds.slices) == run["lease"][0]
+
+
+def test_fed_with_the_logged_allocations_every_job_ends_as_printed(shared_data, tmp_path) -> None:
+    count = 0
+    for run in prints(shared_data):
+        calls = logged(shared_data, run)
+        if calls is None:
+            continue
+        known = POLICIES[OURS.get(run["policy"], run["policy"])]
+        remaining = iter(calls)
+
+        def told(asked, remaining=remaining):
+            _, shares = next(remaining)
+            assert sorted(map(int, shares)) == asked.jobs.tolist()
+            columns = [sorted(asked.types).index(name) for name in asked.types]
+            rows = [[shares[str(job)][column] for column in columns] for job in asked.jobs.tolist()]
+            return np.array(rows).reshape(-1, len(columns))
+
+        policy = Policy("told", lambda options, told=told: told, aware=known.aware, strict=known.strict)
+        mechanism = play(workload_of(shared_data, run, tmp_path), policy, Options())
+        asked = [time for time, _, _ in mechanism.calls]
+        assert asked == pytest.approx([time for time, _ in calls[: len(asked)]], abs=1e-6)
+        assert not any(shares for _, shares in calls[len(asked) :])  # Gavel asks once more when all jobs are done
+        assert_equal(mechanism, run)
+        count += 1
+    assert count == 9
+
+
+def test_combinatorial_policies_are_equal_end_to_end(shared_data, tmp_path) -> None:
+    count = 0
+    for run in prints(shared_data):
+        if run["policy"] in COMBINATORIAL:
+            options = Options(seed=run["seed"])
+            assert_equal(play(workload_of(shared_data, run, tmp_path), POLICIES[run["policy"]], options), run)
+            count += 1
+    assert count == 18
