@@ -233,6 +233,6 @@ FEATURES = (
 STATEMENTS: tuple[Statement, ...] = (*ORDERS, gandiva_bandwidth, jct_graphene, *MLFS, *FEATURES)
 
 
-def claims(m: Measured) -> list[Claim]:
-    """The claims with their verdicts, in the paper's order."""
-    return [statement.judge(m) for statement in STATEMENTS]
+def claims(*measured: Measured) -> list[Claim]:
+    """The claims with their verdicts, in the paper's order; `measured`: the runs under each reading."""
+    return [statement.judge(*measured) for statement in STATEMENTS]

@@ -21,7 +21,7 @@ PANELS = {
 
 def figures(m: Measured) -> list[Figure]:
     """A figure a panel: a line a scheduler over the loads."""
-    shown = [policy for policy in m.policies if not policy.feature]
+    shown = [policy for policy in m.all if not policy.feature]
     xs = [float(x) for x in m.grid.loads]
     found = []
     for letter, metric in PANELS.items():

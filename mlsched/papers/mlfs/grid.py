@@ -1,5 +1,10 @@
 """Which runs the evaluation of MLFS needs: loads x workloads x schedulers, of which those run that are there.
 
+The paper leaves open how often a job queues. Under one reading a placed job holds its nodes to the end (`HELD`); under
+the others it queues anew in every iteration, and what runs gives way to what comes before it (`ANEW`, and `PRINTED`,
+where Eq. 4's deadline term is, as printed, below 0 once the deadline has passed). A scheduler that these readings are
+about has a row for each; all others are the same under all.
+
 Three sizes. `FULL` has a quarter of Figure 4's servers and jobs. `PAPERS_SIZE` is Figure 4's own: 20 servers of four
 GPUs, 620 jobs at x = 1 that arrive within about a week, the schedulers that Figure 4 compares; Figures 6 to 9, which
 the paper measured there too, are left to the smaller size. `QUICK` shows the machinery.
@@ -8,6 +13,7 @@ the paper measured there too, are left to the smaller size. `QUICK` shows the ma
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
@@ -22,44 +28,94 @@ LOAD = 0.6
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, and the answerer as text. feature: of MLF-H that is left out, for Figures 6-8."""
+    """A row of the tables: its label, and the answerer as text. feature: of MLF-H that is left out, for Figures 6-8.
+
+    under: the one reading under which it is run, "" where all have it alike, or it stands for itself.
+    """
 
     label: str
     text: str
     feature: str = ""
+    under: str = ""
+
+
+#: The readings, as tables print them.
+HELD, ANEW = "a placed job holds its nodes", "every iteration queues anew"
+PRINTED = "every iteration queues anew, Eq. 4 as printed"
+READINGS = (HELD, ANEW, PRINTED)
 
 
 #: How the schedulers that MLFS compares with choose a server: it does not say, and tasks there slow each other down, so
 #: that their work is spread. By default, list rules of this library take the fullest node with room.
 SPREAD = "nodes=least-work"
-MLF_H, MLF_H_C = Policy("MLF-H", "mlf-h"), Policy("MLF-H + MLF-C", "mlfs-h")
+MLF_H, MLF_H_C = Policy("MLF-H", "mlf-h", under=HELD), Policy("MLF-H + MLF-C", "mlfs-h", under=HELD)
 #: The paper's own, with those that are to be trained, which join when they are there.
-OURS = (Policy("MLFS", "mlfs"), Policy("MLF-RL", "mlf-rl"), MLF_H_C, MLF_H)
-GRAPHENE, TIRESIAS = Policy("Graphene", f"graphene:{SPREAD}"), Policy("Tiresias", f"tiresias:{SPREAD}")
-HYPERSCHED, GANDIVA = Policy("HyperSched", f"hypersched:{SPREAD}"), Policy("Gandiva", "gandiva")
+MLFS, MLF_RL = Policy("MLFS", "mlfs", under=HELD), Policy("MLF-RL", "mlf-rl", under=HELD)
+OURS = (MLFS, MLF_RL, MLF_H_C, MLF_H)
+GRAPHENE, TIRESIAS = Policy("Graphene", f"graphene:{SPREAD}", under=HELD), Policy("Tiresias", f"tiresias:{SPREAD}")
+HYPERSCHED, GANDIVA = Policy("HyperSched", f"hypersched:{SPREAD}"), Policy("Gandiva", "gandiva", under=HELD)
 #: SLAQ and Optimus plan anew every ten minutes, when the others are asked too.
-TENSORFLOW, SLAQ = Policy("TensorFlow", f"fair:{SPREAD}"), Policy("SLAQ", f"slaq:epoch=600,{SPREAD}")
+TENSORFLOW = Policy("TensorFlow", f"fair:{SPREAD}", under=HELD)
+SLAQ = Policy("SLAQ", f"slaq:epoch=600,{SPREAD}")
 RL = Policy("RL", "mirhoseini-rl")
 #: What the paper compares with, from the lowest JCT to the highest in its text.
 PAPERS = (GRAPHENE, TIRESIAS, HYPERSCHED, RL, GANDIVA, TENSORFLOW, SLAQ)
-OTHERS = tuple(
-    Policy(f"{text.partition(':')[0]} (ours)", f"{text},{SPREAD}")
-    for text in ("fifo:strict=false", "srtf:size=work", "drf:per=job", "optimus:epoch=600")
+OTHERS = (
+    *(
+        Policy(f"{text.partition(':')[0]} (ours)", f"{text},{SPREAD}")
+        for text in ("fifo:strict=false", "srtf:size=work", "drf:per=job", "optimus:epoch=600")
+    ),
+    Policy("srpt, preemptive (ours)", f"srpt:preempt=true,{SPREAD}"),
+    Policy("MLF-RL-Plus (ours)", "mlf-rl-plus"),
 )
 WITHOUT = tuple(
-    Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name)
+    Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name, HELD)
     for name in ("urgency", "deadline", "bandwidth", "migration")
 )
+#: No scheduler can be faster: the lower bound of the mean completion time, when all iterations are run.
+BOUND = Policy("lower bound", "bound", "bound")
+
+
+def _read(policy: Policy, reading: str, **given: str) -> Policy:
+    """The policy under another reading, with these parameters."""
+    name, _, rest = policy.text.partition(":")
+    text = ",".join(filter(None, [rest, *(f"{key}={value}" for key, value in given.items())]))
+    suffix = "anew" if reading == ANEW else "anew, as printed"
+    return Policy(f"{policy.label}, {suffix}", f"{name}:{text}", policy.feature, reading)
+
+
+#: Reading -> what a policy of the first reading is there, where that is another one.
+AS_READ: Mapping[str, Mapping[Policy, Policy]] = {
+    HELD: {},
+    ANEW: {p: _read(p, ANEW, queueing="iteration") for p in (MLFS, MLF_H_C, MLF_H, GRAPHENE, TENSORFLOW, *WITHOUT)}
+    | {GANDIVA: _read(GANDIVA, ANEW, turn="60")},
+    PRINTED: {p: _read(p, PRINTED, queueing="iteration", overdue="printed") for p in (MLFS, MLF_H_C, MLF_H)},
+}
+
+
+def as_read(policy: Policy, reading: str) -> Policy | None:
+    """What stands for a policy of the first reading under another; None where it is not run there.
+
+    Under `PRINTED` only what is about Eq. 4 differs from `ANEW`.
+    """
+    if not policy.under or policy.under == reading:
+        return policy
+    found = AS_READ[reading].get(policy)
+    if found is None and reading == PRINTED and not policy.feature:
+        found = AS_READ[ANEW].get(policy)
+    return found
 
 
 def known(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
     """Those whose answerer is registered."""
-    return tuple(p for p in policies if ("taskgraph", p.text.partition(":")[0]) in registry().answerers)
+    there = registry().answerers
+    return tuple(p for p in policies if p == BOUND or ("taskgraph", p.text.partition(":")[0]) in there)
 
 
 def policies() -> tuple[Policy, ...]:
     """Everybody who runs."""
-    return known((*OURS, *PAPERS, *OTHERS, *WITHOUT))
+    read = [policy for reading in (ANEW, PRINTED) for policy in AS_READ[reading].values()]
+    return known((*OURS, *PAPERS, *OTHERS, *WITHOUT, *read, BOUND))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +132,7 @@ class Grid:
     """The size of the experiment.
 
     jobs: at x = 1, on `servers` of four GPUs; hours: median running time; ablations: whether MLF-H also runs without
-    each of its features (Figures 6 to 8).
+    each of its features (Figures 6 to 8); pause: what one costs, seconds.
     """
 
     loads: tuple[float, ...] = LOADS
@@ -85,6 +141,7 @@ class Grid:
     servers: int = 5
     hours: float = 1.0
     ablations: bool = True
+    pause: float = 30.0
 
 
 FULL = Grid()
@@ -104,5 +161,5 @@ def at_loads(grid: Grid, loads: tuple[float, ...] | None) -> Grid:
 
 def cases(grid: Grid) -> list[Case]:
     """Every run, once each."""
-    asked = [policy for policy in policies() if grid.ablations or not policy.feature]
+    asked = [policy for policy in policies() if grid.ablations or not policy.feature or policy == BOUND]
     return [Case(policy, x, seed) for x in grid.loads for seed in range(grid.seeds) for policy in asked]

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.papers.mlfs.grid import LOAD, Case, Grid
+from mlsched.papers.mlfs.grid import BOUND, LOAD, Case, Grid
 from mlsched.papers.runs import refuse_unsound
 from mlsched.simulation.run import Run
+from mlsched.simulation.taskgraph.iterations.bound import bound
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 #: The world, alike for all: what tasks use is drawn every ten minutes, tasks may move and pause.
 OPTIONS = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
@@ -30,7 +32,7 @@ class Metrics:
 def workload(grid: Grid, x: float, seed: int) -> Any:
     """As many more jobs as x says, over the same time."""
     jobs = max(1, round(grid.jobs * x))
-    return api.workload(
+    load = api.workload(
         "synthetic:mlfs-cluster",
         "taskgraph",
         physics="iterations",
@@ -40,11 +42,15 @@ def workload(grid: Grid, x: float, seed: int) -> Any:
         hours=grid.hours,
         load=LOAD * x,
     )
+    return load.replace(pause_cost=np.full(jobs, round(grid.pause * WHOLE)))
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
     """Simulate, check, reduce."""
     load = workload(grid, case.x, case.seed)
+    if case.policy == BOUND:
+        whole = load.replace(min_iterations=load.max_iterations)
+        return Metrics({"jct": bound(whole)["total_jct"] / len(load.arrival) / HOUR})
     run = api.simulate(load, case.policy.text, seed=case.seed, wake=WAKE, options=OPTIONS)
     refuse_unsound(run)
     return Metrics(_values(run))
@@ -66,6 +72,7 @@ def _values(run: Run) -> dict[str, float | None]:
         "overload": 100 * float(max(summary["overload"]["above"].values())),
         "slowdown": 100 * (float(summary["overload"]["slowdown"]) - 1),
         "moves": float(jobs["migrations"].sum()),
+        "pauses": float(jobs["pauses"].sum()),
         "utilisation": 100 * float(summary["utilisation"]["gpu_percent"]),
         "overhead": 1000 * run.cpu_seconds / run.decisions if run.decisions else None,
     }
@@ -84,6 +91,7 @@ NAMES = {
     "overload": "of the time overloaded [%]",
     "slowdown": "slowed down by [%]",
     "moves": "moves",
+    "pauses": "pauses",
     "utilisation": "GPUs held [%]",
     "overhead": "CPU per decision [ms]",
 }

@@ -7,29 +7,31 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mlsched.papers.mlfs.grid import Case, Grid, Policy
+from mlsched.papers.mlfs.grid import HELD, Case, Grid, Policy, as_read
 from mlsched.papers.mlfs.measure import Metrics, better
 from mlsched.papers.view import Values, View
 
-#: There is one reading.
-READING = "MLFS' cluster, joined from its recipe"
 #: Jobs wait at a load where, under the median scheduler, they do so for this share of their time, percent.
 WAIT = 1.0
 
 
 class Measured(View[Policy, float, Metrics]):
-    """A place is a load x; where none is named, the highest."""
+    """A place is a load x; where none is named, the highest. Policies are asked for as the first reading has them."""
 
-    def __init__(self, grid: Grid, metrics: Mapping[Case, Metrics]) -> None:
-        super().__init__(READING, max(grid.loads))
+    def __init__(self, grid: Grid, metrics: Mapping[Case, Metrics], reading: str = HELD) -> None:
+        super().__init__(reading, max(grid.loads))
         self.grid = grid
         self._runs: dict[tuple[Policy, float], dict[int, Metrics]] = defaultdict(dict)
         for case, found in metrics.items():
             self._runs[case.policy, case.x][case.seed] = found
-        self.policies: Sequence[Policy] = tuple(dict.fromkeys(case.policy for case in metrics))
+        self.all: Sequence[Policy] = tuple(dict.fromkeys(case.policy for case in metrics))
+        here = [p for p in self.all if p.under in ("", HELD) and as_read(p, reading) in self.all]
+        self.policies: Sequence[Policy] = tuple(here)
 
     def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
-        return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
+        read = as_read(policy, self.name) if policy.under in ("", HELD) else policy
+        found = {} if read is None else self._runs.get((read, at), {})
+        return [[metrics] for _, metrics in sorted(found.items(), key=lambda item: item[0])]
 
     def idle(self, x: float) -> str:
         """Why the schedulers cannot differ much at a load: hardly a job waits under most; "" where jobs do wait."""

@@ -1,0 +1,29 @@
+"""The evaluation of MLFS at loads at which jobs wait, run by run: `mlsched reproduce mlfs` that can be interrupted.
+
+    python measurements/mlfs_evaluation.py [--seeds N] [--jobs N] [--loads X ...] [--keep FILE] [--limit SECONDS]
+
+FILE keeps every run; the same command goes on where it was. After --limit CPU seconds it ends. Prints the report's JSON
+document, which is that of `mlsched reproduce mlfs --seeds N --jobs N --load X ... --json`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from _mlfs_runs import options, runs
+
+from mlsched.papers import mlfs
+from mlsched.papers.mlfs import grid as g
+
+
+def main() -> None:
+    parser = options(__doc__, "mlfs-evaluation.jsonl")
+    parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 2.0, 3.0])
+    given = parser.parse_args()
+    grid = g.at_loads(dataclasses.replace(g.FULL, seeds=given.seeds, jobs=given.jobs), tuple(given.loads))
+    print(json.dumps(mlfs.report(grid, runs(g.cases(grid), grid, given.keep, given.limit)).to_json()))
+
+
+if __name__ == "__main__":
+    main()
