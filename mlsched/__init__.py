@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         solve,
         workload,
     )
+    from mlsched.benchmark.merge import merge
     from mlsched.benchmark.plan_pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
     from mlsched.benchmark.runner import run_suite
@@ -67,6 +68,7 @@ _HOME = {
     "load": "api",
     "losses": "api",
     "make_reference": "api",
+    "merge": "benchmark.merge",
     "pareto": "api",
     "plot": "benchmark.plan_pictures",
     "plot_losses": "benchmark.worst",
@@ -132,6 +134,7 @@ __all__ = [
     "load",
     "losses",
     "make_reference",
+    "merge",
     "papers",
     "pareto",
     "plot",

@@ -14,7 +14,13 @@ from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-SECTIONS = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises", "Returns": "Returns"}
+SECTIONS = {
+    "Examples": "Examples",
+    "Args": "Arguments",
+    "Attributes": "Attributes",
+    "Raises": "Raises",
+    "Returns": "Returns",
+}
 #: Beginning of an entry of a section: "name: text" or "name (type): text".
 ENTRY = re.compile(r"(?P<name>[\w.*, ]+?)(?: \([^)]*\))?: (?P<text>.*)")
 
@@ -46,9 +52,16 @@ def with_lists(lines: list[str]) -> list[str]:
         end = at + 1
         while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" ")):
             end += 1
-        found += [f"**{title}**", "", *_list(lines[at + 1 : end]), ""]
+        content = lines[at + 1 : end]
+        found += [f"**{title}**", "", *(_code(content) if title == "Examples" else _list(content)), ""]
         at = end
     return found
+
+
+def _code(lines: list[str]) -> list[str]:
+    """Examples with prompts, as a block of code."""
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return ["```pycon", *"\n".join(line[margin:] for line in lines).strip().split("\n"), "```"]
 
 
 def _list(lines: list[str]) -> list[str]:

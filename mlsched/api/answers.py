@@ -13,11 +13,13 @@ from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.judging import judged
 from mlsched.api.known import ended_early, in_spite_of, keep_known
 from mlsched.api.starts import start_within, unsearched_start
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.result import Result
 
 
+@explained
 def solve(
     instance: Instance,
     solver: AnyAnswerer,
@@ -36,22 +38,42 @@ def solve(
 ) -> Result:
     """Answer `instance` and let the judge recompute the answer.
 
-    solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
-    objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers (finding a
-    start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds).
-    hint: a plan to start from, added to those of the problem's warm-start rules; "none" starts cold. An exact answer is
-    never worse than the best of them, and has a bound, however short the limit, and also where its backend fails
-    (`Result.doubt` then says how). isolate: ask the
-    answerer in a process of its own, which is ended at time_limit (one that knows of the limit gets a tenth and half a
-    second more) and may take memory_limit bytes. confirm: where the answerer proves an optimum, another engine is asked
-    whether anything is better, within the time that the answer took (or a second, where that is more): `Result.backing`
-    then is "agreed". certify: where it proves an optimum, a proof by prices is looked for within that time (quality,
-    workers, preemption, placement); once checked, the backing is "certified" (`mlsched.certify` writes it to a
-    folder). Further keywords are the answerer's parameters.
+    An exact answer is never worse than the best plan of the problem's warm-start rules, and has a bound, however short
+    the limit, and also where its backend fails (`Result.doubt` then says how).
 
-    Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
-    bound), Contradiction when two engines disagree (their answers are then in a file), RuleFailure when there is none
-    or the answerer tampered with the question, SolverError when a backend fails.
+    Args:
+        instance: what is asked; `generate` and `load` make one.
+        solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
+        objective: one of the instance's, by name; the first by default.
+        time_limit: wall seconds, for exact answerers (finding a start included) and searches.
+        work_limit: the same in the backend's deterministic measure, which is reproducible, unlike seconds.
+        seed: of everything random in the answer, an integer >= 0; the same seed gives the same answer.
+        threads: how many an exact answerer may use.
+        hint: a plan to start from, added to those of the warm-start rules; "none" starts cold.
+        isolate: ask the answerer in a process of its own, which is ended at `time_limit`; an answerer that keeps to the
+            limit by itself gets a tenth and half a second more.
+        memory_limit: bytes that such a process may take.
+        confirm: where the answerer proves an optimum, ask another engine whether anything is better, within the time
+            that the answer took (or a second, where that is more); `Result.backing` then is "agreed".
+        certify: where it proves an optimum, look for a proof by prices within that time (quality, workers, preemption,
+            placement); once checked, the backing is "certified". `mlsched.certify` writes such a proof to a folder.
+        params: further keywords are the answerer's parameters.
+
+    Returns:
+        A `Result`: the plan, its values as the judge computed them, and the bound that was proved, if any.
+
+    Raises:
+        InvalidInput: the call is wrong.
+        AnswererError: the answer breaks the contract (infeasible plan, refuted bound).
+        Contradiction: two engines disagree; their answers are then in a file.
+        RuleFailure: there is no answer, or the answerer tampered with the question.
+        SolverError: a backend fails, and no rule has a plan either.
+
+    Examples:
+        >>> inst = mlsched.generate("preemption", preset="surge", seed=21)
+        >>> rule = mlsched.solve(inst, "fitgpp")
+        >>> rule.figure, rule.unit, rule.status
+        (8924660, 'millionths', 'feasible')
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")

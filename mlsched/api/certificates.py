@@ -14,6 +14,7 @@ from mlsched.certificates import bundle, engine
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.prices.statement import statement_of, statements
 from mlsched.certificates.translation import translation_of
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError
@@ -27,6 +28,7 @@ Proofs = Literal["prices", "formulas"]
 FOR_PLAN, FOR_PROOF = 0.5, 0.8
 
 
+@explained
 def certify(
     instance: Instance,
     folder: str | os.PathLike[str],
@@ -38,14 +40,29 @@ def certify(
     proof: Proofs | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
-    """Prove that a plan is optimal and write the proof to `folder`, for `check_certificate` and for `checker.py`.
+    """Prove that a plan is optimal and write the proof to a folder, for `check_certificate` and for `checker.py`.
 
-    solver: what finds the plan, where none is given (default: the problem's). proof: "prices" or "formulas"; by default
-    prices where the problem can be stated so. time_limit: wall seconds, with prices for all of it; where the time is
-    over before the plan is proved optimal, the certificate says how far from the best it is at most (`Checked.gap`).
-    With formulas: for the plan, and again for each proof. progress: called with a line that says how far the proof is.
-    Raises InvalidInput where the folder exists or the instance cannot be certified, SolverError where no plan or no
-    proof is found in time, AnswererError where the plan is not optimal.
+    Args:
+        instance: what is asked.
+        folder: where the proof goes; there must be none of that name yet.
+        objective: one of the instance's, by name; the first by default.
+        solver: what finds the plan, where none is given (default: the problem's).
+        plan: the plan to certify.
+        time_limit: wall seconds, with prices for all of it: where the time is over before the plan is proved optimal,
+            the certificate says how far from the best it is at most (`Checked.gap`). With formulas: for the plan, and
+            again for each proof.
+        proof: "prices" or "formulas"; by default prices where the problem can be stated so.
+        progress: called with a line that says how far the proof is.
+
+    Raises:
+        InvalidInput: the folder exists, or the instance cannot be certified.
+        SolverError: no plan or no proof is found in time.
+        AnswererError: the plan is not optimal.
+
+    Examples:
+        >>> inst = mlsched.generate("quality", "small")
+        >>> mlsched.certify(inst, "proof").backing
+        'certified'
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
@@ -88,10 +105,23 @@ def _found(instance: Instance, objective: str, solver: str | None, seconds: floa
     return plan
 
 
+@explained
 def check_certificate(folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS) -> Checked:
-    """Check a folder that `certify` wrote: judge, claims or formulas, proofs, hashes. `wrong` says what does not hold.
+    """Check a folder that `certify` wrote: judge, claims or formulas, proofs, hashes. Nothing in it is run.
 
-    Nothing in the folder is run. time_limit: wall seconds, after which the folder is not certified; None: however long
-    it takes. Raises InvalidFile for a folder in which there is no certificate to be read.
+    Args:
+        folder: the folder.
+        time_limit: wall seconds, after which it is not certified; None: however long it takes.
+
+    Returns:
+        A `Checked`, whose `wrong` says what does not hold.
+
+    Raises:
+        InvalidFile: there is no certificate in the folder that could be read.
+
+    Examples:
+        >>> made = mlsched.certify(mlsched.generate("quality", "small"), "proof")
+        >>> mlsched.check_certificate("proof").wrong
+        ()
     """
     return bundle.check(Path(folder), seconds=make_limits(time_limit, None, seed=0, threads=1).seconds)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.api.asked import resolve_answerer
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.params import check_seed
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mlsched.solvers.front import Front
 
 
+@explained
 def pareto(
     instance: Instance,
     objectives: Sequence[str] | None = None,
@@ -34,13 +36,32 @@ def pareto(
 ) -> Front:
     """All non-dominated plans of `instance` for two or more objectives, with the proof that there are no others.
 
-    objectives: names, all of the instance's by default. solver: an exact answerer that hands a model to CP-SAT or
-    HiGHS; if not given, the problem's default where that is one, else the first such answerer. method, stages, limits,
-    resume, progress: see `mlsched.enumerate_front`. confirm: another engine must prove every sub-problem again,
-    beyond the limits; `Front.backing` then is "agreed". Further keywords are the solver's parameters.
+    Args:
+        instance: what is asked.
+        objectives: names, all of the instance's by default.
+        solver: an exact answerer that hands a model to CP-SAT or HiGHS; by default the problem's where that is one,
+            else the first such answerer.
+        method: as for `mlsched.enumerate_front`, like the next five.
+        stages: how each sub-problem is solved.
+        time_limit: wall seconds, after which the front is partial.
+        solve_limit: the same in solver calls.
+        resume: a file of answers, created or continued.
+        seed: an integer >= 0.
+        threads: how many the solver may use.
+        confirm: another engine must prove every sub-problem again, beyond the limits; `Front.backing` then is "agreed".
+        progress: called with (points, sub-problems) after each solve.
+        params: further keywords are the solver's parameters.
 
-    Raises InvalidInput for a wrong call, AnswererError when the judge disagrees with a plan of the front, Contradiction
-    when two engines disagree.
+    Raises:
+        InvalidInput: the call is wrong.
+        AnswererError: the judge disagrees with a plan of the front.
+        Contradiction: two engines disagree.
+
+    Examples:
+        >>> inst = mlsched.generate("quality", preset="contended", seed=1)
+        >>> front = mlsched.pareto(inst, ["total_loss_reduction", "worst_loss"])
+        >>> len(front), front.complete
+        (3, True)
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")

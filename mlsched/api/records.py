@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Generator, Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.core.files import check_header, read_json, write_json
@@ -17,11 +18,25 @@ from mlsched.core.record import Record
 from mlsched.core.registry import registry
 
 
+@explained
 def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
-    """A random instance of `problem`: a preset's sizes (default: the generator's own), changed by `sizes`.
+    """A random instance of a problem. The same call gives the same instance on every machine.
 
-    The name of a preset also says which form of the problem is asked: a decision, or a whole horizon. The same problem,
-    preset, seed and sizes give the same instance on every machine.
+    Args:
+        problem: its name; `mlsched list problems` names all.
+        preset: a name for sizes that are frozen; by default the generator's own. It also says which form of the problem
+            is asked: a decision, or a whole horizon.
+        seed: an integer >= 0.
+        sizes: further keywords change single sizes ("jobs=5").
+
+    Raises:
+        UnknownName: there is no such problem, preset or size.
+        InvalidInput: a size is out of its range.
+
+    Examples:
+        >>> inst = mlsched.generate("placement", preset="small", seed=0, jobs=3)
+        >>> inst.problem, [objective.name for objective in inst.objectives]
+        ('placement', ['total_speed'])
     """
     entry = registry().problem(problem)
     generator = entry.generators[0] if preset is None else _generator(entry, preset)
@@ -75,15 +90,27 @@ def _types_for(kind: object) -> dict[str, type[Record]]:
     return record_types()
 
 
+@explained
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
     """What `save` or the command line wrote to a file; or the instance in a file of others.
 
     Files of others are known by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB) and
-    `.txt` (job shop) become taskgraph instances. Options are those of the suffix's reader. An instance does not know
-    of the file it came from: for the makespan, `solve(instance, objective="makespan")`.
+    `.txt` (job shop) become taskgraph instances. An instance does not know of the file it came from: for the makespan,
+    `solve(instance, objective="makespan")`. What a file says is checked as if it came from a stranger: plans of results
+    and fronts are judged again, a front's completeness follows again from its certificate, and a run must pass its
+    replay.
 
-    What a file says is checked as if it came from a stranger: plans of results and fronts are judged again, a front's
-    completeness follows again from its certificate, and a run must pass its replay. Raises InvalidFile, in one line.
+    Args:
+        path: the file.
+        options: further keywords are those of the suffix's reader.
+
+    Raises:
+        InvalidFile: the file cannot be read, or what it says does not hold; one line says what and where.
+
+    Examples:
+        >>> mlsched.save(mlsched.generate("quality", "small"), "inst.json")
+        >>> mlsched.load("inst.json").kind
+        'quality.instance'
     """
     return load_with_hash(path, **options)[0]
 
@@ -132,13 +159,27 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
         return stream.read(64).lstrip().startswith(b"{")
 
 
+@explained
 def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
     """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 
-    A plan's file carries the hash of the instance that it answers where `instance` is given. Files of results, fronts
-    and runs hold the instance or the workload as well, so that `load` can judge again what they say. Of a run's
-    recorded decisions they hold questions and plans, but not the memory of a rule.
-    Raises InvalidInput for anything else, and for a front of one's own model whose plans are no plans of mlsched.
+    Files of results, fronts and runs hold the instance or the workload as well, so that `load` can judge again what
+    they say. Of a run's recorded decisions they hold questions and plans, but not the memory of a rule.
+
+    Args:
+        thing: what to write.
+        path: the file; one that is there is replaced.
+        instance: of a plan, what it answers: the file then carries its hash.
+
+    Raises:
+        InvalidInput: it is something else, the path cannot be written, or a front of one's own model has plans that are
+            no plans of mlsched.
+
+    Examples:
+        >>> inst = mlsched.generate("quality", "small")
+        >>> mlsched.save(mlsched.solve(inst, "slaq").plan, "plan.json", instance=inst)
+        >>> inst.violations(mlsched.load("plan.json"))
+        []
     """
     if isinstance(thing, Record):
         answers = {"instance_hash": instance.hash} if isinstance(thing, Plan) and instance is not None else {}

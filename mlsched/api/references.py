@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api.runs import simulate
+from mlsched.core.arguments import explained
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import check_seed
@@ -32,6 +33,7 @@ KEPT_EVERY = 1000
 Told = Callable[[str, int, int], bool]
 
 
+@explained
 def make_reference(
     workload: Any,
     folder: str | os.PathLike[str],
@@ -43,16 +45,30 @@ def make_reference(
     reading: Mapping[str, Any] | None = None,
     told: Told | None = None,
 ) -> Reference:
-    """Bound the best schedule of a log's workload from both sides, and write prices, schedule and claim to `folder`.
+    """Bound the best schedule of a log's workload from both sides; write prices, schedule and claim to a folder.
 
-    pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and the
-    schedule is the best run of rules that know the running times. Without it, a list after prices is improved by so
-    many moves. weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
     A folder with a reference of the same workload is recomputed and gone on with: its schedule is never worsened.
-    reading: what the log was read with, for the manifest. told(stage, moves, value) is called as the work goes on;
-    where it returns True, the best until then is kept.
-    Raises InvalidInput for other workloads than those of logs (task graphs by iterations), and where the folder is of
-    another workload or does not hold.
+
+    Args:
+        workload: of a log, as `workload` makes it (task graphs by iterations).
+        folder: where the reference goes.
+        pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and
+            the schedule is the best run of rules that know the running times. Without it, a list after prices is
+            improved.
+        weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
+        moves: how often such a list is changed.
+        seed: of these changes, an integer >= 0.
+        reading: what the log was read with, for the manifest.
+        told: called with (stage, moves, value) as the work goes on; where it returns True, the best until then is kept.
+
+    Raises:
+        InvalidInput: the workload is no log's, or the folder is of another workload or does not hold.
+
+    Examples:
+        >>> work = mlsched.workload("synthetic:gangs", jobs=8)
+        >>> reference = mlsched.make_reference(work, "reference", moves=20)
+        >>> reference.bound <= reference.value
+        True
     """
     if not isinstance(workload, Jobs):
         raise InvalidInput("reference: is for logs of jobs and their like (task graphs by iterations)")
@@ -153,25 +169,69 @@ def _best_run(workload: Jobs, before: Reference | None, weights: str, keep: Call
             return
 
 
+@explained
 def read_reference(folder: str | os.PathLike[str]) -> Reference:
-    """What a reference claims, unchecked; `check_reference` recomputes it."""
+    """What a reference claims, unchecked; `check_reference` recomputes it.
+
+    Args:
+        folder: what `make_reference` wrote.
+
+    Raises:
+        InvalidFile: there is no reference in the folder that could be read.
+
+    Examples:
+        >>> made = mlsched.make_reference(mlsched.workload("synthetic:gangs", jobs=8), "reference", moves=20)
+        >>> mlsched.read_reference("reference").bound == made.bound
+        True
+    """
     return files.claimed(Path(folder))
 
 
+@explained
 def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Reference, dict[str, int], list[str]]:
-    """Recompute a reference from its workload: what it claims, what comes out, and sentences on what does not hold.
+    """Recompute a reference from its workload.
 
     The bound is summed up in integers (`certificates/prices/intervals.py`), the schedule judged node by node.
+
+    Args:
+        folder: what `make_reference` wrote.
+        workload: what it is a reference of.
+
+    Returns:
+        What the folder claims, what comes out by name, and sentences on what does not hold.
+
+    Raises:
+        InvalidFile: there is no reference in the folder that could be read.
+
+    Examples:
+        >>> work = mlsched.workload("synthetic:gangs", jobs=8)
+        >>> made = mlsched.make_reference(work, "reference", moves=20)
+        >>> claimed, found, wrong = mlsched.check_reference("reference", work)
+        >>> wrong
+        []
     """
     if not isinstance(workload, Jobs):
         raise InvalidInput("a reference is of a log's workload (task graphs by iterations)")
     return files.checked(Path(folder), workload)
 
 
+@explained
 def losses(run: Run, reference: Reference) -> tuple[float, float]:
     """How much a run loses against the best schedule: at least, and at most, as shares of it.
 
-    Raises InvalidInput where the reference is of another workload, or allows other things than the run.
+    Args:
+        run: a run over the reference's workload.
+        reference: what `make_reference` or `read_reference` returned.
+
+    Raises:
+        InvalidInput: the reference is of another workload, or allows other things than the run.
+
+    Examples:
+        >>> work = mlsched.workload("synthetic:gangs", jobs=8)
+        >>> reference = mlsched.make_reference(work, "reference", moves=20)
+        >>> least, most = mlsched.losses(mlsched.simulate(work, "fifo"), reference)
+        >>> least <= most
+        True
     """
     if proof.identity(run.workload) != reference.workload_hash:
         raise InvalidInput(f"the reference is of {reference.source} on {reference.cluster}, not of the run's workload")

@@ -16,6 +16,7 @@ from mlsched.api.functions import is_function
 from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.records import load
 from mlsched.api.starts import start_within
+from mlsched.core.arguments import explained
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
 from mlsched.core.files import read_json
@@ -28,11 +29,12 @@ from mlsched.instances.traces.public import located
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.clock import Rule, decision_rng
 from mlsched.simulation.clock import run as run_clock
-from mlsched.simulation.nodes import capacities, parse_cluster
+from mlsched.simulation.nodes import capacities, is_text, parse_cluster
 from mlsched.simulation.run import AsLogged
 from mlsched.simulation.wake import Wake
 
 
+@explained
 def workload(
     source: Any,
     problem: str | None = None,
@@ -48,16 +50,31 @@ def workload(
 ) -> Any:
     """Arrivals over time, and the cluster they run on.
 
-    source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"); a workload file that `save` wrote; a
-    log of jobs (CSV or Parquet, Slurm's sacct, Standard Workload Format, or a public trace's format; see `read_log`);
-    "twin:NAME" or "data:NAME" (see `mlsched data list`); a pandas or polars DataFrame; or what `read_log` returned.
-    cluster: for a log, "84x(32cpu,256gb,8gpu)" or a file of nodes; limit: its first so many jobs; read: which of its
-    columns is what; read_cluster: which of the file of nodes; strict: refuse a row that is no job, instead of skipping
-    it. Further keywords are the source's own.
-    problem: which problem's world shall run it; a synthetic name that only one problem has, or a file, says it itself;
-    a log runs as gangs of GPUs (taskgraph, by iterations) unless something else is named.
-    physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"); left out, the first
-    that has the synthetic name, and for a log the one that replays it without drawing anything.
+    Args:
+        source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"); a workload file that `save`
+            wrote; a log of jobs (CSV or Parquet, Slurm's sacct, Standard Workload Format, or a public trace's format;
+            see `read_log`); "twin:NAME" or "data:NAME" (see `mlsched data list`); a pandas or polars DataFrame; or what
+            `read_log` returned.
+        problem: which problem's world shall run it. A synthetic name that only one problem has, or a file, says it
+            itself; a log runs as gangs of GPUs (taskgraph, by iterations) unless something else is named.
+        cluster: for a log, "84x(32cpu,256gb,8gpu)" (84 nodes, each with so much), or a file of nodes.
+        limit: of a log, its first so many jobs.
+        seed: of what is drawn, an integer >= 0.
+        physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"). Left out, the
+            first that has the synthetic name, and for a log the one that replays it without drawing anything.
+        read: which column of a log is what ("gpus=num_gpus").
+        read_cluster: the same for the file of nodes.
+        strict: refuse a row that is no job, instead of skipping it.
+        options: further keywords are the source's own.
+
+    Raises:
+        InvalidInput: the call is wrong.
+        InvalidFile: a log or a file of nodes cannot be read.
+        UnknownName: there is no such synthetic workload, problem or physics.
+
+    Examples:
+        >>> mlsched.workload("synthetic:z", jobs=200).kind
+        'preemption.workload'
     """
     world = simulation_of(source, problem, physics)
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
@@ -81,13 +98,28 @@ def workload(
     return world.from_trace(trace, nodes, seed=check_seed(seed), **settings)
 
 
+@explained
 def read_log(
     source: Any, *, limit: int | None = None, read: str | Mapping[str, str] | None = None, strict: bool = False
 ) -> Trace | None:
     """The jobs of a log, checked row by row; None where `source` is no log (a synthetic name, a workload file).
 
-    source, limit, read, strict: as for `workload`. `notes` of the trace says what the log lacks, `source` what was
-    read, `account` what became of every row.
+    `notes` of the trace says what the log lacks, `source` what was read, `account` what became of every row.
+
+    Args:
+        source: as for `workload`.
+        limit: its first so many jobs.
+        read: which column is what.
+        strict: refuse a row that is no job, instead of skipping it.
+
+    Raises:
+        InvalidFile: the log cannot be read, or lacks a column.
+
+    Examples:
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"submit_time": [0, 60], "run_s": [600, 900], "gpus": [1, 8]})
+        >>> len(mlsched.read_log(frame).submit)
+        2
     """
     if isinstance(source, Trace):
         if limit is not None or read is not None or strict:
@@ -169,7 +201,7 @@ def _is_record(path: Path) -> bool:
 
 def _nodes(text: str, read: str | Mapping[str, str] | None) -> Any:
     """Capacities of a cluster's text, or the nodes of a file."""
-    if "(" in text:
+    if is_text(text):
         if read is not None:
             raise InvalidInput(
                 f"read_cluster: is for a file of nodes, and cluster is '{shortened(text)}'; leave it out"
@@ -178,6 +210,7 @@ def _nodes(text: str, read: str | Mapping[str, str] | None) -> Any:
     return read_nodes(text, read=read)
 
 
+@explained
 def simulate(
     workload: Any,
     solver: AnyAnswerer,
@@ -195,15 +228,37 @@ def simulate(
 ) -> Run:
     """Run an answerer over a workload.
 
-    solver: as for `solve`; exact ones are asked for `objective` at every decision, within time_limit each (they then
-    start from the problem's warm-start rules, and another machine may answer differently). wake: the
-    cadence ("events", "interval:60", "events+interval:600"; default: the problem's). record: share of decisions to
-    keep for replay and exact gaps. options: the world's readings by name (see its Options); a rule's own implications
-    (FIFO: no priority) apply unless set here. progress(time, unfinished jobs) is called at every wake. isolate: ask the
-    answerer in a process of its own, one for the run; it is ended when a decision takes longer than time_limit, or more
-    than memory_limit bytes (`solve` says more).
-    "as-logged" is the log itself: every job starts and ends when the log says so (`Run.lint`: what in it cannot be).
-    A workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
+    "as-logged" is the log itself: every job starts and ends when the log says so (`Run.lint`: what in it cannot be). A
+    workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
+
+    Args:
+        workload: what `workload` returned.
+        solver: as for `solve`. Exact ones are asked for `objective` at every decision, within `time_limit` each; they
+            then start from the problem's warm-start rules, and another machine may answer differently.
+        seed: of everything random in the run, an integer >= 0.
+        wake: the cadence ("events", "interval:60", "events+interval:600"; default: the problem's).
+        record: share of decisions to keep for replay and exact gaps.
+        options: the world's readings by name (see its Options); a rule's own implications (FIFO: no priority) apply
+            unless set here.
+        objective: what exact answerers are asked for; the problem's first by default.
+        time_limit: wall seconds of each decision.
+        progress: called with (time, unfinished jobs) at every wake.
+        isolate: ask the answerer in a process of its own, one for the run; it is ended when a decision takes longer
+            than `time_limit`, or more than `memory_limit` bytes (`solve` says more).
+        memory_limit: bytes that such a process may take.
+        params: further keywords are the answerer's parameters.
+
+    Returns:
+        A `Run`: every job's fate, figures of merit, and the log by which the run is checked.
+
+    Raises:
+        InvalidInput: the call is wrong, or a job fits no node.
+        AnswererError: the answerer breaks its contract; the error says at which decision.
+
+    Examples:
+        >>> run = mlsched.simulate(mlsched.workload("synthetic:z", jobs=200), "fitgpp")
+        >>> run.violations()
+        []
     """
     names = {s.workload_type: s for s in every_simulation()}
     if type(workload) not in names:
@@ -217,7 +272,7 @@ def simulate(
     settings = world.options({**answerer.world(values), **(options or {})})
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
-        warnings.warn(reason, stacklevel=2)
+        warnings.warn(reason, stacklevel=3)  # above `explained`
     aim = _objective(world.problem, objective)
     seconds = make_limits(time_limit, None, seed, 1).seconds
     check_memory_limit(memory_limit, isolate)

@@ -9,6 +9,9 @@ from typing import Any
 
 from mlsched.api.answers import solve
 from mlsched.api.records import load_with_hash
+from mlsched.core import html
+from mlsched.core.arguments import explained
+from mlsched.core.brief import brief, counted
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import open_file, read_text, shown_path
 from mlsched.core.result import Result
@@ -43,6 +46,20 @@ class Judgement:
     assumed: tuple[str, ...] = ()
     unmodelled: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        said = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
+        return brief(self, self.system, said, counted(len(self.verdict.front), "optimal plan"))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict, what it would take, and the plans on the front."""
+        changes = [change.sentence for change in self.needs.changes]
+        takes = "it starts now" if self.needs.starts_now else "; ".join(changes) or self.needs.cannot
+        rows = [["decision", self.decision], ["verdict", self.verdict.sentence if self.decision else None]]
+        said = html.table(["", ""], [*rows, ["without eviction, it takes", takes]])
+        points = [[point.values[name] for name in self.verdict.objectives] for point in self.verdict.front]
+        front = html.table(self.verdict.objectives, points, most=html.MOST_ROWS)
+        return html.block("judgement", [self.system], said, html.folded("plans that no other is better than", front))
+
     @property
     def accepted(self) -> bool:
         """Whether nothing is wrong with the decision: it is on the front, or there is none."""
@@ -67,6 +84,7 @@ class Judgement:
         }
 
 
+@explained
 def judge(
     *states: Paths,
     decision: Paths | Plan | Sequence[str] | None = None,
@@ -82,15 +100,30 @@ def judge(
 ) -> Judgement:
     """Judge what a scheduler decided: whether another plan is better, and what it would take to evict nobody.
 
-    states: files that kubectl, Slurm or KAI wrote, or one instance or report. decision: a file (a name of a victim
-    per line, events, a later state), names of victims, or a plan; rule: who decides instead, "kueue" say; without
-    either there is no decision to judge, and the optimal plans are shown. job: the waiting jobs that are asked about
-    (default: the first in line). now: seconds since 1970, or "2026-11-24T10:00:00Z". checkpoint_every: "2h", or
-    seconds. checkpoint_annotation: of pods and workloads, the annotation with the time of the last checkpoint; of
-    Slurm's jobs, a KEY of KEY=VALUE in their comment. flavors: "chosen" as Kueue would, or "free". slurm_conf: that
-    file. time_limit: wall seconds for each search.
+    Args:
+        states: files that kubectl, Slurm or KAI wrote, or one instance or report.
+        decision: a file (a name of a victim per line, events, a later state), names of victims, or a plan. Without it
+            and without a rule there is no decision to judge, and the optimal plans are shown.
+        rule: who decides instead, "kueue" say.
+        job: the waiting jobs that are asked about (default: the first in line).
+        now: seconds since 1970, or "2026-11-24T10:00:00Z".
+        checkpoint_every: "2h", or seconds.
+        checkpoint_annotation: of pods and workloads, the annotation with the time of the last checkpoint; of Slurm's
+            jobs, a KEY of KEY=VALUE in their comment.
+        flavors: "chosen" as Kueue would, or "free".
+        slurm_conf: Slurm's configuration file.
+        time_limit: wall seconds for each search.
+        seed: an integer >= 0.
 
-    Raises InvalidFile and InvalidInput, in a line that says what is wrong, where, and what to do about it.
+    Raises:
+        InvalidFile: a file cannot be read; one line says what is wrong, where, and what to do about it.
+        InvalidInput: the call is wrong.
+
+    Examples:
+        >>> mlsched.save(mlsched.generate("admission", "small"), "state.json")
+        >>> found = mlsched.judge("state.json")
+        >>> found.decision is None
+        True
     """
     if decision is not None and rule is not None:
         raise InvalidInput("decision and rule are both given; give one of them")

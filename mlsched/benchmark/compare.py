@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.benchmark.row import BROKEN, Row
+from mlsched.core.brief import brief, counted
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import gap_between
 
@@ -57,6 +58,10 @@ class Comparison:
     cut: int
     only_first: int
     only_second: int
+
+    def __repr__(self) -> str:
+        pairs = f"{counted(self.pairs, 'pair')}: {self.better} better, {self.worse} worse"
+        return brief(self, f"{self.second} against {self.first}", f"{self.problem} {self.objective}", pairs)
 
 
 def compared(first: Sequence[Row], second: Sequence[Row], solvers: Sequence[str] | None = None) -> list[Comparison]:

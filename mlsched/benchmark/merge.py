@@ -17,6 +17,7 @@ from mlsched.benchmark.request import Request, digest
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.shards import Shard
 from mlsched.benchmark.store import Store
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import open_file, shown_path
 
@@ -57,15 +58,32 @@ class _Part:
     rows: list[Row]
 
 
+@explained
 def merge(
     stores: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str], *, any_versions: bool = False
 ) -> Merged:
     """Write the rows of all stores into one, in the order of the suite.
 
-    output: a new file; or a store of the same suite, which is then one of those merged. any_versions: accept rows that
-    other versions of mlsched, solvers or Python made; each row says which. Raises InvalidInput for stores that do not
-    belong together or contradict each other, and InvalidFile for what is no store; nothing is written then. The write
-    is one transaction: whenever it ends, the output has all of the rows, or those that it had.
+    The write is one transaction: whenever it ends, the output has all of the rows, or those that it had.
+
+    Args:
+        stores: files that `run_suite` or `mlsched bench --store` wrote.
+        output: a new file; or a store of the same suite, which is then one of those merged.
+        any_versions: accept rows that other versions of mlsched, solvers or Python made; each row says which.
+
+    Raises:
+        InvalidInput: the stores do not belong together or contradict each other; nothing is written then.
+        InvalidFile: one of them is no store.
+
+    Examples:
+        >>> import pathlib
+        >>> pathlib.Path("instances").mkdir()
+        >>> for seed in range(2):
+        ...     mlsched.save(mlsched.generate("quality", "small", seed=seed), f"instances/{seed}.json")
+        >>> for part in (1, 2):
+        ...     rows = mlsched.run_suite("instances", solvers=["dp"], shard=(part, 2), store=f"{part}.sqlite")
+        >>> mlsched.merge(["1.sqlite", "2.sqlite"], "all.sqlite").rows
+        4
     """
     if not stores:
         raise InvalidInput("there is no store to merge; give one or more files that mlsched bench --store wrote")
@@ -177,7 +195,7 @@ def _united(parts: Sequence[_Part]) -> tuple[dict[Key, Row], int]:
 
 def _preference(row: Row) -> tuple[int, str]:
     """Of rows that say the same, the one that is kept has the best backing, and is the same whatever the order."""
-    return _BACKING.index(row.backing), repr(row)
+    return _BACKING.index(row.backing), str(dataclasses.astuple(row))
 
 
 def _summary(parts: Sequence[_Part], request: Request, found: dict[Key, Row], repeated: int) -> Merged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlsched.benchmark import plots
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
@@ -14,13 +15,24 @@ from mlsched.core.result import Result
 WIDTH, HEIGHT, STRIP = 9.0, 4.5, 0.7
 
 
+@explained
 def plot(plan: Plan | Result, instance: Instance | None = None, *, ax: Any = None) -> Any:
     """Draw a plan on matplotlib axes, those given or new ones, and return them.
 
-    plan: a plan with the instance that it answers; or a Result, which holds its instance, and whose answerer, value
-    and status then head the picture. `axes.figure.savefig("plan.png")` writes it; a notebook shows it.
+    `axes.figure.savefig("plan.png")` writes the picture; a notebook shows it.
 
-    Raises InvalidInput where the plan is not feasible, where there is no picture of such plans, or without matplotlib.
+    Args:
+        plan: a plan; or a Result, which holds its instance, and whose answerer, value and status head the picture.
+        instance: what a plan answers.
+        ax: matplotlib axes to draw on; by default new ones.
+
+    Raises:
+        InvalidInput: the plan is not feasible, there is no picture of such plans, or matplotlib is missing.
+
+    Examples:
+        >>> axes = mlsched.plot(mlsched.solve(mlsched.generate("quality", "small"), "slaq"))
+        >>> axes.get_ylabel()
+        'cores'
     """
     head = ""
     if isinstance(plan, Result):

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from mlsched.core.answerer import Kind
-from mlsched.core.contract import Rank, Sense
+from mlsched.core.brief import brief
+from mlsched.core.contract import Rank, Sense, worded
 from mlsched.core.gap import Gap
 from mlsched.core.registry import registry
 from mlsched.core.result import Backing
@@ -83,6 +84,10 @@ class Row:
     machine: str | None = None
     made: str | None = None
     gap_to_optimum: Gap | None = None
+
+    def __repr__(self) -> str:
+        value = None if self.value is None else worded(self.value, self.rank, self.unit)
+        return brief(self, self.place, f"{self.answerer} by {self.objective}", self.status, value)
 
     @property
     def key(self) -> Key:

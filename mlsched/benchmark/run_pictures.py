@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.benchmark import plots
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -24,10 +25,17 @@ UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 BINS = 100
 
 
+@explained
 def plot_runs(runs: Iterable[Run] | Mapping[str, Run], path: str | os.PathLike[str]) -> None:
     """Draw runs over one workload into a picture (.png, .svg, .pdf).
 
-    runs: by the names that the legend shall show, or one after another, called by their answerers.
+    Args:
+        runs: by the names that the legend shall show, or one after another, called by their answerers.
+        path: the file.
+
+    Examples:
+        >>> work = mlsched.workload("synthetic:gangs", jobs=20)
+        >>> mlsched.plot_runs([mlsched.simulate(work, rule) for rule in ("fifo", "srpt")], "runs.svg")
     """
     plots.check_target(path)
     plots.save(picture(runs), path)

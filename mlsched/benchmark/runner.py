@@ -20,6 +20,7 @@ from mlsched.benchmark.shards import Shard, check_shard, shard_tasks
 from mlsched.benchmark.store import Store
 from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput, said
 
 #: Called with (rows there are, rows there will be), once at the start and after every task.
@@ -34,6 +35,7 @@ class Interrupted(KeyboardInterrupt):
         self.rows = rows
 
 
+@explained
 def run_suite(
     suite: Suite | str,
     *,
@@ -48,24 +50,46 @@ def run_suite(
     shard: Shard | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
-    """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
+    """Answer every instance of a suite; the rows come in the suite's order, whoever finished first.
 
-    suite: one of `SUITES` by name, a folder of instance files, a TOML file (`user_suites`), or a Suite. solvers: names
-    with parameters, or MODULE:FUNCTION, instead of those the suite names. reference: where none of them is exact, the
-    problem's default is asked too, or there would be nothing to take gaps to. store: an SQLite file that gets every row
-    when it is done. resume: take what the store has (failed rows too) and compute the rest; without it a store that
-    holds rows of the suite is refused. workers: processes; each solve has one thread, so the rows are the same for any
-    number (apart from seconds, and from solves that hit a wall limit). Answerers registered at run time are known to
-    this process only: they need workers=1. isolate: ask answerers that are not mlsched's own in processes of their own,
-    so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module. confirm:
-    where the suite asks one engine alone, another is asked whether anything is better than its optimum, apart from the
-    time of its answer. dask: the address of a Dask scheduler, whose workers do the work instead. shard: (I, N), only
-    the I-th of N parts of the suite, which together are the suite (`shards`); `merge.merge` makes their stores one.
+    A failing answerer makes failed rows and the suite goes on. Answerers registered at run time are known to this
+    process only: they need `workers=1`.
 
-    A failing answerer makes failed rows and the suite goes on. Ctrl-C raises Interrupted with the rows so far.
+    Args:
+        suite: one of `SUITES` by name, a folder of instance files, a TOML file (`user_suites`), or a Suite.
+        solvers: names with parameters, or MODULE:FUNCTION, instead of those the suite names.
+        store: an SQLite file that gets every row when it is done.
+        resume: take what the store has (failed rows too) and compute the rest; without it a store that holds rows of
+            the suite is refused.
+        workers: processes; each solve has one thread, so the rows are the same for any number (apart from seconds, and
+            from solves that hit a wall limit).
+        isolate: ask answerers that are not mlsched's own in processes of their own, so that one that crashes, hangs or
+            fills the memory makes a row that says so; they must stand in a module.
+        confirm: where the suite asks one engine alone, ask another whether anything is better than its optimum, apart
+            from the time of its answer.
+        reference: where none of the solvers is exact, ask the problem's default too, or there would be nothing to take
+            gaps to.
+        dask: the address of a Dask scheduler, whose workers do the work instead.
+        shard: (I, N): only the I-th of N parts of the suite, which together are the suite (`shards`); `mlsched.merge`
+            makes their stores one.
+        progress: called with (rows there are, rows there will be), at the start and after every task.
+
+    Raises:
+        InvalidInput: the call is wrong.
+        Interrupted: Ctrl-C was pressed; it holds the rows so far.
+
+    Examples:
+        >>> import pathlib
+        >>> pathlib.Path("instances").mkdir()
+        >>> mlsched.save(mlsched.generate("quality", "small"), "instances/0.json")
+        >>> rows = mlsched.run_suite("instances", solvers=["slaq", "dp"])
+        >>> [(row.answerer, row.status) for row in rows if row.objective == "total_loss_reduction"]
+        [('slaq', 'feasible'), ('dp', 'optimal')]
     """
     if isinstance(suite, str):
         suite = find_suite(suite)
+    if isinstance(solvers, str):
+        solvers = [solvers]
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
     if resume and store is None:

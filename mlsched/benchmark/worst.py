@@ -12,6 +12,8 @@ from mlsched.api.adapters import prover
 from mlsched.api.asked import aim
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
+from mlsched.core.arguments import explained
+from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap
@@ -35,6 +37,14 @@ class Loss:
     best: Result
     gap: Gap
 
+    def __repr__(self) -> str:
+        said = "worse than the optimum" if self.best.status == "optimal" else "worse than the bound, at most"
+        return brief(self, f"instance {self.name}", f"{self.result.answerer} is {self.gap} {said}")
+
+    def _repr_html_(self) -> str:
+        """For notebooks: both values, and the gap."""
+        return Losses([self])._repr_html_()
+
     @property
     def order(self) -> tuple[float, ...]:
         """Larger is worse: first by what the objective counts before its value, then by share, then by difference."""
@@ -56,6 +66,10 @@ class Loss:
 
 class Losses(list[Loss]):
     """Losses, the worst first, with what a notebook wants of them."""
+
+    def __repr__(self) -> str:
+        worst = f"the worst {self[0].gap}" if self else None
+        return brief(self, counted(len(self), "instance"), worst)
 
     def table(self) -> dict[str, list[Any]]:
         """A row an instance: its name, the rule's value, the best one, how that is backed, and the gap as a share."""
@@ -80,6 +94,7 @@ class Losses(list[Loss]):
         return html.block("worst instances", [], html.table(header, rows, most=html.MOST_ROWS))
 
 
+@explained
 def worst_cases(
     solver: api.AnyAnswerer,
     instances: Iterable[Instance] | Mapping[str, Instance],
@@ -92,15 +107,30 @@ def worst_cases(
     progress: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> Losses:
-    """The instances on which `solver` is furthest from the optimum, the worst first.
+    """The instances on which a solver is furthest from the optimum, the worst first.
 
-        losses = mlsched.worst_cases(my_rule, [mlsched.generate("preemption", "small", seed=s) for s in range(50)])
-        losses[0].plot()
+    An instance without a feasible plan is left out.
 
-    solver, objective, seed, params: as for `solve`. instances: by the names that shall be shown, or one after another.
-    most: how many to return. best: the exact answerer to compare with, the problem's by default; time_limit: its wall
-    seconds on each instance. progress(done, total) is called after each. An instance without a feasible plan is left
-    out. Raises AnswererError where the rule finds no plan although there is one.
+    Args:
+        solver: as for `solve`.
+        instances: by the names that shall be shown, or one after another.
+        most: how many to return.
+        best: the exact answerer to compare with, the problem's by default.
+        objective: one of the instances', by name; the first by default.
+        time_limit: wall seconds of the exact answerer on each instance.
+        seed: of the solver, an integer >= 0.
+        progress: called with (done, total) after each instance.
+        params: further keywords are the solver's parameters.
+
+    Raises:
+        AnswererError: the rule finds no plan although there is one.
+        InvalidInput: there is no instance, or the call is wrong.
+
+    Examples:
+        >>> instances = [mlsched.generate("preemption", "small", seed=seed) for seed in range(5)]
+        >>> losses = mlsched.worst_cases("fifo", instances, most=2)
+        >>> losses[0].gap
+        <Gap: 2 more deferred TE jobs>
     """
     named = dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
     if not named:
@@ -119,8 +149,18 @@ def worst_cases(
     return Losses(losses[:most])
 
 
+@explained
 def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
-    """Draw losses into a picture (.png, .svg, .pdf), a row an instance: the rule's plan beside the best one."""
+    """Draw losses into a picture (.png, .svg, .pdf), a row an instance: the rule's plan beside the best one.
+
+    Args:
+        losses: as `worst_cases` returns them.
+        path: the file.
+
+    Examples:
+        >>> instances = [mlsched.generate("preemption", "small", seed=seed) for seed in range(3)]
+        >>> mlsched.plot_losses(mlsched.worst_cases("fifo", instances, most=1), "losses.svg")
+    """
     plots.check_target(path)
     plots.save(picture(losses), path)
 

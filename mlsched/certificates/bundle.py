@@ -22,7 +22,9 @@ from typing import Any, Literal
 from mlsched.certificates import by_formulas, by_prices
 from mlsched.certificates.received import MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
 from mlsched.certificates.translation import translation_of
-from mlsched.core.contract import Instance, Plan, Rank, bound_figure
+from mlsched.core import html
+from mlsched.core.brief import brief
+from mlsched.core.contract import Instance, Plan, Rank, bound_figure, worded
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.files import write_json
@@ -56,6 +58,22 @@ class Checked:
     claims: tuple[str, ...] = ()
     bound: int | None = None
     proof: Literal["prices", "formulas"] = "formulas"
+
+    def __repr__(self) -> str:
+        goal = self.instance.objective(self.objective)
+        value = f"{goal.name} {worded(self.value, self.rank, goal.unit)}"
+        if self.wrong:
+            return brief(self, value, f"not certified: {self.wrong[0]}")
+        return brief(self, value, "certified" if self.backing else f"certified: at most {self.gap} from the best")
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is certified, or what does not hold."""
+        goal = self.instance.objective(self.objective)
+        row = [goal.name, goal.sense, goal.unit, self.figure, self.bound_figure, None if self.wrong else str(self.gap)]
+        values = html.table(["objective", "sense", "unit", "value", "bound", "gap at most"], [row])
+        wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
+        state = "not certified" if self.wrong else "certified"
+        return html.block(f"certificate by {self.proof}", [state, f"checked in {self.seconds:.3g} s"], values, wrong)
 
     @property
     def rank(self) -> Rank | None:

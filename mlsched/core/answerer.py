@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from mlsched.core.brief import brief
 from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.params import Parameter
@@ -130,6 +131,9 @@ class Answerer:
     searches: bool = False
     restricted: bool = False
     engine: str | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name} for {self.problem}", self.kind, self.paper)
 
     def __post_init__(self) -> None:
         if self.rule is None and self.algorithm is None and self.model is None:

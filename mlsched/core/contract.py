@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from mlsched.core import tables
+from mlsched.core.arguments import explained
+from mlsched.core.brief import brief
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.record import Record, specs
 
@@ -29,7 +31,12 @@ Information = Literal["observed", "profiled", "oracle"]
 
 @dataclasses.dataclass(frozen=True)
 class Objective:
-    """An objective of a problem: integer valued, larger or smaller is better by `sense`."""
+    """An objective of a problem: integer valued, larger or smaller is better by `sense`.
+
+    Examples:
+        >>> mlsched.generate("quality", "small").objective("worst_loss").sense
+        'min'
+    """
 
     name: str
     sense: Sense
@@ -66,12 +73,23 @@ class Rank:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Plan(Record):
-    """Base of every plan: plain numbers, the whole answer."""
+    """Base of every plan: plain numbers, the whole answer.
+
+    Examples:
+        >>> mlsched.solve(mlsched.generate("quality", "small"), "slaq").plan.kind
+        'quality.plan'
+    """
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Instance(Record):
-    """Base of every instance: one decision, asked in full."""
+    """Base of every instance: one decision, asked in full.
+
+    Examples:
+        >>> inst = mlsched.generate("preemption", "small")
+        >>> inst.violations(inst.plan_type(te_node=[0], victims=[]))
+        ['te_node has 1 entries: must have 2, one for each TE job']
+    """
 
     problem: ClassVar[str] = ""
     asks: ClassVar[Question] = "decision"
@@ -81,6 +99,13 @@ class Instance(Record):
     tolerance: ClassVar[float] = 0.0
     #: Fields that no scheduler can observe; only answerers that declare `information="oracle"` are handed them.
     secrets: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """What is asked of a plan says so where it is handed something else."""
+        super().__init_subclass__(**given)
+        for name in ("evaluate", "deferrals", "table"):
+            if name in vars(cls):
+                setattr(cls, name, explained(vars(cls)[name]))
 
     def shown(self, information: Information) -> Self:
         """The instance as an answerer with that information is handed it: itself, or a copy without its secrets.
@@ -285,6 +310,9 @@ class Problem:
     contended: Callable[[], SearchStrategy[Instance]] | None = None
     roomy: Callable[[Any], Any] | None = None
     relations: Mapping[str, Relation] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return brief(self, self.name, self.title)
 
     @property
     def generators(self) -> tuple[Generator, ...]:

@@ -46,7 +46,15 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 class MlschedError(Exception):
-    """Base class of every error that mlsched raises on purpose. Its message is one line of at most `longest` signs."""
+    """Base class of every error that mlsched raises on purpose. Its message is one line of at most `longest` signs.
+
+    Examples:
+        >>> try:
+        ...     mlsched.load("nothing.json")
+        ... except mlsched.MlschedError as error:
+        ...     print(error)
+        nothing.json: there is no such file; check the path
+    """
 
     longest = LONGEST
 
@@ -55,11 +63,23 @@ class MlschedError(Exception):
 
 
 class InvalidInput(MlschedError, ValueError):
-    """The instance, plan, parameter or call is wrong: the message names field, value and rule."""
+    """The instance, plan, parameter or call is wrong: the message names field, value and rule.
+
+    Examples:
+        >>> mlsched.generate("quality", "small", seed=-1)
+        Traceback (most recent call last):
+        mlsched.core.errors.InvalidInput: seed = -1: must be an integer >= 0
+    """
 
 
 class InvalidFile(InvalidInput):
-    """A file cannot be read as what it should be: the message names path, place (field or line), value and rule."""
+    """A file cannot be read as what it should be: the message names path, place (field or line), value and rule.
+
+    Examples:
+        >>> mlsched.load("nothing.json")
+        Traceback (most recent call last):
+        mlsched.core.errors.InvalidFile: nothing.json: there is no such file; check the path
+    """
 
 
 class TooLarge(InvalidInput):
@@ -70,7 +90,13 @@ class TooLarge(InvalidInput):
 
 
 class UnknownName(InvalidInput, LookupError):
-    """A problem, answerer, preset or the like that does not exist: the message lists those that do."""
+    """A problem, answerer, preset or the like that does not exist: the message lists those that do.
+
+    Examples:
+        >>> mlsched.solve(mlsched.generate("quality", "small"), "slack")
+        Traceback (most recent call last):
+        mlsched.core.errors.UnknownName: no answerer 'slack' for quality (did you mean 'slaq'?); there are ...
+    """
 
     def __init__(self, message: object = "") -> None:
         what, there_are, names = str(message).partition("; there are ")
@@ -87,7 +113,13 @@ def _first_of(names: str, most: int) -> str:
 
 
 class AnswererError(MlschedError):
-    """An answerer broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes."""
+    """An answerer broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes.
+
+    Examples:
+        >>> mlsched.solve(mlsched.generate("quality", "small"), lambda instance, *, rng: None)
+        Traceback (most recent call last):
+        mlsched.core.errors.AnswererError: <lambda> returned no plan; a rule must return a quality.plan
+    """
 
 
 class Stuck(AnswererError):
@@ -116,4 +148,9 @@ class RuleFailure(AnswererError):
 
 
 class SolverError(MlschedError):
-    """A solver backend is missing, failed, or reported a status that must not be mistaken for an answer."""
+    """A solver backend is missing, failed, or reported a status that must not be mistaken for an answer.
+
+    Examples:
+        >>> issubclass(mlsched.SolverError, mlsched.MlschedError)
+        True
+    """

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from mlsched.core.brief import brief
 from mlsched.core.contract import Plan
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Formulation:
     constant: dict[str, int] = dataclasses.field(default_factory=dict)
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Limited], int, int], Assistant] | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, f"{type(self.model).__module__.partition('.')[0]} {type(self.model).__name__}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,8 @@ from mlsched.core import html
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import LabelsSpec, Spec
 
+#: Signs of a record's text at most: one that has more says how many of what there are.
+MOST_SIGNS = 240
 #: True makes `Record.trusted` validate like the constructor does. Set by MLSCHED_VALIDATE=1.
 validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
 
@@ -154,6 +156,28 @@ class Record:
         return hash(self.hash)
 
     def __repr__(self) -> str:
+        """The fields where that is short, else how many of what there are."""
+        whole = self.whole()
+        return (
+            whole if len(whole) <= MOST_SIGNS else f"<{self.kind}: {', '.join(self._sizes())}, hash {self.hash[:12]}>"
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For the prompt of IPython, and in full for Hypothesis: it shows what a property failed for."""
+        full = type(printer).__module__.startswith("hypothesis.")
+        printer.text(self.whole() if full else repr(self))
+
+    def _sizes(self) -> list[str]:
+        """How many of what there are: "8 nodes", "24 jobs"."""
+        sizes = dict[str, int]()
+        for name in self.visible():
+            value, spec = getattr(self, name), specs(type(self))[name]
+            if isinstance(value, np.ndarray):
+                sizes |= zip(spec.shape, value.shape, strict=True)  # type: ignore[attr-defined]
+        return [f"{size} {dim}" for dim, size in sizes.items() if size]
+
+    def whole(self) -> str:
+        """All fields as text; of long arrays, the shape."""
         parts = []
         for name in self.visible():
             value = getattr(self, name)
@@ -166,20 +190,20 @@ class Record:
 
     def _repr_html_(self) -> str:
         """For notebooks: how many of what there are, and the fields with their values, folded away."""
-        rows, sizes = [], dict[str, int]()
+        rows = []
         for name in self.visible():
             value, spec = getattr(self, name), specs(type(self))[name]
             if isinstance(value, np.ndarray):
-                sizes |= zip(spec.shape, value.shape, strict=True)  # type: ignore[attr-defined]
                 shown = html.numbers(value.ravel())
             elif isinstance(spec, LabelsSpec):
                 shown = html.names(value)
             else:
                 shown = value.kind if isinstance(value, Record) else str(value)
             rows.append([name, spec.form(), shown, spec.doc])
-        counted = ", ".join(f"{size} {dim}" for dim, size in sizes.items())
         fields = html.table(["field", "form", "values", "meaning"], rows)
-        return html.block(self.kind, [counted, f"hash {self.hash[:12]}"], html.folded("fields", fields))
+        return html.block(
+            self.kind, [", ".join(self._sizes()), f"hash {self.hash[:12]}"], html.folded("fields", fields)
+        )
 
     def private(self) -> Self:
         """A copy that shares no array with this record, and nothing that was computed from it."""
@@ -201,6 +225,8 @@ class Record:
 
     def replace(self, **changes: Any) -> Self:
         """A validated copy with some fields changed; later columns that say nothing take the length they must."""
+        if unknown := [name for name in changes if name not in specs(type(self))]:
+            raise InvalidInput(f"{unknown[0]}: unknown field of a {self.kind}; it has {', '.join(specs(type(self)))}")
         unsaid = {
             name: ()
             for name, default in _later(type(self)).items()

@@ -125,12 +125,23 @@ def answerer(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function an answerer: `@answerer("fitgpp", problem="preemption", objectives=(...))`.
 
-    Without a backend it is a rule or policy `(instance, *, rng, **params) -> plan`; one with `stateful=True` also takes
-    and returns memory, `(instance, *, memory, rng, **params) -> (plan, memory)`, and a search may declare `limits`.
-    backend="direct": an exact algorithm `(instance, *, objective, limits, **params) -> Outcome`, which may declare
-    `hint`. backend="cp-sat" or "highs": the builder `(instance, *, objectives, **params) -> Formulation | OneOf` of a
-    model for that solver, which may declare `limits`. The kind follows from the layer the file lies in; outside mlsched
-    it must be given (`kind="heuristic"`). Details are the fields of `Answerer`.
+    Args:
+        name: what it is called in calls, commands and tables.
+        problem: which problem it answers.
+        backend: left out, the function is a rule or policy `(instance, *, rng, **params) -> plan`; one with
+            `stateful=True` also takes and returns memory, `(instance, *, memory, rng, **params) -> (plan, memory)`, and
+            a search may declare `limits`. "direct": an exact algorithm `(instance, *, objective, limits, **params) ->
+            Outcome`, which may declare `hint`. "cp-sat" or "highs": the builder `(instance, *, objectives, **params) ->
+            Formulation | OneOf` of a model for that solver, which may declare `limits`.
+        details: further keywords are the fields of `Answerer`. The kind follows from the layer the file lies in;
+            outside mlsched it must be given (`kind="heuristic"`).
+
+    Examples:
+        >>> @mlsched.answerer("all-wait", problem="preemption", kind="heuristic", paper="none")
+        ... def all_wait(instance, *, rng):
+        ...     return instance.plan_type(te_node=[-1] * len(instance.te_demand), victims=[])
+        >>> mlsched.solve(mlsched.generate("preemption", "small"), all_wait).answerer
+        'all-wait'
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,9 @@ import dataclasses
 from typing import Any, ClassVar, Literal
 
 from mlsched.core import html, tables
-from mlsched.core.contract import Instance, Plan, Rank, Sense, bound_figure
+from mlsched.core.arguments import explained
+from mlsched.core.brief import brief
+from mlsched.core.contract import Instance, Plan, Rank, Sense, bound_figure, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.gap import Gap, gap_between, percentage
@@ -45,6 +47,10 @@ class Result:
 
     `instance` is what was asked; it is no part of comparisons and of `to_json`, but of the file that `mlsched.save`
     writes, so that `mlsched.load` judges the plan again. Two results are equal when all but it and the seconds is.
+
+    Examples:
+        >>> mlsched.solve(mlsched.generate("preemption", preset="surge", seed=21), "fitgpp")
+        <Result: fitgpp on preemption, total_score 8924660 millionths, feasible>
     """
 
     #: What the file is that `mlsched.save` writes.
@@ -76,6 +82,10 @@ class Result:
     figures: dict[str, int] | None = None
     instance: Instance | None = dataclasses.field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        value = worded(self.value, self.rank, self.unit) if self.value is not None else "no plan"
+        return brief(self, f"{self.answerer} on {self.problem}", f"{self.objective} {value}", self.status)
+
     @property
     def figure(self) -> int | None:
         """The value as people read it: of `figures`, that of the objective."""
@@ -90,6 +100,7 @@ class Result:
         """Equal results have equal hashes; params, values, work and versions are dictionaries, which have none."""
         return hash((self.instance_hash, self.answerer, self.objective, self.seed, self.status, self.plan, self.bound))
 
+    @explained
     def gap_to(self, reference: Result) -> Gap:
         """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.
 

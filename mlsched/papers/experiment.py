@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from mlsched.core.brief import brief
 from mlsched.core.errors import InvalidInput
 from mlsched.papers.report import Report, matches
 from mlsched.papers.statement import Statement
@@ -49,6 +50,9 @@ class Experiment:
     run: Callable[[Settings], Report]
     sizes: bool = False
     statements: tuple[Statement, ...] = ()
+
+    def __repr__(self) -> str:
+        return brief(self, self.name, self.doc)
 
     def has(self, claim: str) -> bool:
         """Whether some claim's name or text has `claim` in it, as far as that is known before they are measured."""

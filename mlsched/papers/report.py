@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from mlsched.benchmark import html, plots
+from mlsched.core.brief import brief
 from mlsched.core.errors import InvalidInput
 from mlsched.papers.claim import Claim, Estimate
 from mlsched.papers.digits import signed_percent, significant
@@ -142,6 +143,9 @@ class Report:
     claims: tuple[Claim, ...]
     quick: bool = False
     recorded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return brief(self, self.title, self.summary)
 
     @property
     def rule(self) -> str:

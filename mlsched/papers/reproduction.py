@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.registry import scan
 from mlsched.papers.experiment import Experiment, Progress, Settings
@@ -15,6 +16,7 @@ from mlsched.papers.report import Report
 EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan("mlsched.papers", "EXPERIMENT", Experiment)}
 
 
+@explained
 def reproduce(
     name: str,
     *,
@@ -29,16 +31,29 @@ def reproduce(
     loads: Sequence[float] | None = None,
     claim: str | None = None,
 ) -> Report:
-    """Repeat the evaluation of a paper.
+    """Repeat the evaluation of a paper: its tables and figures, and a verdict on each claim.
 
-    quick: a small version, to see the machinery work; it gives no verdicts. workers: processes; the report is the
-    same for any number. progress: called with (runs done, runs in all). trace, cluster: a public trace (and the nodes
-    to run it on: cluster text or a node file) that stands in for a private one. jobs, seeds: other sizes than the
-    version's own; of a trace, its first so many jobs. papers_size, loads: of "mlfs", the paper's own size where the
-    default is smaller, and the loads to run (of 0.25, 0.5, 1, 2 and 3). claim: show only the claims with this in their
-    name or text.
+    Args:
+        name: the experiment; `mlsched list experiments` names all.
+        quick: a small version, to see the machinery work; it gives no verdicts.
+        workers: processes; the report is the same for any number.
+        progress: called with (runs done, runs in all).
+        trace: a public trace that stands in for a private one.
+        cluster: the nodes to run it on: cluster text or a file of nodes.
+        jobs: another size than the version's own; of a trace, its first so many jobs.
+        seeds: another number of repetitions.
+        papers_size: of "mlfs", the paper's own size where the default is smaller.
+        loads: of "mlfs", the loads to run (of 0.25, 0.5, 1, 2 and 3).
+        claim: show only the claims with this in their name or text.
 
-    Raises AnswererError when a run fails its replay check: such a run must not be reported.
+    Raises:
+        AnswererError: a run fails its replay check: such a run must not be reported.
+        UnknownName: there is no such experiment.
+
+    Examples:
+        >>> report = mlsched.papers.reproduce("slaq", quick=True, jobs=8, seeds=1)
+        >>> report.name
+        'slaq'
     """
     if name not in EXPERIMENTS:
         raise UnknownName(f"no experiment '{name}'{meant(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}")

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError, Stuck, said
 from mlsched.core.interrupts import interrupts
@@ -58,6 +59,9 @@ class Decision:
     plan: Plan
     memory: Any = None
 
+    def __repr__(self) -> str:
+        return brief(self, f"number {self.number} at time {self.time}", self.instance.kind)
+
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
@@ -69,6 +73,9 @@ class Rule:
     name: str
     call: Callable[[Instance, Any, np.random.Generator], tuple[Plan, Any]]
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return brief(self, self.name)
 
 
 @dataclasses.dataclass(frozen=True)

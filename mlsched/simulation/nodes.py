@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import numpy as np
@@ -16,6 +17,26 @@ UNITS = {"cpu": ("cpu_milli", 1000), "gb": ("memory_mib", 1024), "gpu": ("gpu_mi
 RESOURCES = ("cpu_milli", "memory_mib", "gpu_milli")
 EXAMPLE = "84x(32cpu,256gb,8gpu)"
 MOST_NODES = 10**5
+
+
+#: "12x8", "12x8gpu": what people write for nodes of so many GPUs.
+SHORT = re.compile(r"(?P<count>\d{1,6})[x*](?P<gpus>\d{1,4})(gpus?)?")
+
+
+def is_text(cluster: str) -> bool:
+    """Whether a cluster is written out; else it is the name of a file of nodes.
+
+    Raises InvalidInput for what looks like the one and is neither.
+    """
+    if not cluster.strip():
+        raise InvalidInput(f"cluster: is empty; write for example {EXAMPLE}, or name a file of nodes")
+    short = SHORT.fullmatch(cluster.replace(" ", "").lower())
+    if short and not os.path.lexists(cluster):
+        meant = f"{short['count']}x({short['gpus']}gpu)"
+        raise InvalidInput(
+            f"cluster '{cluster}': {short['count']} nodes of {short['gpus']} GPUs each are written {meant}"
+        )
+    return "(" in cluster
 
 
 def parse_cluster(text: str) -> IntArray:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from mlsched.core import html, tables
+from mlsched.core.brief import brief, counted
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
@@ -106,6 +107,9 @@ class Simulation:
     as_logged: AsLogged | None = None
     lint: Callable[[Any], list[Any]] | None = None
 
+    def __repr__(self) -> str:
+        return brief(self, self.problem, self.physics)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """A world of mlsched is sent to other processes by its name; what it calls is found there."""
         from mlsched.simulation import every_simulation
@@ -152,6 +156,11 @@ class Run:
 
     It can be pickled. A rule that cannot (a function within another, one that was asked isolated) stays behind, and
     with it `replay`. Two runs are equal when the same was asked and the same happened, however long it took.
+
+    Examples:
+        >>> run = mlsched.simulate(mlsched.workload("synthetic:z", jobs=200), "fitgpp")
+        >>> sorted(run.summary())[:3]
+        ['backlog', 'be_slowdown', 'decisions']
     """
 
     #: What the file is that `mlsched.save` writes.
@@ -171,6 +180,11 @@ class Run:
     cpu_seconds: float = dataclasses.field(compare=False)
     versions: dict[str, str]
     rule: Rule = dataclasses.field(compare=False)
+
+    def __repr__(self) -> str:
+        jobs = counted(len(self.workload.submit), "job")
+        where = f"{jobs} on {self.workload.cluster}"
+        return brief(self, f"{self.answerer} on {self.simulation.problem}", where, counted(self.decisions, "decision"))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Run:

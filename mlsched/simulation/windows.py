@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.brief import brief, counted
 from mlsched.core.errors import InvalidInput, shortened
 
 Floats = npt.NDArray[np.float64]
@@ -93,6 +94,9 @@ def consecutive(length: float, within: Window) -> Iterator[Window]:
 
 class Windows:
     """The figures of a run in windows of time; needs a world with a table of jobs and a course over time."""
+
+    def __repr__(self) -> str:
+        return brief(self, counted(len(self.submit), "job"))
 
     def __init__(self, run: Any) -> None:
         self.table, self.course = run.table(), run.over_time()

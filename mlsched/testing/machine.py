@@ -130,11 +130,17 @@ def clock_machine(
 ) -> Any:
     """A `RuleBasedStateMachine` of one problem's world; pytest runs its `TestCase`.
 
-    scheduler: the rule under test, as for `check_scheduler`; it answers every question. Rules without memory must also
-    cope with what others did before: they take turns with the world's own verbs. None: the world itself is tested, by
-    its verbs alone. physics: which world, where a problem has several.
+    Args:
+        problem: whose world.
+        scheduler: the rule under test, as for `check_scheduler`; it answers every question. Rules without memory must
+            also cope with what others did before: they take turns with the world's own verbs. None: the world itself is
+            tested, by its verbs alone.
+        physics: which world, where a problem has several.
+        stateful: whether the rule has a memory.
+        asks: what the rule answers, where a problem has several questions.
 
-        TestMine = clock_machine("preemption", my_rule).TestCase
+    Examples:
+        >>> TestFifo = mlsched.testing.clock_machine("preemption", "fifo").TestCase
     """
     from hypothesis import note
     from hypothesis import strategies as st

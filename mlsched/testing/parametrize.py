@@ -49,8 +49,16 @@ def parametrize_with_checks(
 ) -> Any:
     """A pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
 
-    schedulers: problem -> rules, by name or as functions. expected_failures: scheduler's name -> check -> the reason
-    why it is known to fail; such a test is an `xfail` with that reason. settings: of `check_scheduler`, for all.
+    Args:
+        schedulers: problem -> rules, by name or as functions.
+        expected_failures: scheduler's name -> check -> the reason why it is known to fail; such a test is an `xfail`
+            with that reason.
+        settings: further keywords are those of `check_scheduler`, for all.
+
+    Examples:
+        >>> @mlsched.testing.parametrize_with_checks({"preemption": ["fifo"], "quality": ["slaq"]}, examples=20)
+        ... def test_schedulers(check):
+        ...     check()
     """
     import pytest
 

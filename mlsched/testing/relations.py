@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Objective, Relation
 from mlsched.core.errors import InvalidInput, TooLarge
 from mlsched.core.gap import sum_up
@@ -29,6 +30,7 @@ class _Broken(Exception):
         self.counterexample = counterexample
 
 
+@explained
 def check_relations(
     solver: Any,
     problem: str,
@@ -37,10 +39,27 @@ def check_relations(
     examples: int = 50,
     relations: Collection[str] | None = None,
 ) -> Report:
-    """Check that `solver` (anything that `solve` takes) keeps the problem's relations, on so many instances each.
+    """Check that a solver keeps the problem's relations between the optimum of an instance and that of a changed one.
 
-    relations: only these, by name. Instances that it finds infeasible, or too large, are passed over. Raises
-    CheckFailed with the first counterexample; else returns what it saw.
+    Instances that it finds infeasible, or too large, are passed over.
+
+    Args:
+        solver: anything that `solve` takes.
+        problem: its name.
+        objective: by which instances are solved; the problem's first by default.
+        examples: how many instances for each relation.
+        relations: only these, by name.
+
+    Returns:
+        What was seen of every relation.
+
+    Raises:
+        CheckFailed: an AssertionError, with the first counterexample.
+
+    Examples:
+        >>> report = mlsched.testing.check_relations("brute-force", "quality", examples=2)
+        >>> report.failures
+        ()
     """
     entry = registry().problem(problem)
     names = list(entry.relations if relations is None else relations)

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from mlsched.core import html
+from mlsched.core.brief import brief
 from mlsched.core.gap import Gaps
 from mlsched.testing.counterexample import Counterexample
 
@@ -52,6 +54,16 @@ class Report:
     instances: int
     gaps: Gaps
     outcomes: Mapping[str, Outcome]
+
+    def __repr__(self) -> str:
+        failed = ", ".join(name for name, outcome in self.outcomes.items() if outcome.status == "failed")
+        return brief(self, f"{self.scheduler} on {self.problem}", str(self), f"fails {failed}" if failed else None)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: every check, and the gaps."""
+        rows = [[o.check, o.status, o.count, o.reason or o.note] for o in self.outcomes.values()]
+        checks = html.table(["check", "status", "looked at", "note"], rows)
+        return html.block(f"{self.scheduler} on {self.problem}, {self.objective}", [str(self)], checks)
 
     @property
     def failures(self) -> tuple[Counterexample, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.arguments import explained
 from mlsched.core.contract import Problem, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import sum_up
@@ -26,6 +27,7 @@ CALLS, FULL = 400, 100
 STARVED = "in {} of them jobs wait for ever, which it serves in a larger cluster"
 
 
+@explained
 def check_scheduler(
     scheduler: str | Callable[..., Any],
     problem: str,
@@ -43,19 +45,11 @@ def check_scheduler(
     keep: str | Path | None = None,
     raising: bool = True,
 ) -> Report:
-    """Check a rule `scheduler(instance, *, rng) -> plan` on `examples` small instances of `problem`.
+    """Check a rule `scheduler(instance, *, rng) -> plan` on small instances of a problem.
 
     A quarter of them is the problem's Hypothesis strategy (adversarial), a quarter its strategy of contended instances
     (several decisions in one answer that bear on each other), both shrunk to a minimal failing case, and half its
-    generator (realistic). `CHECKS` says what is checked on each; plans are compared with the exact `reference` (None:
-    not compared; what it proves infeasible is left out). A stateful rule is called as
-    `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
-
-    checks: only these, by name. expected_failures: check -> the reason why it is known to fail; its failure is reported
-    and not raised. largest_gap, mean_gap: gaps to the optimum that are allowed on one instance, and on average, as
-    shares (0.1: 10 %). calls: how often it is called in all, and whether a run of hundreds of decisions is made as
-    well; default: 400 from 100 examples on, else none are added. keep: a folder for counterexamples, as files and
-    pictures. raising: False to look at the report's failures oneself.
+    generator (realistic). `CHECKS` says what is checked on each.
 
     A run in which the rule serves nobody any more while jobs wait is a failure only where it does the same in a cluster
     with room for all jobs on every node; else the report counts it (a rule that never splits a job over nodes).
@@ -63,7 +57,34 @@ def check_scheduler(
     A problem whose instances ask for a horizon is also answered by rules that decide now (registered so, or a function
     with `asks="decision"`): the problem's world rolls such a rule out, and the plan it makes is checked.
 
-    Raises CheckFailed (an AssertionError) with the first counterexample; else returns what it saw.
+    Args:
+        scheduler: a function, or the name of a registered rule.
+        problem: its name.
+        objective: by which plans are compared; the problem's first by default.
+        examples: how many instances.
+        reference: the exact answerer whose plans are compared with the rule's (None: not compared); what it proves
+            infeasible is left out.
+        stateful: the rule is called as `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
+        asks: "decision" where the problem is asked for a horizon and the rule decides now.
+        checks: only these, by name.
+        expected_failures: check -> the reason why it is known to fail; its failure is reported and not raised.
+        largest_gap: the gap to the optimum that is allowed on one instance, as a share (0.1: 10 %).
+        mean_gap: the same on average.
+        calls: how often it is called in all, and whether a run of hundreds of decisions is made as well; default: 400
+            from 100 examples on, else none are added.
+        keep: a folder for counterexamples, as files and pictures.
+        raising: False to look at the report's failures oneself.
+
+    Returns:
+        What was seen of every check.
+
+    Raises:
+        CheckFailed: an AssertionError, with the first counterexample.
+
+    Examples:
+        >>> report = mlsched.check_scheduler("fifo", "preemption", examples=8, checks=["answers", "feasible"])
+        >>> report.failures
+        ()
     """
     wanted, known = _wanted(checks, expected_failures, largest_gap, mean_gap)
     if examples < 4:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis.vendor import pretty
 from preemption_examples import SMALL, small
 
 from mlsched.core import record
@@ -126,6 +128,14 @@ def test_replace_validates():
 
 
 def test_repr_is_readable_and_bounded():
-    shown = repr(small(te_demand=[[1, 1]] * 50))
-    assert "te_demand=<50x2 integers>" in shown
-    assert "job_grace=[60, 120, 0]" in shown
+    large = small(te_demand=[[1, 1]] * 50)
+    assert re.fullmatch(r"<preemption.instance: 2 nodes, 2 resources, 3 jobs, 50 tes, hash \w{12}>", repr(large))
+    assert "te_demand=<50x2 integers>" in large.whole()
+    assert "job_grace=[60, 120, 0]" in large.whole()
+
+
+def test_the_whole_of_a_small_record_is_shown_and_hypothesis_shows_it_of_all():
+    plan = Plan(te_node=[1], victims=[2])
+    assert repr(plan) == plan.whole() == "preemption.plan(te_node=[1], victims=[2])"
+    large = small(te_demand=[[1, 1]] * 50)
+    assert pretty.pretty(large) == large.whole()

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, as_int, ints
 from mlsched.instances.taskgraph.instance import Instance
@@ -31,6 +32,7 @@ OF_TASK = {"parameters": 0, "role": 0, "replica": 0}
 OF_EDGE = {"lag": 0, "volume": 0, "delay": 0}
 
 
+@explained
 def from_networkx(
     graphs: Any,
     nodes: Sequence[Mapping[str, int]],
@@ -43,14 +45,35 @@ def from_networkx(
 ) -> Instance:
     """An instance of jobs given as networkx graphs (one, or an iterable of them).
 
-    nodes: the capacity of each node, resource -> amount, all with the same resources; a resource that counts GPUs is
-    named gpu, gpu_percent or gpu_milli. movement, accuracy_at, tick_ms, gpu_unit: see `Instance`. ignore: attributes
-    that are not for us. Tasks are numbered graph by graph, each in the order of `graph.nodes`. See the module's
-    docstring for the attributes.
+    Tasks are numbered graph by graph, each in the order of `graph.nodes`. See the module's docstring for the attributes
+    of graphs, tasks and edges.
 
-    Raises InvalidInput, naming job and task or edge.
+    Args:
+        graphs: a graph for each job.
+        nodes: the capacity of each node, resource -> amount, all with the same resources; a resource that counts GPUs
+            is named gpu, gpu_percent or gpu_milli.
+        movement: see `Instance`, like the next three.
+        accuracy_at: when accuracy counts.
+        tick_ms: milliseconds of a tick; 0: ticks have no length.
+        gpu_unit: units of the GPU resource that are one GPU.
+        ignore: attributes that are not for us.
+
+    Raises:
+        InvalidInput: an attribute is wrong or unknown; the line names job and task or edge.
+
+    Examples:
+        >>> import networkx
+        >>> job = networkx.DiGraph(name="nightly")
+        >>> for task, minutes in {"load": 4, "fit": 9}.items():
+        ...     job.add_node(task, duration=minutes, demand={"gpu": 1})
+        >>> job.add_edge("load", "fit")
+        >>> inst = mlsched.from_networkx(job, nodes=[{"gpu": 2}], tick_ms=60_000)
+        >>> mlsched.solve(inst, "cp-sat", objective="makespan").figure
+        13
     """
-    jobs = [graphs] if hasattr(graphs, "adj") else list(graphs)
+    jobs = [graphs] if hasattr(graphs, "adj") else list(graphs) if isinstance(graphs, Iterable) else [None]
+    if not all(hasattr(graph, "adj") for graph in jobs):
+        raise InvalidInput("graphs: must be a networkx graph for each job, one or a list of them")
     resources = _resources(nodes)
     read = _Reader(resources, len(nodes), frozenset(ignore))
     for number, graph in enumerate(jobs):

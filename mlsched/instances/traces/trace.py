@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core import html
+from mlsched.core.brief import brief, counted
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.traces.account import Account
 
@@ -196,6 +198,14 @@ class Trace(_Table):
     account: Account = field(default_factory=Account, compare=False)
     origin_ms: int = 0
     clock: int = 0
+
+    def __repr__(self) -> str:
+        return brief(self, counted(len(self), "job"), self.source)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was read, what became of the rows, and what the log lacks."""
+        lines = [[line] for line in (*self.account.sentences(), *self.notes)]
+        return html.block("log", [counted(len(self), "job"), self.source], html.table(["what was read"], lines))
 
     def __post_init__(self) -> None:
         for name in _TEXTS:

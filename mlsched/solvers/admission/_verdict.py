@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from mlsched.core.brief import brief, counted
 from mlsched.instances.admission import Plan
 
 #: In the order in which they are looked for. "unknown": a limit ended the search before anything was proved.
@@ -52,6 +53,9 @@ class Verdict:
     proof: str = ""
     backing: str | None = None
 
+    def __repr__(self) -> str:
+        return brief(self, self.sentence or self.kind, counted(len(self.front), "optimal plan"))
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -87,3 +91,7 @@ class Needs:
     complete: bool = False
     cannot: str | None = None
     proof: str = ""
+
+    def __repr__(self) -> str:
+        found = ["starts now"] if self.starts_now else [change.sentence for change in self.changes] or [self.cannot]
+        return brief(self, *found)

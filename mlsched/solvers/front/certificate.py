@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.brief import brief, counted
 from mlsched.core.scalar import Bounds, Status
 from mlsched.solvers.front.zones import BIG, Zones
 
@@ -74,6 +75,9 @@ class Certificate:
     low: tuple[int | None, ...]
     high: tuple[int | None, ...]
     subproblems: tuple[Subproblem, ...]
+
+    def __repr__(self) -> str:
+        return brief(self, counted(len(self.subproblems), "sub-problem"))
 
     def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
         """(lower, upper), each m x p: the m zones in which points may be missing that no known point weakly dominates.

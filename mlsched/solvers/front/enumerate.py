@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.params import one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
@@ -28,6 +29,7 @@ METHODS: dict[str, Callable[[Search], None]] = {
 AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 
+@explained
 def enumerate_front(
     model: Any,
     objectives: Sequence[Any],
@@ -46,20 +48,38 @@ def enumerate_front(
 ) -> Front:
     """All non-dominated points of an integer model, with the proof that there are no others.
 
-    model: an `ortools` CpModel or a linear Pyomo model, without an objective; it is not changed. objectives: two or
-    more linear expressions over its integer variables with integer coefficients. senses: "min" or "max" for each.
+    Args:
+        model: an `ortools` CpModel or a linear Pyomo model, without an objective; it is not changed.
+        objectives: two or more linear expressions over its integer variables with integer coefficients.
+        senses: "min" or "max" for each.
+        variables: those whose values `Front.solutions` holds (default: all, in the model's order).
+        decode: `decode(value_of)` makes `Front.plans` from a solution.
+        method: "epsilon-constraint" (2 objectives; the default there), "laumanns", "tamby-vanderpooten" (default
+            otherwise).
+        stages: "one" (W f_k + sum f in one solve), "two" (f_k, then the sum); default: one, unless its weights are too
+            large for the backend or two suit the model.
+        threads: of a CpModel, "epsilon-constraint" asks up to two sub-problems at once and "tamby-vanderpooten" as many
+            as there are threads, each on its share of them, so that the number of solves may vary; of other models,
+            each solve has all threads.
+        seed: an integer >= 0.
+        time_limit: wall seconds, after which the front is partial.
+        solve_limit: the same in solver calls, reproducible with one thread.
+        resume: a file of answers, created or continued, which are not solved for again.
+        progress: called with (points, sub-problems) after each solve, never twice at once, but perhaps on another
+            thread.
 
-    variables: those whose values `Front.solutions` holds (default: all, in the model's order). decode(value_of): makes
-    `Front.plans` from a solution. method: "epsilon-constraint" (2 objectives; the default there), "laumanns",
-    "tamby-vanderpooten" (default otherwise). stages: "one" (W f_k + sum f in one solve), "two" (f_k, then the sum);
-    default: one, unless its weights are too large for the backend or two suit the model. threads: of a CpModel,
-    "epsilon-constraint" asks up to two sub-problems at once and "tamby-vanderpooten" as many as there are threads, each
-    on its share of them, so that the number of solves may vary; of other models, each solve has all threads.
-    time_limit: wall seconds, after which the front is partial. solve_limit: the same in solver calls, reproducible with
-    one thread. resume: a file of answers, created or continued, which are not solved for again. progress(points,
-    sub-problems) is called after each solve, never twice at once, but perhaps on another thread.
+    Raises:
+        InvalidInput: the model or the call does not fit.
+        InvalidFile: the file to resume from is none.
 
-    Raises InvalidInput for a model or call that does not fit, InvalidFile for a bad file to resume from.
+    Examples:
+        >>> from ortools.sat.python import cp_model
+        >>> model = cp_model.CpModel()
+        >>> take = [model.new_bool_var(f"take{i}") for i in range(2)]
+        >>> profit, weight = 4 * take[0] + 5 * take[1], 3 * take[0] + 4 * take[1]
+        >>> front = mlsched.enumerate_front(model, [profit, weight], ["max", "min"], variables=take)
+        >>> front.values.tolist()
+        [[9, 7], [5, 4], [4, 3], [0, 0]]
     """
     _check_call(objectives, threads, time_limit, solve_limit)
     workers = workers_of(method_of(method, len(objectives)), "cp-sat" if is_cp_sat(model) else "highs", threads)

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlsched.core import html, tables
+from mlsched.core.arguments import explained
+from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance
 from mlsched.core.errors import Contradiction, InvalidInput
 from mlsched.core.result import Backing
@@ -46,6 +48,11 @@ class Front:
     Of the front of an instance, `instance`, `objectives`, `answerer` and `params` say what was asked of whom; they are
     None (and no parameters) where a model of one's own was enumerated. Two fronts are equal when all of this is but the
     seconds.
+
+    Examples:
+        >>> inst = mlsched.generate("quality", preset="contended", seed=1)
+        >>> mlsched.pareto(inst, ["total_loss_reduction", "worst_loss"])
+        <Front: 3 points, by total_loss_reduction and worst_loss, complete>
     """
 
     #: What the file is that `mlsched.save` writes.
@@ -70,6 +77,10 @@ class Front:
     instance: Instance | None = dataclasses.field(default=None, repr=False)
     answerer: str | None = None
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        goals = " and ".join(self.objectives) if self.objectives else counted(len(self.senses), "objective")
+        return brief(self, counted(len(self), "point"), f"by {goals}", self.status)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but a model of the caller's own; `verify` then needs an object with `minimise`."""
@@ -136,10 +147,12 @@ class Front:
     def _signs(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
 
+    @explained
     def hypervolume(self, ref: Sequence[float]) -> float:
         """The volume between the points and `ref` (natural senses, worse than the points), by moocore."""
         return self.hypervolume_bounds(ref)[0]
 
+    @explained
     def hypervolume_bounds(self, ref: Sequence[float]) -> tuple[float, float]:
         """(lower, upper) bounds on the hypervolume of the complete front.
 
@@ -159,6 +172,7 @@ class Front:
             return lower, float("inf")
         return lower, _volume(np.vstack([points, reachable]), end) if len(reachable) else lower
 
+    @explained
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
         """Replay the certificate; sentences that say what does not hold, empty when all of it does.
 
@@ -196,6 +210,8 @@ class Front:
         """What verifies: by default the backend that did not find the front."""
         if backend is None:
             backend = {"cp-sat": "highs", "highs": "cp-sat"}.get(self.backend, self.backend)
+        if not isinstance(backend, str) and not hasattr(backend, "minimise"):
+            raise InvalidInput(f"backend = {backend!r}: must be 'cp-sat', 'highs' or an object with `minimise`")
         return self._scalar(backend) if isinstance(backend, str) else backend
 
     def _replay(self, scalar: Scalar, number: int) -> list[str]:

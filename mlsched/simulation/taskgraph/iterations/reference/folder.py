@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.certificates.prices import intervals
+from mlsched.core import html
+from mlsched.core.brief import brief, counted
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.files import atomic_write, read_json, write_json
@@ -63,6 +65,16 @@ class Reference:
     cpu_seconds: float
     versions: dict[str, str]
     reading: dict[str, Any]
+
+    def __repr__(self) -> str:
+        interval = f"bound {self.bound}, schedule {self.value} ticks, {100 * self.width:.1f} % above"
+        return brief(self, f"{counted(self.jobs, 'job')} on {self.cluster}", interval, f"weights {self.weights}")
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the interval, and what it is of."""
+        rows = [["bound", self.bound], ["schedule", self.value], ["above the bound", f"{100 * self.width:.2f} %"]]
+        facts = [f"{counted(self.jobs, 'job')} on {self.cluster}", self.source, "may pause" if self.pausing else ""]
+        return html.block("reference", facts, html.table(["", f"ticks, weights {self.weights}"], rows))
 
     @property
     def width(self) -> float:
