@@ -8,7 +8,6 @@ type is named. Where all are as they are annotated, the error is left as it is.
 from __future__ import annotations
 
 import builtins
-import collections
 import functools
 import inspect
 import numbers
@@ -32,6 +31,8 @@ _CALLED: dict[Any, tuple[str, Any]] = {
     bool: ("True or False", bool),
     dict: ("a dictionary", dict),
 }
+#: What kinds of things are called, by the names of their types.
+_KINDS = {"Callable": "a function", "PathLike": "a path", "Mapping": "a dictionary"}
 _UNIONS = (typing.Union, types.UnionType)
 
 
@@ -99,10 +100,10 @@ def _fits(value: Any, hint: Any) -> bool:
         return value in args
     if hint in _CALLED:
         return isinstance(value, _CALLED[hint][1])
-    kind = origin or hint
+    kind: Any = origin or hint
     if kind is Any or getattr(kind, "_is_protocol", False) or not isinstance(kind, type) or issubclass(kind, _Anything):
         return True
-    if kind is collections.abc.Callable:
+    if getattr(kind, "__name__", "") == "Callable":
         return callable(value)
     if not isinstance(value, kind) or (isinstance(value, str) and kind is not str):
         return False
@@ -125,14 +126,10 @@ def called_in_words(hint: Any) -> str:
         return " or ".join(map(repr, args))
     if hint in _CALLED:
         return _CALLED[hint][0]
-    kind = origin or hint
-    if kind is collections.abc.Callable:
-        return "a function"
-    if kind is os.PathLike:
-        return "a path"
-    if kind is collections.abc.Mapping:
-        return "a dictionary"
+    kind: Any = origin or hint
     name = getattr(kind, "__name__", str(kind))
+    if name in _KINDS:
+        return _KINDS[name]
     if name in ("Sequence", "Iterable", "Collection", "list", "tuple"):
         return f"a list (each {called_in_words(args[0])})" if args and args[0] is not Any else "a list"
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

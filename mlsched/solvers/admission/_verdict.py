@@ -93,5 +93,5 @@ class Needs:
     proof: str = ""
 
     def __repr__(self) -> str:
-        found = ["starts now"] if self.starts_now else [change.sentence for change in self.changes] or [self.cannot]
-        return brief(self, *found)
+        changes = [change.sentence for change in self.changes]
+        return brief(self, *["starts now"] if self.starts_now else changes, None if changes else self.cannot)

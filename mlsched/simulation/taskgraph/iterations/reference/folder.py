@@ -72,7 +72,8 @@ class Reference:
 
     def _repr_html_(self) -> str:
         """For notebooks: the interval, and what it is of."""
-        rows = [["bound", self.bound], ["schedule", self.value], ["above the bound", f"{100 * self.width:.2f} %"]]
+        above = f"{100 * self.width:.2f} %"
+        rows: list[list[Any]] = [["bound", self.bound], ["schedule", self.value], ["above the bound", above]]
         facts = [f"{counted(self.jobs, 'job')} on {self.cluster}", self.source, "may pause" if self.pausing else ""]
         return html.block("reference", facts, html.table(["", f"ticks, weights {self.weights}"], rows))
 
