@@ -3,65 +3,18 @@
     min  sum_jc G_jc^p x_jc  +  lambda sum_j (1 - sum_c x_jc)
     s.t. at most one configuration for each job, and for each type no more GPUs than there are,
 
-where G_jc is the job's goodput over the smallest of its row. Goodputs of configurations other than the current one are
-first multiplied by (T_j - N_j S_j) / (T_j + S_j), what the restarts leave of the job's time: T_j its age, N_j its
-restarts until now, S_j seconds each. With p < 0 (the paper's text says p = .5, its code -.5) costs fall with goodput.
+where G_jc^p is the cost of a configuration by its goodput (`instances/rounds/goodput.py`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import SolverError
 from mlsched.core.fields import IntArray
+from mlsched.instances.rounds.goodput import POWER, WAITING, Configurations, costs
 from mlsched.solvers.rounds._linear import Floats, Program
-
-#: The paper's p and lambda.
-POWER, WAITING = -0.5, 1.1
-
-
-@dataclasses.dataclass(frozen=True)
-class Configurations:
-    """What a job may run on: GPUs of one type. type, gpus: of each configuration; capacity: GPUs of each type."""
-
-    type: IntArray
-    gpus: IntArray
-    capacity: IntArray
-
-
-def usual(capacity: IntArray, per_node: IntArray) -> Configurations:
-    """Sia's: on each type 1, 2, 4 ... GPUs of a node (of R GPUs), then 2 R, 3 R ... N R of several nodes."""
-    kinds, counts = [], []
-    for m, (total, node) in enumerate(zip(capacity.tolist(), per_node.tolist(), strict=True)):
-        sizes = [2**i for i in range(node.bit_length()) if 2**i <= min(node, total)]
-        sizes += [node] if node not in sizes and node <= total else []
-        sizes += list(range(2 * node, total + 1, node))
-        kinds += [m] * len(sizes)
-        counts += sizes
-    return Configurations(np.array(kinds, dtype=np.int64), np.array(counts, dtype=np.int64), capacity)
-
-
-def kept(age: Floats, restarts: IntArray, seconds: Floats) -> Floats:
-    """(T - N S) / (T + S) of each job, at least 0: what is left of its goodput where it restarts once more."""
-    return np.clip((age - restarts * seconds) / np.maximum(age + seconds, 1e-300), 0.0, 1.0)
-
-
-def costs(goodput: Floats, current: IntArray, keeps: Floats, *, power: float = POWER) -> Floats:
-    """G^p for each job and configuration; inf where goodput is 0. current: its configuration now, -1 for none.
-
-    keeps: see `kept`. A job that does not run now, and has not yet run, restarts for nothing if `keeps` is 1 for it.
-    """
-    if power == 0:
-        raise InvalidInput("power = 0: all configurations would cost the same; must be below or above 0")
-    there = goodput > 0
-    least = np.where(there, goodput, np.inf).min(axis=1, initial=np.inf, keepdims=True)
-    stays = np.arange(goodput.shape[1]) == current[:, None]
-    scaled = np.where(there, goodput / least, 0.0) * np.where(stays, 1.0, keeps[:, None])
-    with np.errstate(divide="ignore"):
-        return np.where(scaled > 0, np.power(scaled, power), np.inf)
 
 
 def assign(

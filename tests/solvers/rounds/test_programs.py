@@ -10,11 +10,12 @@ import pytest
 from draws import draws
 
 from mlsched.core.errors import InvalidInput
+from mlsched.instances.rounds.goodput import Configurations, costs, kept, usual
 from mlsched.solvers.rounds import fluid
 from mlsched.solvers.rounds.allox import allox
 from mlsched.solvers.rounds.shares import Rates
 from mlsched.solvers.rounds.shockwave import Jobs, Window, logarithm, shockwave, value, weights
-from mlsched.solvers.rounds.sia import Configurations, assign, costs, kept, sia, usual
+from mlsched.solvers.rounds.sia import assign, sia
 
 
 def test_sia_is_the_best_of_all_choices() -> None:

@@ -1,0 +1,1 @@
+"""The rounds question as integer programs."""

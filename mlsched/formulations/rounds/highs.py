@@ -1,0 +1,45 @@
+"""A round as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.registry import model_builder
+from mlsched.formulations.rounds._model import Model, Sum
+from mlsched.formulations.rounds.tables import OBJECTIVES
+from mlsched.instances.rounds import Instance, Plan
+
+
+@model_builder("highs", problem="rounds", solver="highs", objectives=tuple(OBJECTIVES))
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
+    """A binary per job and configuration; the worst job by levels, without a big M."""
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import LinearExpression
+
+    deadline = Deadline(limits.seconds)
+    made, mip = Model(instance, objectives, deadline), pyo.ConcreteModel()
+    mip.v = pyo.Var(range(made.variables), domain=pyo.Binary)
+    mip.row = pyo.ConstraintList()
+
+    def weighted(terms: Sum) -> Any:
+        return LinearExpression(linear_coefs=list(terms.values()), linear_vars=[mip.v[v] for v in terms])
+
+    for terms, limit in deadline.over(made.rows):
+        mip.row.add((None, weighted(terms), limit))
+
+    def decode(value_of: Callable[[Any], int]) -> Plan:
+        return made.plan([v for v in made.x.values() if value_of(mip.v[v])])
+
+    def encode(plan: Plan) -> list[tuple[Any, int]]:
+        return [(mip.v[v], value) for v, value in made.values(plan)]
+
+    return Formulation(
+        mip,
+        {name: (Term(1, weighted(found.terms)),) for name, found in made.objectives.items()},
+        decode,
+        encode,
+        {name: found.constant for name, found in made.objectives.items()},
+    )

@@ -1,0 +1,1 @@
+"""Published rules of rounds: one rule per file."""

@@ -1,0 +1,39 @@
+"""Free GPUs of each type, and the configurations that jobs have taken of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.rounds import Instance, Plan
+
+
+class Room:
+    """What is still free in the coming round."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.free = instance.capacity.copy()
+        self.config = np.full(len(instance.remaining), -1, dtype=np.int64)
+
+    def fitting(self, job: int) -> IntArray:
+        """The configurations in which the job can run and that fit."""
+        instance = self.instance
+        return np.flatnonzero((instance.rate[job] > 0) & (instance.config_gpus <= self.free[instance.config_type]))
+
+    def take(self, job: int, config: int) -> None:
+        """Let the job run so."""
+        self.config[job] = config
+        self.free[self.instance.config_type[config]] -= self.instance.config_gpus[config]
+
+    def take_fastest(self, job: int) -> bool:
+        """Let the job run in the configuration of its highest rate that fits (the first of equal ones), if one does."""
+        fitting = self.fitting(job)
+        if not fitting.size:
+            return False
+        self.take(job, int(fitting[np.argmax(self.instance.rate[job, fitting])]))
+        return True
+
+    def plan(self) -> Plan:
+        """The plan of what was taken."""
+        return Plan(config=self.config)

@@ -1,0 +1,25 @@
+"""Greedy goodput: the configuration that saves most of Sia's cost, for each GPU that it holds, is taken next.
+
+A list rule for the program that Sia solves (Jayaram Subramanya et al., SOSP 2023): what a solver is worth there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.heuristics.rounds._room import Room
+from mlsched.instances.rounds import Instance, Plan
+
+
+@answerer("cheapest", problem="rounds", objectives=("goodput_cost",), warm_start=True, paper="none")
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """By cost saved per GPU: the job takes that configuration if it fits, and has none yet."""
+    room = Room(instance)
+    saved = (instance.waiting_cost[:, None] - instance.goodput_cost) / instance.config_gpus
+    jobs, configs = np.nonzero((saved > 0) & (instance.rate > 0))
+    for k in np.argsort(-saved[jobs, configs], kind="stable").tolist():
+        j, c = int(jobs[k]), int(configs[k])
+        if room.config[j] < 0 and instance.config_gpus[c] <= room.free[instance.config_type[c]]:
+            room.take(j, c)
+    return room.plan()
