@@ -44,6 +44,7 @@ HARDER: Mapping[str, tuple[str, int, tuple[str, ...]]] = MappingProxyType(
         "placement": ("6x5-contended", 3, ()),
         "preemption": ("surge", 5, ()),
         "quality": ("floored", 5, ()),
+        "rounds": ("adaptive", 5, ()),
         "taskgraph": ("dags", 4, ("highs", "moulded", "moulded-highs")),
         "workers": ("paper", 5, ()),
     }
@@ -54,6 +55,7 @@ EXACT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "admission": ("small", "one-job", "surge", "quota", "cohort"),
         "preemption": ("small", "single", "surge", "exhausted"),
         "quality": ("small", "floored", "contended"),
+        "rounds": ("small", "gavel", "adaptive", "pausing"),
         "workers": ("small", "paper", "crowded"),
     }
 )
@@ -64,6 +66,7 @@ SCALE: Mapping[str, tuple[str, tuple[Mapping[str, Any], ...]]] = MappingProxyTyp
         "placement": ("6x5", tuple({"servers": n, "jobs": n // 2} for n in (4, 6, 8))),
         "preemption": ("surge", tuple({"nodes": n, "jobs": 5 * n // 2, "tes": n // 4} for n in (8, 16, 32, 64, 128))),
         "quality": ("floored", tuple({"jobs": n, "cores": 4 * n} for n in (10, 20, 40, 80))),
+        "rounds": ("adaptive", tuple({"jobs": n, "gpus": n // 4} for n in (20, 40, 80, 160))),
         "taskgraph": ("six-loose", tuple({"jobs": n, "runs": 8 * n} for n in (2, 4, 8))),
         "workers": ("x16", tuple({"jobs": n, "scale": n / 5} for n in (5, 10, 20))),
     }
@@ -77,6 +80,7 @@ SPEED: Mapping[str, str] = MappingProxyType(
         "placement": "6x5-contended",
         "preemption": "paper-surge",
         "quality": "paper",
+        "rounds": "gavel",
         "taskgraph": "six-loose",
         "workers": "paper-10",
     }
@@ -86,8 +90,8 @@ SPEED_REPEAT = 0.2
 #: Instances of `collection` a problem, spread over its presets: those of its first edition, and those that the second
 #: added. A later edition adds; what was published stays.
 COLLECTED, COLLECTED_LATER = 40, 50
-#: Problems that came after the first edition of the collection.
-LATER_COLLECTED = frozenset({"admission"})
+#: Problems that came after the first edition of the collection, and after the second.
+LATER_COLLECTED, NOT_YET_COLLECTED = frozenset({"admission", "rounds"}), frozenset({"rounds"})
 #: Problem -> presets that `collection` leaves out: a minute or more an instance, or megabytes.
 NOT_COLLECTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"placement": ("rack-30x20-contended",), "quality": ("large",)}
@@ -173,12 +177,12 @@ def speed() -> Iterator[Case]:
 
 
 def collection() -> Iterator[Case]:
-    """500 instances of the six problems by the default objective: 200 of the first edition, 300 of the second.
+    """500 instances of six problems by the default objective: 200 of the first edition, 300 of the second.
 
     Of each problem, an edition's instances are as even over its presets as can be. No seed is used twice: two presets
     may draw the same instance from one.
     """
-    for first, count, without in ((0, COLLECTED, LATER_COLLECTED), (COLLECTED, COLLECTED_LATER, frozenset[str]())):
+    for first, count, without in ((0, COLLECTED, LATER_COLLECTED), (COLLECTED, COLLECTED_LATER, NOT_YET_COLLECTED)):
         for problem in registry().problems.values():
             if problem.name not in without:
                 yield from _collected(problem, first, count)

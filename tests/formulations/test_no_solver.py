@@ -86,4 +86,4 @@ def test_building_every_model_starts_nothing(monkeypatch):
         instance = mlsched.generate(answerer.problem, preset="small", seed=0)
         answerer.model(instance, objectives=(instance.objectives[0].name,), limits=NO_LIMITS)
         built.add(answerer.problem)
-    assert built == {"admission", "preemption", "quality", "taskgraph"}
+    assert built == {"admission", "preemption", "quality", "rounds", "taskgraph"}

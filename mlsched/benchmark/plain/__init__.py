@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mlsched.benchmark.plain import _admission, _placement, _preemption, _quality, _taskgraph, _workers
+from mlsched.benchmark.plain import _admission, _placement, _preemption, _quality, _rounds, _taskgraph, _workers
 from mlsched.benchmark.row import PLAIN
 from mlsched.core.contract import Information, Instance, Plan, entry
 from mlsched.core.formulation import Limits, Outcome
@@ -26,6 +26,7 @@ MODELS: dict[str, ModuleType] = {
     "placement": _placement,
     "preemption": _preemption,
     "quality": _quality,
+    "rounds": _rounds,
     "taskgraph": _taskgraph,
     "workers": _workers,
 }
@@ -92,6 +93,12 @@ def preemption(instance: Instance, *, objective: str, limits: Limits, hint: Plan
 @_plain("quality")
 def quality(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """A Boolean a job and number of cores."""
+    return _solved(instance, objective, limits)
+
+
+@_plain("rounds")
+def rounds(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+    """A Boolean a job and configuration."""
     return _solved(instance, objective, limits)
 
 

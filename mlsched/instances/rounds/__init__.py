@@ -25,7 +25,7 @@ PROBLEM = Problem(
     relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,
-    default="cp-sat",
+    default="highs",
     trivial_bounds=TRIVIAL_BOUNDS,
 )
 

@@ -22,6 +22,8 @@ def _array(draw: DrawFn, shape: tuple[int, ...], *entries: int) -> IntArray:
     from hypothesis import strategies as st
 
     size = int(np.prod(shape))
+    if not size:
+        return np.zeros(shape, dtype=np.int64)
     return np.array(draw(st.lists(one_of(*entries), min_size=size, max_size=size)), dtype=np.int64).reshape(shape)
 
 

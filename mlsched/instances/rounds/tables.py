@@ -20,7 +20,7 @@ from mlsched.instances.rounds.goodput import POWER, WAITING, Configurations, Flo
 from mlsched.instances.rounds.instance import PPM, Instance
 
 #: Cost of a configuration that cannot be taken; no plan pays it.
-NEVER = 10**9
+NEVER = 10**8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,7 @@ def from_rates(
     keeps = kept(np.asarray(state.age, dtype=np.float64), state.restarts, state.restart_seconds)
     cost = costs(np.where(whole > 0, rate, 0.0), state.current, keeps, power=power)
     # A job without a past has lost nothing by restarting: Sia's factor would be 0 for it.
-    cost = np.where(np.isfinite(cost) & (PPM * cost < NEVER), np.rint(PPM * np.minimum(cost, 1e3)), NEVER)
+    cost = np.where(np.isfinite(cost) & (PPM * cost < NEVER), np.rint(PPM * np.minimum(cost, 1e2)), NEVER)
     done = np.asarray(state.done, dtype=np.int64)
     jobs = len(rate)
     return Instance(
