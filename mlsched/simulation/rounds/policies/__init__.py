@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from mlsched.core.errors import UnknownName, meant
 from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies import allox, fifo, isolated, linear, ordered
+from mlsched.simulation.rounds.policies import allox, fifo, fluid, isolated, linear, ordered
 from mlsched.simulation.rounds.policies.asked import Asked, Policy
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
-    for policy in (fifo.FIFO, fifo.FIFO_PERF, isolated.ISOLATED, allox.ALLOX, *linear.LINEAR, ordered.SRPT, ordered.LAS)
+    for policy in (
+        fifo.FIFO,
+        fifo.FIFO_PERF,
+        isolated.ISOLATED,
+        allox.ALLOX,
+        *linear.LINEAR,
+        ordered.SRPT,
+        ordered.LAS,
+        fluid.FLUID,
+    )
 }
 
 
