@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from draws import draws
 from gavel_examples import prints, small, workload_of
 
 from mlsched.simulation.rounds.options import Options
@@ -17,7 +18,7 @@ def bounds(workload) -> tuple[float, float]:
     steps, release = workload.steps.astype(float), workload.submit / 1e6
     release = release - release.min()
     end = fluid.makespan_bound(rates, steps, release)
-    return fluid.total_jct_bound(rates, steps, release, fluid.grid(0, 1.3 * end, 60)), end
+    return fluid.total_jct_bound(rates, steps, release, fluid.grid(0, 1.3 * end, draws(15, 100))), end
 
 
 def test_jobs_by_hand_end_no_sooner_than_the_bound(tmp_path):
