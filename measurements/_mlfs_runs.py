@@ -10,6 +10,7 @@ from pathlib import Path
 
 from _keep import Kept
 
+from mlsched.learned.weights import of
 from mlsched.papers.mlfs.grid import Case, Grid
 from mlsched.papers.mlfs.measure import Metrics, run_case
 
@@ -24,13 +25,21 @@ def options(doc: str | None, keep: str) -> argparse.ArgumentParser:
     return parser
 
 
+def as_run(text: str) -> str:
+    """The answerer whose runs these are: before its weights are trained, MLFS is MLF-H + MLF-C to the bit."""
+    name, colon, rest = text.partition(":")
+    if name != "mlfs" or of("mlf-rl", "taskgraph").card.get("trained") is True:
+        return text
+    return f"mlfs-h{colon}{rest}"
+
+
 def runs(cases: Sequence[Case], grid: Grid, keep: Path, limit: float) -> dict[Case, Metrics]:
     """Every run, a workload after the other. After `limit` CPU seconds it ends, and says how many runs are left."""
     kept, done = Kept(keep), dict[Case, Metrics]()
     for case in sorted(cases, key=lambda case: case.seed):
         if time.process_time() > limit:
             raise SystemExit(f"{len(cases) - len(done)} of {len(cases)} runs are left; the same command goes on")
-        name = f"{case.policy.text} x={case.x:g} seed={case.seed} jobs={grid.jobs}"
+        name = f"{as_run(case.policy.text)} x={case.x:g} seed={case.seed} jobs={grid.jobs}"
         done[case] = Metrics(kept.row(name, lambda case=case: run_case(case, grid).values))
         print(f"{len(done)}/{len(cases)} {name}", file=sys.stderr, flush=True)
     return {case: done[case] for case in cases}

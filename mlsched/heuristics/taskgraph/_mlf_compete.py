@@ -5,6 +5,7 @@ generated" after the one before. By iterations (`physics`) a placed job holds it
 round, what runs competes with what waits as if its next iteration were queued.
 
 1. Who runs: in order of priority, by the engine of all preemptive rules (`_preemption`): capacity first, then pauses.
+   What the capacity has no room for pauses nobody.
 2. What it pauses is taken off its nodes; then what it starts looks for hosts as MLF-H has them (`_mlf_queue`), with
    what is relieved of overloaded nodes.
 3. What paused takes its place again in order of priority, unless another unit took that; then what else fits starts.
@@ -17,10 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Flags, Floats
+from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_class, per_job
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import serve
+from mlsched.heuristics.taskgraph._preemption import serve, within_capacity
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -35,6 +36,7 @@ class Competition:
         highest = np.full(len(snapshot.arrival), -np.inf)
         np.maximum.at(highest, snapshot.task_job, priority)
         placer = Placer(snapshot, stop, "least-work")
+        placer.open &= self._affordable(placer, -highest)[snapshot.task_job]
         pauses = serve(placer, -highest)
         gives_way = np.zeros(len(snapshot.arrival), dtype=np.bool_)
         gives_way[snapshot.task_job[pauses]] = True
@@ -42,6 +44,18 @@ class Competition:
         runs = snapshot.state == RUNNING
         self.pausing = [np.flatnonzero((snapshot.task_job == job) & runs) for job in order[gives_way[order]].tolist()]
         self.starting = self._whole(np.array([task for task, _ in placer.starts], dtype=np.int64), gives_way)
+
+    def _affordable(self, placer: Placer, key: Floats) -> Flags:
+        """jobs: whether the cluster's capacity has room for them, wherever that is, in this order; what runs included.
+
+        Only these are worth a pause. Others start, at the end, where there is room beside them.
+        """
+        snapshot = self._snapshot
+        idle = per_job(snapshot, snapshot.state == RUNNING) == 0
+        order = np.lexsort((snapshot.job_id, snapshot.arrival, idle, key, *by_class(snapshot)))
+        found = np.zeros(len(order), dtype=np.bool_)
+        found[order] = within_capacity(placer.whole[order], snapshot.node_capacity.sum(axis=0))
+        return found
 
     def _whole(self, starting: IntArray, gives_way: Flags) -> IntArray:
         """Of the tasks that are to start, those of jobs that then lack none: any other would hold nodes for nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class Metrics:
     values: dict[str, float | None]
 
 
+@functools.lru_cache(maxsize=4)
 def workload(grid: Grid, x: float, seed: int) -> Any:
     """As many more jobs as x says, over the same time."""
     jobs = max(1, round(grid.jobs * x))

@@ -117,18 +117,3 @@ def test_every_run_is_sound_and_nobody_waits_behind_a_job_of_lower_priority_for_
             jobs = seen.task_job[plan.pause_task]
             here = np.isin(seen.task_job, jobs) & (seen.state == RUNNING)
             assert sorted(plan.pause_task.tolist()) == np.flatnonzero(here).tolist()
-
-
-@settings(max_examples=draws(10, 100))
-@given(work=workloads(jobs=4, gpus=True), wake=wakes())
-def test_where_nothing_waits_or_may_give_way_both_readings_are_one(work, wake):
-    """One job at a time: there is nobody to give way to."""
-    alone = work.replace(arrival=np.zeros_like(work.arrival))
-    readings = {"pausing": "keep", "movement": "given"}
-    runs = [
-        api.simulate(alone, f"mlf-h:queueing={how},order=arrival", options=readings, wake=wake)
-        for how in ("held", "iteration")
-    ]
-    assert [run.violations() for run in runs] == [[], []]
-    # In order of arrival, whoever runs came first: nobody gives way.
-    assert not any(run.jobs["pauses"].any() for run in runs)
