@@ -2,7 +2,8 @@
 
     python measurements/mlfs_papers_size.py [--loads 2 3] [--only POLICY ...] [--keep DIR] [--limit SECONDS] [--report]
 
-What `mlsched reproduce mlfs --papers-size --seeds 1 --load 2 --load 3` runs, a scheduler at a load at a time. DIR keeps
+What `mlsched reproduce mlfs --papers-size --seeds 1 --load 2 --load 3` runs where a placed job holds its nodes, a
+scheduler at a load at a time; of other readings, and of preemptive SRPT and the lower bound, nothing is run. DIR keeps
 a file for each: a run that is there is not run again. POLICY: answerers as that experiment names them (mlf-h,
 slaq:epoch=600, ...; default: all, of which those that ran quickest at lower loads come first). A run that takes more
 than --limit CPU seconds is given up, and its file says so. Prints one JSON document with the report of what is there;
@@ -97,7 +98,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
     grid = g.at_loads(dataclasses.replace(g.PAPERS_SIZE, seeds=1), tuple(arguments.loads))
-    cases = g.cases(grid)
+    cases = [case for case in g.cases(grid) if case.policy.under in ("", g.HELD) and rule_of(case) in QUICK_FIRST]
     arguments.keep.mkdir(parents=True, exist_ok=True)
     order = {text: position for position, text in enumerate(QUICK_FIRST)}
     asked = [case for case in cases if rule_of(case) in arguments.only]

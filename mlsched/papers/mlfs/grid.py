@@ -66,7 +66,6 @@ OTHERS = (
         for text in ("fifo:strict=false", "srtf:size=work", "drf:per=job", "optimus:epoch=600")
     ),
     Policy("srpt, preemptive (ours)", f"srpt:preempt=true,{SPREAD}"),
-    Policy("MLF-RL-Plus (ours)", "mlf-rl-plus"),
 )
 WITHOUT = tuple(
     Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name, HELD)
