@@ -1,6 +1,7 @@
 """What pauses cost, and where the ranking of rules turns; and on how many nodes jobs sit.
 
     python measurements/taskgraph_pausing.py prices [--limit 2000] [--costs 0 30 120 300] [--runs fifo ...] [--keep F]
+        [--up-to tiresias=120]
     python measurements/taskgraph_pausing.py shape [--limit 2000] [--nodes 16]
 
 Prints one JSON document. Logs: the jobs of Philly and of Helios (Venus) that arrive first, and the generated gangs of
@@ -8,9 +9,9 @@ Prints one JSON document. Logs: the jobs of Philly and of Helios (Venus) that ar
 arrival rate at which the work asked for is `--load` of the cluster. Ticks are seconds of logs, minutes of generated
 jobs. `prices`: mean completion time in minutes of each rule at each price of a pause in seconds, how far above the
 bound it is and how often a job pauses or moves; `--keep` writes each run to a file of JSON lines as it ends, and takes
-those that are there as done. `shape`: of the jobs of 2, 4 and 8 GPUs, how many ran on one node
-throughout, under each reading of shape; the share of waiting that is due to shape; the mean fragmentation while jobs
-wait. Every run passes its replay check.
+those that are there as done; a rule that pauses more the dearer that is may be run `--up-to` a price alone. `shape`: of
+the jobs of 2, 4 and 8 GPUs, how many ran on one node throughout, under each reading of shape; the share of waiting that
+is due to shape; the mean fragmentation while jobs wait. Every run passes its replay check.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def prices(given: argparse.Namespace) -> list[dict[str, Any]]:
         # The bound knows of no price, and so is the same at all.
         bound = kept.row(f"{name}, bound", lambda: lower_bounds(pieces(workload(name, given, 0, "fewest"))))  # noqa: B023
         for cost in given.costs:
-            for rule in given.runs:
+            for rule in (rule for rule in given.runs if cost <= given.up_to.get(rule, cost)):
 
                 def made(cost: float, name: str = name, rule: str = rule) -> dict[str, Any]:
                     return kept.row(f"{name}, {cost:g} s, {rule}", lambda: priced(name, cost, rule, given))
@@ -100,11 +101,14 @@ def price_tables(rows: list[dict[str, Any]], given: argparse.Namespace) -> dict[
     for name in given.logs:
         of = {(row["rule"], row["cost"]): row for row in rows if row["log"] == name}
         rules = list(dict.fromkeys(rule for rule, _ in of))
-        best = {cost: min(of[rule, cost]["mean_jct_minutes"] for rule in rules) for cost in costs}
+        best = {cost: min(row["mean_jct_minutes"] for (_, at), row in of.items() if at == cost) for cost in costs}
         lines = []
         for rule in rules:
             cells = []
             for cost in costs:
+                if (rule, cost) not in of:
+                    cells.append("-")
+                    continue
                 mean, pauses = (of[rule, cost][key] for key in ("mean_jct_minutes", "pauses"))
                 text = f"**{mean:,.0f}**" if mean == best[cost] else f"{mean:,.0f}"
                 cells.append(text + (f" ({pauses:.2g})" if pauses else ""))
@@ -139,8 +143,10 @@ def main() -> None:
     parser.add_argument("--costs", type=float, nargs="+", default=[0, 30, 120, 300])
     parser.add_argument("--runs", nargs="+", default=RULES)
     parser.add_argument("--logs", nargs="+", choices=LOGS, default=list(LOGS))
+    parser.add_argument("--up-to", nargs="*", default=[], metavar="RULE=COST")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
+    given.up_to = {rule: float(cost) for rule, _, cost in (text.rpartition("=") for text in given.up_to)}
     rows = {"prices": prices, "shape": shape}[given.what](given)
     arguments = {key: value for key, value in vars(given).items() if key != "keep"}
     tables = price_tables(rows, given) if given.what == "prices" else {}

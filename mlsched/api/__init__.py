@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mlsched.api.asked import AnyAnswerer, resolve_answerer
     from mlsched.api.calls import answer_once
     from mlsched.api.certificates import certify, check_certificate
+    from mlsched.api.decomposition import decompose
     from mlsched.api.fronts import pareto
     from mlsched.api.functions import is_function
     from mlsched.api.judging import judged
@@ -26,6 +27,7 @@ _HOMES = {
     "asked": ("AnyAnswerer", "resolve_answerer"),
     "calls": ("answer_once",),
     "certificates": ("certify", "check_certificate"),
+    "decomposition": ("decompose",),
     "fronts": ("pareto",),
     "functions": ("is_function",),
     "judging": ("judged",),
@@ -42,6 +44,7 @@ __all__ = [
     "certify",
     "check_certificate",
     "check_reference",
+    "decompose",
     "generate",
     "is_function",
     "judge",

@@ -12,16 +12,19 @@ from mlsched.api.runs import simulate
 from mlsched.core.arguments import explained
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
 from mlsched.core.params import check_seed
 from mlsched.core.versions import versions
 from mlsched.simulation import Run
 from mlsched.simulation.bound.completion import OF_REFERENCES, climbed
 from mlsched.simulation.bound.parts import earliest_end
+from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.taskgraph.iterations import Jobs
 from mlsched.simulation.taskgraph.iterations.reference import folder as files
 from mlsched.simulation.taskgraph.iterations.reference import proof, search
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
-from mlsched.simulation.taskgraph.iterations.reference.question import question
+from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule
+from mlsched.simulation.taskgraph.iterations.reference.question import Question, as_log, question
 
 #: Moves of the neighbourhood search where nothing else is said.
 MOVES = 5000
@@ -53,8 +56,8 @@ def make_reference(
         workload: of a log, as `workload` makes it (task graphs by iterations).
         folder: where the reference goes.
         pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and
-            the schedule is the best run of rules that know the running times. Without it, a list after prices is
-            improved.
+            the schedule is the best of runs of rules that know the running times, and of what is found without pauses:
+            a list after prices, which is improved.
         weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
         moves: how often such a list is changed.
         seed: of these changes, an integer >= 0.
@@ -109,15 +112,37 @@ def make_reference(
         prices = None
 
     if pausing:
-        _best_run(workload, before, weights, keep, told)
+        if not _best_run(workload, before, weights, keep, told):
+            _best_without(workload, weight, asked, claim, moves, keep, told)
         return claim
     those = question(workload, weight)
-    if before is None:
+    stored = None if before is None else search.on_board(those, *files.starts_of(target, workload))
+
+    def found(schedule: Schedule, how: str, made: int) -> None:
+        keep(those.value(schedule[0]), how, made, files.waits_of(workload, schedule[0], schedule[1]))
+
+    _searched(those, asked, stored, claim.moves, moves, seed, found, told)
+    return claim
+
+
+def _searched(
+    those: Question,
+    asked: Pieces,
+    schedule: Schedule | None,
+    done: int,
+    moves: int,
+    seed: int,
+    found: Callable[[Schedule, str, int], None],
+    told: Told,
+) -> None:
+    """A list after prices (None: it is yet to be made), and `moves` of the search from those that are `done` on.
+
+    found(schedule, how, moves) is called with each that is to be kept; none is worse than the one before.
+    """
+    if schedule is None:
         schedule = search.first_schedule(those, asked, told)
-        keep(those.value(schedule[0]), "a list after prices", 0, files.waits_of(workload, schedule[0], schedule[1]))
-    else:
-        schedule = search.on_board(those, *files.starts_of(target, workload))
-    done, stop = claim.moves, False
+        found(schedule, "a list after prices", 0)
+    stop = False
     while done < moves and not stop:
         many = min(KEPT_EVERY, moves - done)
 
@@ -129,13 +154,7 @@ def make_reference(
         schedule, made = search.search(schedule, many, seed + done, moved)
         stop = stop or made < many
         done += made
-        keep(
-            those.value(schedule[0]),
-            "a list after prices, and a neighbourhood search",
-            done,
-            files.waits_of(workload, schedule[0], schedule[1]),
-        )
-    return claim
+        found(schedule, "a list after prices, and a neighbourhood search", done)
 
 
 def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Reference | None:
@@ -153,8 +172,8 @@ def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refere
     return before
 
 
-def _best_run(workload: Jobs, before: Reference | None, weights: str, keep: Callable[..., None], told: Told) -> None:
-    """The best of the runs with pauses; those that were made before are not made again."""
+def _best_run(workload: Jobs, before: Reference | None, weights: str, keep: Callable[..., None], told: Told) -> bool:
+    """The best of the runs with pauses; those that were made before are not made again. Whether to stop now."""
     best = None if before is None else (before.value, before.how)
     for made, rule in enumerate(WITH_PAUSES, start=1):
         if before is not None and made <= before.moves:
@@ -166,7 +185,35 @@ def _best_run(workload: Jobs, before: Reference | None, weights: str, keep: Call
             best = value, rule
         keep(*best, made, run.log.to_json() if better else None)
         if told(rule, 0, best[0]):
-            return
+            return True
+    return False
+
+
+def _best_without(
+    workload: Jobs, weight: IntArray, asked: Pieces, claim: Reference, moves: int, keep: Callable[..., None], told: Told
+) -> None:
+    """Take what is found without pauses where it is better than `claim`, which has runs with pauses.
+
+    Moves are counted on from the rules, and one for the list. Where more moves are asked for than before, they are all
+    made anew: they end at the schedule of a reference without pauses with as many moves and the same seed.
+    """
+    rules = len(WITH_PAUSES)
+    if claim.moves >= rules + 1 + moves:
+        return
+    best = claim.value, claim.how
+
+    def found(schedule: Schedule, how: str, made: int) -> None:
+        nonlocal best
+        value, log = those.value(schedule[0]), None
+        if value < best[0]:
+            best, log = (value, f"{how}, without pauses"), as_log(those, schedule[0], schedule[1]).to_json()
+        keep(*best, max(claim.moves, rules + 1 + made), log)
+
+    try:
+        those = question(workload, weight)
+        _searched(those, asked, None, 0, moves, claim.seed, found, told)
+    except InvalidInput as error:
+        told(f"no schedule without pauses is looked for: {error}", 0, best[0])
 
 
 @explained

@@ -68,6 +68,9 @@ def simulate(
     reference: Annotated[
         list[Path] | None, typer.Option(help="Folder of `mlsched reference`: how much runs lose at least, at most.")
     ] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Of what each run's distance from its bound is made (logs).")
+    ] = False,
     table: Annotated[
         Path | None, to_write(text="Write the figures (.csv, .parquet), or the tables as shown (.md, .tex).")
     ] = None,
@@ -104,4 +107,5 @@ def simulate(
         seen=Seen(start, end, every, tuple(by.split(",")) if by else ()),
         targets=Targets(output, jobs, plot, table, as_json),
         references=tuple(reference or ()),
+        parts=parts,
     )

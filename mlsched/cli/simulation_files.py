@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.benchmark.formats import LATEX
+from mlsched.cli.simulation_losses import of_weights
 from mlsched.cli.simulation_tables import Block, Shown, blocks, flattened, scaled, worded
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
@@ -50,6 +51,13 @@ def _long(shown: Shown) -> dict[str, list[Any]]:
             add(*front, "", "", "", "", worded(name), float(value), "ticks" if "jct" in name else "")
         for name, share in entry.get("gaps", {}).items():
             add(*front, "", "", "", "", f"{name} above its bound", float(share), "")
+        for weights, loss in entry.get("losses", {}).items():
+            for key, share in loss.items():
+                add(*front, "", "", "", "", f"{of_weights(weights)} loses {key.replace('_', ' ')}", float(share), "")
+        of_parts = entry.get("parts", {}).get("table", {"part": []})
+        for at_row, name in enumerate(of_parts["part"]):
+            for key in ("share", "at_least", "at_most"):
+                add(*front, "", "", "part", name, key.replace("_", " "), float(of_parts[key][at_row]), "")
         for window in entry.get("windows", []):
             at = (f"{window['from']:.10g}", f"{window['to']:.10g}")
             for name, value in window["figures"].items():

@@ -40,6 +40,21 @@ def losses(run: Run, references: list[Reference]) -> dict[str, Any]:
     return {"losses": found} if found else {}
 
 
+def check_parts(workloads: list[Any]) -> None:
+    """Refuse, before any run, to tell parts where there are none."""
+    if not all(isinstance(workload, Jobs) for workload in workloads):
+        raise InvalidInput("--parts: is for logs and their like (task graphs by iterations); leave it out")
+
+
+def parts(run: Run, references: list[Reference]) -> dict[str, Any]:
+    """Of what the run's distance from its bound is made; or why that cannot be said."""
+    of_it = [r for r in references if r.weights == "jobs" and r.workload_hash == identity(run.workload)]
+    try:
+        return {"parts": api.decompose(run, of_it).to_json()}
+    except InvalidInput as error:
+        return {"no_parts": str(error)}
+
+
 def unused(runs: list[Run], references: list[Reference]) -> list[str]:
     """A sentence for each reference that says nothing of any run."""
     return [

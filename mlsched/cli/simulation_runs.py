@@ -82,6 +82,7 @@ def make_runs(
     seen: Seen,
     targets: Targets,
     references: tuple[Path, ...] = (),
+    parts: bool = False,
 ) -> None:
     """Run the policies one after another and show them together; the arguments are the command's options.
 
@@ -111,6 +112,8 @@ def make_runs(
     if seen.asked:
         for scenario in planned:
             seen.check(scenario.workload)
+    if parts:
+        simulation_references.check_parts([scenario.workload for scenario in planned])
     trusted = [
         simulation_references.trusted(folder, [scenario.workload for scenario in planned]) for folder in references
     ]
@@ -148,7 +151,7 @@ def make_runs(
         if any(one.run is not None for one in started):
             kept = [one for one in started if one.run is not None or one.reason]
             rows = None if log is None else log.account
-            failures = _finish(world, kept, rows, time_limit, seen, targets, trusted)
+            failures = _finish(world, kept, rows, time_limit, seen, targets, trusted, parts)
         else:
             failures = [f"{one.name}: {one.reason}" for one in started if one.reason]
     if all(one.refused or one.invalid for one in made):
@@ -193,6 +196,7 @@ def _finish(
     seen: Seen,
     targets: Targets,
     trusted: list[Reference],
+    parts: bool,
 ) -> list[str]:
     """Check the runs, write and show them; returns what is wrong with them."""
     done = [(one, one.run) for one in made if one.run is not None]
@@ -205,14 +209,19 @@ def _finish(
         failures += [
             f"{one.name}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan
         ]
-    details = [_describe(one, time_limit, seen, trusted) for one in made]
+    details = [_describe(one, time_limit, seen, trusted, parts) for one in made]
     if not targets.as_json:
         for sentence in simulation_references.unused([run for _, run in done], trusted):
             say(f"note: {sentence}")
     document = _document(made, rows)
     several = len({one.scenario.label for one in made}) > 1
     if targets.output is not None:
-        every = [run.to_json() | ({"scenario": one.scenario.label} if several else {}) for one, run in done]
+        every = [
+            run.to_json()
+            | ({"scenario": one.scenario.label} if several else {})
+            | {key: entry[key] for key in ("losses", "parts") if key in entry}
+            for (one, run), entry in zip(done, [entry for entry in details if "summary" in entry], strict=True)
+        ]
         write_json(targets.output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
     if targets.jobs is not None:
         tables.write(_every_job(done, several), targets.jobs)
@@ -301,7 +310,7 @@ def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: A
         return api.simulate(workload, policy, progress=moved, **arguments)
 
 
-def _describe(one: Made, time_limit: float | None, seen: Seen, trusted: list[Reference]) -> dict[str, Any]:
+def _describe(one: Made, time_limit: float | None, seen: Seen, trusted: list[Reference], parts: bool) -> dict[str, Any]:
     """A policy in a scenario, for the document: the run's figures, or why there is none."""
     named = {"policy": one.policy} | ({"scenario": one.scenario.label} if one.scenario.label else {})
     run = one.run
@@ -318,6 +327,7 @@ def _describe(one: Made, time_limit: float | None, seen: Seen, trusted: list[Ref
         "summary": run.summary(),
         **_bounded(run),
         **simulation_references.losses(run, trusted),
+        **(simulation_references.parts(run, trusted) if parts else {}),
         **(_windowed(run, seen) if seen.asked else {}),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),

@@ -8,17 +8,13 @@ from typing import Any
 
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
 from mlsched.benchmark.replications import compared, mean_of
+from mlsched.cli import simulation_losses as losses
 from mlsched.cli.output import Columns, number
 from mlsched.cli.simulation_plan import Seen
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
 
-#: What "loses" means in the table of runs.
-LOSS_NOTE = (
-    "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
-    "least so much, since the reference has a better one; at most so much, since no schedule is below its bound."
-)
 #: What "above its bound" means there.
 BOUND_NOTE = (
     "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and, where runs "
@@ -106,10 +102,10 @@ def as_data(shown: Shown) -> list[dict[str, Any]]:
 def blocks(shown: Shown) -> list[Block]:
     """The tables: of policies, or of windows and groups; of several scenarios, the policies in each."""
     if len(shown.scenarios) > 1:
-        return _what_if(shown)
-    if shown.seen.asked:
-        return [*_of_windows(shown), *_of_groups(shown)]
-    return [_of_policies(shown)]
+        found = _what_if(shown)
+    else:
+        found = [*_of_windows(shown), *_of_groups(shown)] if shown.seen.asked else [_of_policies(shown)]
+    return found + [block for label in shown.scenarios for block in _of_parts(shown, label)]
 
 
 def _of_policies(shown: Shown) -> Block:
@@ -126,18 +122,35 @@ def _of_policies(shown: Shown) -> Block:
     body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
     bounded = any(entry.get("gaps") for entry in shown.ran)
     lost = any(entry.get("losses") for entry in shown.ran)
-    return Block("", ["", *names], body, (BOUND_NOTE,) * bounded + (LOSS_NOTE,) * lost, "policies")
+    return Block("", ["", *names], body, (BOUND_NOTE,) * bounded + (losses.LOSS_NOTE,) * lost, "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
     flat = flattened({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
-    for weights, loss in entry.get("losses", {}).items():
-        what = "total_jct" if weights == "jobs" else f"completion times by {weights}"
-        flat |= {f"{what} loses at least": gap(loss["at_least"]), f"{what} loses at most": gap(loss["at_most"])}
+    flat |= losses.lines(entry)
     if entry["optimality"] is not None:
         flat |= _gap_lines(Gaps(**entry["optimality"]))
     return flat
+
+
+def _of_parts(shown: Shown, label: str) -> list[Block]:
+    """Of what the distances of the policies from their bound are made, in a scenario: a row per part."""
+    entries = [entry for entry in shown.ran if entry.get("scenario", "") == label]
+    told = [entry for entry in entries if "parts" in entry]
+    sentences = tuple(f"{e['policy']}: no parts: {e['no_parts']}" for e in entries if "no_parts" in e)
+    if not told:
+        return [Block("", ["", "parts"], [], sentences, "no parts")] if sentences else []
+    title = "total_jct above the bound of the freest world, part by part" + (f", {label}" if label else "")
+    return [
+        Block(
+            title,
+            ["", *(entry["policy"] for entry in told)],
+            losses.parts(told),
+            (losses.PARTS_NOTE, *sentences),
+            "parts",
+        )
+    ]
 
 
 def _why_not(entry: dict[str, Any]) -> str:
@@ -179,6 +192,7 @@ def _of_windows(shown: Shown) -> list[Block]:
         [f"whole run: {name} above its bound", *(gap(entry.get("gaps", {}).get(name)) for entry in ran)]
         for name in dict.fromkeys(name for entry in ran for name in entry.get("gaps", {}))
     ]
+    rows += [[f"whole run: {name}", *cells] for name, *cells in losses.rows(ran)]
     jobs = [int(w["figures"]["jobs"]) for w in windows]
     title = (
         f"{len(windows)} windows of {_length(windows[0])}, from" if len(windows) > 1 else "window: from"
@@ -188,6 +202,7 @@ def _of_windows(shown: Shown) -> list[Block]:
     header = ["", *(entry["policy"] for entry in ran)]
     notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
     notes += (BOUND_NOTE,) if any(entry.get("gaps") for entry in ran) else ()
+    notes += (losses.LOSS_NOTE,) if any(entry.get("losses") for entry in ran) else ()
     found = [Block(title, header, rows, notes, "windows")]
     if len(windows) > 1 and len(ran) > 1:
         against = [
@@ -295,7 +310,8 @@ def _what_if(shown: Shown) -> list[Block]:
         gaps = [(known.get((label, policy)) or {}).get("gaps", {}).get("total_jct") for policy in policies]
         bound = next((e for e in shown.ran if e.get("scenario") == label and "bound" in e), None)
         mean = "-" if bound is None else number(bound["bound"]["total_jct"] / max(1, bound["summary"]["jobs"]))
-        rows.append([label, mean, *map(gap, gaps)])
+        lost = [(known.get((label, policy)) or {}).get("losses", {}).get("jobs") for policy in policies]
+        rows.append([label, mean, *map(losses.beside, gaps, lost)])
     sentences = (
         "In brackets: against the first row"
         + (", window by window, with the 95 % interval." if seen and shown.seen.every else ".")
@@ -305,7 +321,7 @@ def _what_if(shown: Shown) -> list[Block]:
         f"total completion time above its bound (of the whole run; bound: per job, in {_unit_of(shown)})",
         ["", "bound", *policies],
         rows,
-        (BOUND_NOTE, *sentences),
+        (BOUND_NOTE, *((losses.LOSS_NOTE,) if any(e.get("losses") for e in shown.ran) else ()), *sentences),
         "bounds",
     )
     return [*found, bounds]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gzip
-import itertools
 import json
 
 import numpy as np
@@ -13,6 +12,7 @@ from draws import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
+from small_logs import best_without_pauses, logs
 
 import mlsched
 from mlsched.api import references
@@ -23,61 +23,6 @@ from mlsched.simulation.taskgraph.iterations.reference import proof, search
 from mlsched.simulation.taskgraph.iterations.reference.question import as_log, question
 from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
-
-
-def best_without_pauses(load, weight) -> int:
-    """The smallest weighted sum of completion - arrival: jobs in every order, tasks on all nodes, each job at its first
-    start at which it fits what is placed already. These schedules have a best one among them, whatever later jobs do.
-    """
-    kinds = [(load.demand[first:end], load.eligible[load.task_class[first:end]]) for first, end in load.tasks]
-    lengths = [int(d) * int(n) for d, n in zip(_longest(load), load.max_iterations.tolist(), strict=True)]
-    arrivals, horizon = load.arrival.tolist(), int(load.arrival.max()) + sum(lengths) + 1
-    best = [10**9]
-
-    def go(waiting, free, value):
-        if value >= best[0]:
-            return
-        if not waiting:
-            best[0] = value
-        for job in waiting:
-            demand, may = kinds[int(load.template[job])]
-            for nodes in itertools.product(*(np.flatnonzero(row).tolist() for row in may)):
-                need = np.zeros_like(load.node_capacity)
-                np.add.at(need, list(nodes), demand)
-                if (need > load.node_capacity).any():
-                    continue
-                start, p = arrivals[job], lengths[job]
-                while not (free[start : start + p] >= need).all():
-                    start += 1
-                rest = free.copy()
-                rest[start : start + p] -= need
-                go(waiting - {job}, rest, value + int(weight[job]) * (start + p - arrivals[job]))
-
-    free = np.tile(load.node_capacity, (horizon, 1, 1))
-    go(frozenset(range(len(arrivals))), free, 0)
-    return best[0]
-
-
-def _longest(load):
-    longest = [int(load.duration[first:end].max()) for first, end in load.tasks]
-    return [longest[t] for t in load.template.tolist()]
-
-
-@st.composite
-def logs(draw):
-    """Up to four gangs on two or three nodes, some of which may run on some nodes alone; weights by urgency."""
-    nodes = draw(st.sampled_from([((2,), (2,)), ((3,), (2,)), ((2,), (2,), (1,))]))
-    kinds = draw(st.lists(st.sampled_from([[1], [2], [1, 1], [2, 1], [3]]), min_size=2, max_size=3))
-    templates = [[(draw(st.integers(1, 3)), g) for g in kind] for kind in kinds]
-    templates = [[(rows[0][0], g) for _, g in rows] for rows in templates]
-    job = st.tuples(st.integers(0, 3), st.integers(0, len(kinds) - 1), st.integers(1, 2))
-    jobs = sorted(draw(st.lists(job, min_size=2, max_size=4)))
-    eligible = [[1] * len(nodes), draw(st.sampled_from([[1] * len(nodes), [1, *[0] * (len(nodes) - 1)]]))]
-    classes = [c for rows in templates for c in [draw(st.integers(0, 1))] * len(rows)]
-    urgency = draw(st.lists(st.integers(0, 3), min_size=len(jobs), max_size=len(jobs)))
-    cost = draw(st.sampled_from([0, 500_000]))
-    more = {"pause_cost": [cost] * len(jobs), "urgency": urgency, "movement": "anytime"}
-    return jobs_of(templates, jobs, nodes=nodes, eligible=eligible, task_class=classes, **more)
 
 
 @functools.cache

@@ -48,7 +48,7 @@ class Reference:
     workload_hash: of what it depends on (`proof.identity`), the same wherever the log's file is.
     pausing: whether jobs may pause (and go on elsewhere); weights: what a job's completion time counts
     (`proof.WEIGHTS`). Both numbers are weighted sums of completion - arrival, ticks. how: what made the schedule;
-    moves: how many of the search were made; with pauses, how many rules were run.
+    moves: how many of the search were made; with pauses, the rules that were run count as well, and the list.
     """
 
     workload_hash: str

@@ -1,0 +1,162 @@
+"""Of what the distance of a run from a bound is made: what the world forbids, and what the rule does not know.
+
+From the freest world to the run's own, each step forbids one thing more (`worlds`). In the world of step k the best
+schedule is OPT_k; what is known of it is a bound L_k and a schedule U_k, L_k <= OPT_k <= U_k. So the step costs
+
+    OPT_k - OPT_(k-1),  at least L_k - U_(k-1) (and 0),  at most U_k - L_(k-1),
+
+and what the rule loses in the run's own world, V - OPT_K, is at least V - U_K and at most V - L_K. A schedule of a
+world is one of each freer world, and a bound holds in each that forbids more: so both only grow along the steps. The
+differences U_k - U_(k-1), with U_0 - L_0 before them and V - U_K after them, add up to V - L_0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core import html, tables
+from mlsched.core.errors import InvalidInput
+from mlsched.simulation.run import Run
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+#: What no step says: how far the two sides are apart in the freest world.
+UNKNOWN = "not known: the bound, or a better schedule"
+SHAPE, PRICE, STAY, WHOLE_RUNS = "node shape", "price of pauses", "no moves to other nodes", "no pauses"
+RUNNING_TIMES, FUTURE = "running times not known", "arrivals not known, and greed"
+#: What comes last, whatever the steps are.
+LAST_PARTS = (FUTURE, RUNNING_TIMES)
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    """A step: what it forbids (`part`; "": the freest world), the jobs as they are there, and options of the world."""
+
+    part: str
+    jobs: Jobs
+    pausing: bool
+    movement: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What is known of the best schedule in a world: it is at least `bound`, at most `value` ticks."""
+
+    part: str
+    bound: int
+    value: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of a distance, ticks: its value adds up with the others; in truth it is at least, and at most, so much."""
+
+    name: str
+    value: int
+    at_least: int
+    at_most: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Decomposition:
+    """What the distance of a run's `total` (sum of completion - arrival, ticks) from a bound is made of.
+
+    bound: what no schedule of the freest world is below. parts: add up to `total - bound`. beside: the rule that knows
+    the running times and the run is held against.
+    """
+
+    policy: str
+    total: int
+    bound: int
+    beside: str
+    parts: tuple[Part, ...]
+
+    @property
+    def distance(self) -> float:
+        """How far the run is above the bound, as a share of it."""
+        return (self.total - self.bound) / self.bound if self.bound else 0.0
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row per part, shares of the bound; the last row is their sum. `dataframe` makes a DataFrame of it."""
+        rows = [
+            (part.name, *(self._share(n) for n in (part.value, part.at_least, part.at_most))) for part in self.parts
+        ]
+        rows.append(("in all", self.distance, self.distance, self.distance))
+        columns = ("part", "share", "at_least", "at_most")
+        return {"policy": [self.policy] * len(rows)} | {
+            name: [row[k] for row in rows] for k, name in enumerate(columns)
+        }
+
+    def _share(self, ticks: int) -> float:
+        return ticks / self.bound if self.bound else 0.0
+
+    def dataframe(self) -> Any:
+        """`table` as a pandas DataFrame."""
+        return tables.dataframe(self.table())
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON data, in ticks and as shares."""
+        return {**dataclasses.asdict(self), "distance": self.distance, "table": self.table()}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a row per part."""
+        columns = self.table()
+        rows = [
+            [name, *(f"{100 * value:.1f} %" for value in values)]
+            for name, *values in zip(*(columns[key] for key in ("part", "share", "at_least", "at_most")), strict=True)
+        ]
+        facts = [f"{100 * self.distance:.1f} % above what no schedule is below", f"beside {self.beside}"]
+        return html.block(self.policy, facts, html.table(["part", "share of the bound", "at least", "at most"], rows))
+
+
+def worlds(run: Run) -> list[World]:
+    """The worlds from the freest to the run's own; refuses runs of which the steps would not be true."""
+    jobs: Any = run.workload
+    if not isinstance(jobs, Jobs):
+        raise InvalidInput("parts: are for runs of logs and their like (task graphs by iterations)")
+    if len(jobs.failure_node) or run.options.usage == "drawn" or run.options.pausing == "restart":
+        raise InvalidInput(
+            f"{run.answerer}: parts are for worlds in which nothing fails, jobs use what they ask for and keep what "
+            "they have done (no failures, usage=demand, pausing=none or keep)"
+        )
+    free = jobs.replace(pause_cost=np.zeros_like(jobs.pause_cost))
+    found = [World("", pooled(free), True, "anytime"), World(SHAPE, free, True, "anytime")]
+    if not run.pauses:
+        return [*found, World(WHOLE_RUNS, jobs, False, "none")]
+    if jobs.pause_cost.any():
+        found.append(World(PRICE, jobs, True, "anytime"))
+    movement = jobs.moving(run.options.pausing, run.options.movement)
+    return found if movement == "anytime" else [*found, World(STAY, jobs, True, movement)]
+
+
+def pooled(jobs: Jobs) -> Jobs:
+    """The same jobs where nodes that may run the same tasks are one large node, and GPUs are a pool."""
+    kinds, of = np.unique(jobs.eligible, axis=1, return_inverse=True)
+    capacity = np.zeros((kinds.shape[1], len(jobs.resources)), dtype=np.int64)
+    np.add.at(capacity, of.reshape(-1), jobs.node_capacity)
+    return jobs.replace(node_capacity=capacity, eligible=kinds, gpu_unit=0, node_names=())
+
+
+def settled(steps: list[Step], total: int) -> list[Step]:
+    """The same, each side the best that follows from all steps, and from the run itself (`total`)."""
+    bounds, values = list[int](), list[int]()
+    for step in steps:
+        bounds.append(max(step.bound, *bounds[-1:], 0))
+    for step in reversed(steps):
+        values.append(min(step.value, *values[-1:], total))
+    return [Step(s.part, b, v) for s, b, v in zip(steps, bounds, reversed(values), strict=True)]
+
+
+def decomposed(policy: str, total: int, found: list[Step], informed: int, beside: str) -> Decomposition:
+    """The parts of a run with this total. informed: the total of a rule (`beside`) that knows the running times."""
+    steps = settled([*found[:-1], dataclasses.replace(found[-1], value=min(found[-1].value, informed))], total)
+    first, last, informed = steps[0], steps[-1], min(informed, total)
+    parts = [Part(UNKNOWN, first.value - first.bound, 0, first.value - first.bound)]
+    for before, step in zip(steps, steps[1:], strict=False):
+        at_least = max(0, step.bound - before.value)
+        parts.append(Part(step.part, step.value - before.value, at_least, step.value - before.bound))
+    parts.append(Part(FUTURE, informed - last.value, informed - last.value, informed - last.bound))
+    parts.append(Part(RUNNING_TIMES, total - informed, total - informed, total - informed))
+    return Decomposition(policy, total, first.bound, beside, tuple(parts))
