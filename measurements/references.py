@@ -2,11 +2,13 @@
 
     python measurements/references.py make NAME... [--folder docs/references] [--moves N]   (every entry: all)
     python measurements/references.py table [--folder docs/references]
-    python measurements/references.py parts [--nodes 75 50] [--limit N]
+    python measurements/references.py parts NAME... [--rules fifo ...] [--folder docs/references] [--keep FILE]
 
 `make` makes or improves entries of the public table, each a folder with manifest and prices (`schedule.json.gz` beside
-it is kept where it is small); `table` prints them as one JSON document. `parts`: SRPT with pauses on Philly, in worlds
-that allow less and less, against the bound with pauses. CPU seconds are those of this machine. Reads $MLSCHED_DATA.
+it is kept where it is small); `table` prints them as one JSON document. `parts`: of what the distances of rules from
+the bound are made on the logs of these entries (`mlsched.decompose`), with what the entry of the same name with
+`-pauses`, or without, says as well; `--keep` writes each run to a file of JSON lines, and takes those that are there as
+done. CPU seconds are those of this machine. Reads $MLSCHED_DATA.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _keep import Kept
 
 import mlsched
+from mlsched.cli.simulation_losses import part
 from mlsched.core.clock import cpu_time
-from mlsched.simulation.bound.completion import OF_RUNS, climbed
-from mlsched.simulation.bound.parts import earliest_end
-from mlsched.simulation.taskgraph.iterations.bound import pieces
+from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("MLSCHED_DATA", ROOT.parent / "shared")) / "data"
@@ -43,13 +45,8 @@ ENTRIES: dict[str, tuple[str, int, int, bool]] = {
     "gangs-2000-128": (GANGS, 0, 0, False),
     "gangs-2000-128-pauses": (GANGS, 0, 0, True),
 }
-#: SRPT by running time in worlds that allow less and less: options of the log.
-WORLDS = {
-    "anywhere, moves, no cost": {"shape": "anywhere", "movement": "anytime", "pause_cost": 0},
-    "node shape, moves, no cost": {"movement": "anytime", "pause_cost": 0},
-    "node shape, moves, 30 s": {},
-    "anywhere, no moves, no cost": {"shape": "anywhere", "movement": "none", "pause_cost": 0},
-}
+#: Rules of which the parts are told: blind ones, and those that know the running times.
+RULES = ["fifo", "easy-backfill", "srpt", "tiresias", "las", "srpt:preempt=true", "srpt:size=time,preempt=true"]
 
 
 def workload(name: str, limit: int, nodes: int, **options: Any) -> Any:
@@ -120,19 +117,32 @@ def table(folder: Path) -> dict[str, Any]:
     return {"rows": rows, "tables": {"references": {"header": header, "rows": cells}}}
 
 
-def parts(nodes: int, limit: int, rule: str) -> dict[str, Any]:
-    """The totals of a rule in each world, and the bound."""
-    totals, bound, seconds = {}, 0, 0.0
-    for name, options in WORLDS.items():
-        load = workload("philly", limit, nodes, **options)
-        if not bound:
-            asked = pieces(load)
-            climb = climbed(asked.with_gangs(), earliest_end(asked), pausing=True, effort=OF_RUNS[True])
-            bound = int(climb.best if climb else 0)
-        run = mlsched.simulate(load, rule)
-        totals[name], seconds = run.summary()["total_jct"], seconds + run.cpu_seconds
-        print(nodes, rule, name, totals[name], f"{100 * (totals[name] / bound - 1):.1f} %", file=sys.stderr, flush=True)
-    return {"gpus": 8 * nodes, "rule": rule, "bound": bound, "totals": totals, "cpu_seconds": seconds}
+def parts(name: str, rules: list[str], folder: Path, kept: Kept) -> list[dict[str, Any]]:
+    """What the distances of the rules are made of on an entry's log."""
+    log, limit, nodes, _ = ENTRIES[name]
+    both = (folder / name.removesuffix("-pauses"), folder / f"{name.removesuffix('-pauses')}-pauses")
+
+    def row(rule: str) -> dict[str, Any]:
+        begun, load = cpu_time(), workload(log, limit, nodes)
+        references = [mlsched.check_reference(path, load) for path in both if path.exists()]
+        assert not any(wrong for _, _, wrong in references), references
+        found = mlsched.decompose(mlsched.simulate(load, rule), [claim for claim, _, _ in references])
+        return {"entry": name, "rule": rule, **found.to_json(), "cpu_seconds": cpu_time() - begun}
+
+    return [kept.row(f"{name}, {rule}", lambda rule=rule: row(rule)) for rule in rules]  # type: ignore[misc]
+
+
+def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of each entry a table: a row per rule, a column per part, percent of the bound; in brackets at least, at most."""
+    found = {}
+    for name in dict.fromkeys(row["entry"] for row in rows):
+        own = [row for row in rows if row["entry"] == name]
+        names = dict.fromkeys(part for row in own for part in row["table"]["part"])
+        names = {part: None for part in names if part not in (*LAST_PARTS, "in all")}
+        columns = [*names, *LAST_PARTS, "in all"]
+        cells = [[f"`{row['rule']}`", *(part(row["table"], name) for name in columns)] for row in own]
+        found[name] = {"header": ["rule", *columns], "rows": cells}
+    return found
 
 
 def main() -> None:
@@ -141,19 +151,17 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "references")
     parser.add_argument("--moves", type=int)
-    parser.add_argument("--nodes", nargs="*", type=int, default=[75, 50])
-    parser.add_argument("--limit", type=int, default=0)
-    parser.add_argument("--rule", default="srpt:size=time,preempt=true")
+    parser.add_argument("--rules", nargs="+", default=RULES)
+    parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     if given.what == "make":
         make(given.names, given.folder, given.moves)
     elif given.what == "table":
         print(json.dumps(table(given.folder), indent=1))
     else:
-        rows = [parts(n, given.limit, given.rule) for n in given.nodes]
-        header = ["GPUs", *WORLDS]
-        cells = [[r["gpus"], *(f"{100 * (t / r['bound'] - 1):.1f} %" for t in r["totals"].values())] for r in rows]
-        print(json.dumps({"rows": rows, "tables": {"parts": {"header": header, "rows": cells}}}, indent=1))
+        kept = Kept(given.keep)
+        rows = [row for name in given.names for row in parts(name, given.rules, given.folder, kept)]
+        print(json.dumps({"rows": rows, "tables": of_parts(rows)}, indent=1))
 
 
 if __name__ == "__main__":

@@ -53,11 +53,11 @@ def parts(told: Sequence[dict[str, Any]]) -> list[list[str]]:
     tables = [entry["parts"]["table"] for entry in told]
     names = list(dict.fromkeys(name for table in tables for name in table["part"][:-1]))
     names.sort(key=lambda name: name in LAST_PARTS)
-    found = [[name, *(_part(table, name) for table in tables)] for name in [*names, "in all"]]
+    found = [[name, *(part(table, name) for table in tables)] for name in [*names, "in all"]]
     return [*found, ["running times known", *(entry["parts"]["beside"] for entry in told)]]
 
 
-def _part(table: dict[str, list[Any]], name: str) -> str:
+def part(table: dict[str, list[Any]], name: str) -> str:
     """A part: "4.2 % (1.0 to 5.3)"; one that is known as it is has no brackets."""
     if name not in table["part"]:
         return "-"

@@ -135,12 +135,12 @@ def test_the_same_command_goes_on_and_never_gets_worse(cli, log, made, tmp_path)
     call = ("reference", log, *CLUSTER, "-o", tmp_path / "pauses", "--pausing", "--json")
     first = cli(*call, "--time-limit", 0).document
     assert (first["moves"], first["how"]) == (1, references.WITH_PAUSES[0])
-    whole, once = cli(*call).document, made("--pausing")[1]
+    whole, once = cli(*call, "--moves", 20).document, made("--pausing")[1]
     assert [whole[name] for name in ("bound", "value", "how")] == [once[name] for name in ("bound", "value", "how")]
-    assert whole["moves"] == once["moves"] == len(references.WITH_PAUSES)
+    assert whole["moves"] == once["moves"] == len(references.WITH_PAUSES) + 1 + 20
     assert cli("check", tmp_path / "pauses", "--log", log).status == 0
     before = contents(tmp_path / "pauses")
-    assert cli(*call).document == whole
+    assert cli(*call, "--moves", 20).document == whole
     assert contents(tmp_path / "pauses") == before
 
 
@@ -281,3 +281,43 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     )
     call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", new)
     cli(*call).refused(f"{new / MANIFEST}: there is no such file")
+
+
+def test_distances_are_told_part_by_part(cli, log, made, tmp_path):
+    (straight, _), (pauses, _) = made(), made("--pausing")
+    words = ("--trace", log, *CLUSTER, "--reference", straight, "--reference", pauses, "--parts")
+    shown = cli("simulate", "fifo", "las", *words)
+    assert shown.status == 0
+    for name in ("node shape", "no pauses", "price of pauses", "running times not known", "in all"):
+        assert name in shown.out
+    kept, figures = tmp_path / "runs.json", tmp_path / "figures.csv"
+    runs = cli("simulate", "fifo", "las", *words, "-o", kept, "--table", figures, "--json").document["runs"]
+    written = json.loads(kept.read_text())["runs"]
+    for run, file in zip(runs, written, strict=True):
+        parts = run["parts"]
+        assert sum(part["value"] for part in parts["parts"]) == parts["total"] - parts["bound"]
+        assert parts["total"] == run["summary"]["total_jct"]
+        assert (file["parts"], file["losses"]) == (parts, run["losses"])
+    assert "total_jct loses at least" in figures.read_text()
+    assert ",part,node shape,at most," in figures.read_text()
+
+
+def test_losses_stand_in_windows_and_beside_several_clusters(cli, log, made):
+    straight, _ = made()
+    words = ("--trace", log, "--reference", straight)
+    windows = cli("simulate", "fifo", *words, *CLUSTER, "--from", "0d")
+    assert (windows.status, "whole run: total_jct loses at least" in windows.out) == (0, True)
+    several = cli("simulate", "fifo", *words, *CLUSTER, "--cluster", "3x(8gpu)", "--json").document
+    bounds = next(table for table in several["tables"] if table["name"] == "bounds")
+    assert ["(loses " in row[2] for row in bounds["rows"]] == [True, False], "the reference is of one of them alone"
+
+
+def test_parts_are_of_logs(cli):
+    refused = cli("simulate", "fifo", "--trace", "synthetic:z", "--problem", "preemption", "--parts")
+    assert refused.status == 2
+    assert "--parts: is for logs and their like" in refused.err
+
+
+def test_what_may_pause_is_never_worse_than_what_may_not(made):
+    (_, straight), (_, pauses) = made(), made("--pausing")
+    assert pauses["value"] <= straight["value"]
