@@ -40,6 +40,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: mlsched.judge(5), "judge: states = 5: must be a path"),
     (lambda: mlsched.read_reference(5), "read_reference: folder = 5: must be a path"),
     (lambda: mlsched.losses(5, 5), "losses: run = 5: must be a Run"),
+    (lambda: mlsched.decompose(5), "decompose: run = 5: must be a Run"),
     (lambda: mlsched.worst_cases("slaq", 5), "worst_cases: instances = 5: must be a list (each an Instance) or a dict"),
     (lambda: mlsched.worst_cases("slaq", inst()), "must be a list (each an Instance) or a dictionary"),
     (lambda: mlsched.worst_cases("slaq", [inst()], most="1"), "worst_cases: most = '1': must be an integer"),

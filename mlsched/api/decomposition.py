@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from mlsched.api.runs import simulate
+from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations import Jobs
@@ -20,15 +21,28 @@ from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 INFORMED = {True: ("srpt:preempt=true", "srpt:size=time,preempt=true"), False: ("srpt", "srpt:size=time")}
 
 
+@explained
 def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
-    """Of what the distance of a run from a bound is made: node shape, the price of pauses, forgone preemption, and what
-    the rule does not know; parts that add up, each at least and at most so much.
+    """Tell of what a run's distance from a bound is made: parts that add up, each at least and at most so much.
 
-    In each world from one large node, where pausing is free, to the run's own, rules that know the running times are
-    run (some eight runs the first time, less for further runs of the same workload). references: of the same workload,
-    counting every job alike, recomputed (`check_reference`): they make what is known of the best schedule narrower.
-    Raises InvalidInput for runs of other workloads than those of logs, or where nodes fail, usage is drawn or work is
-    lost at pauses; for references of other workloads; and for a log that cannot have been so.
+    They are node shape, the price of pauses, forgone preemption, and what the rule does not know. In each world from
+    one large node, where pausing is free, to the run's own, rules that know the running times are run: some eight runs
+    the first time, fewer for further runs of the same workload.
+
+    Args:
+        run: of a log's workload.
+        references: of the same workload, counting every job alike, recomputed (`check_reference`): they make what is
+            known of the best schedule narrower.
+
+    Raises:
+        InvalidInput: the run is of no log, or of a log that cannot have been so; nodes fail, usage is drawn or work is
+            lost at pauses; or a reference is of another workload.
+
+    Examples:
+        >>> work = mlsched.workload("synthetic:gangs", jobs=8)
+        >>> found = mlsched.decompose(mlsched.simulate(work, "fifo"))
+        >>> sum(part.value for part in found.parts) == found.total - found.bound
+        True
     """
     found = [_known(world) for world in _sound(run)]
     for reference in references:

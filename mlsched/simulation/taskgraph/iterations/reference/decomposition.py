@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core import html, tables
+from mlsched.core.brief import brief
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -59,7 +60,7 @@ class Part:
     at_most: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Decomposition:
     """What the distance of a run's `total` (sum of completion - arrival, ticks) from a bound is made of.
 
@@ -99,6 +100,10 @@ class Decomposition:
     def to_json(self) -> dict[str, Any]:
         """As plain JSON data, in ticks and as shares."""
         return {**dataclasses.asdict(self), "distance": self.distance, "table": self.table()}
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part.name} {100 * self._share(part.value):.1f} %" for part in self.parts)
+        return brief(self, self.policy, f"{100 * self.distance:.1f} % above the bound", parts)
 
     def _repr_html_(self) -> str:
         """For notebooks: a row per part."""
