@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mlsched.api.answers import solve
     from mlsched.api.asked import AnyAnswerer, resolve_answerer
     from mlsched.api.calls import answer_once
-    from mlsched.api.certificates import certify, check_certificate
+    from mlsched.api.certificates import certify, certify_front, check_certificate, check_folder
     from mlsched.api.decomposition import decompose
     from mlsched.api.fronts import pareto
     from mlsched.api.functions import is_function
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
     from mlsched.api.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.runs import problem_of, read_log, refusal, simulate, simulation_of, workload
-    from mlsched.api.states import judge
+    from mlsched.api.states import certify_judgement, judge
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
 #: No name is that of a module of this folder.
@@ -26,7 +26,7 @@ _HOMES = {
     "answers": ("solve",),
     "asked": ("AnyAnswerer", "resolve_answerer"),
     "calls": ("answer_once",),
-    "certificates": ("certify", "check_certificate"),
+    "certificates": ("certify", "certify_front", "check_certificate", "check_folder"),
     "decomposition": ("decompose",),
     "fronts": ("pareto",),
     "functions": ("is_function",),
@@ -34,7 +34,7 @@ _HOMES = {
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
     "references": ("check_reference", "losses", "make_reference", "read_reference"),
     "runs": ("problem_of", "read_log", "refusal", "simulate", "simulation_of", "workload"),
-    "states": ("judge",),
+    "states": ("certify_judgement", "judge"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -42,7 +42,10 @@ __all__ = [
     "AnyAnswerer",
     "answer_once",
     "certify",
+    "certify_front",
+    "certify_judgement",
     "check_certificate",
+    "check_folder",
     "check_reference",
     "decompose",
     "generate",

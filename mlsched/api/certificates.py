@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
 from mlsched.api.adapters import prover
 from mlsched.api.answers import solve
 from mlsched.api.asked import aim, make_limits
-from mlsched.certificates import bundle, engine
+from mlsched.certificates import bundle, engine, fronts
 from mlsched.certificates.bundle import Checked
+from mlsched.certificates.fronts import CheckedFront
 from mlsched.certificates.prices.statement import statement_of, statements
+from mlsched.certificates.received import FRONT, KINDS, manifest_of
 from mlsched.certificates.translation import translation_of
 from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan
@@ -105,16 +107,72 @@ def _found(instance: Instance, objective: str, solver: str | None, seconds: floa
     return plan
 
 
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder in which no certificate by formulas can be made, before any work."""
+    engine.version()
+    bundle.check_target(Path(folder))
+
+
 @explained
-def check_certificate(folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS) -> Checked:
-    """Check a folder that `certify` wrote: judge, claims or formulas, proofs, hashes. Nothing in it is run.
+def certify_front(
+    instance: Instance,
+    plans: Sequence[Plan],
+    folder: str | os.PathLike[str],
+    *,
+    objectives: Sequence[str],
+    first: Sequence[str] = (),
+    time_limit: float | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> CheckedFront:
+    """Prove that plans are the whole front of an instance and write the proof to a folder, for `check_certificate`.
+
+    One formula, which asks for a plan that no point covers, is proved to have no solution; that needs the extra
+    "certify". Fronts of admission, preemption, quality and rounds can be certified.
+
+    Args:
+        instance: what is asked.
+        plans: one for each point, such as `pareto(...).plans`.
+        folder: where the proof goes; there must be none of that name yet.
+        objectives: those of the front, by name.
+        first: objectives that are compared before them.
+        time_limit: wall seconds for the proof.
+        progress: called with a line that says how far the proof is.
+
+    Raises:
+        InvalidInput: the folder exists, the plans are no front, or it cannot be certified.
+        SolverError: no proof is found in time.
+        AnswererError: a point is missing.
+
+    Examples:
+        >>> inst = mlsched.generate("quality", "small")
+        >>> goals = ["total_loss_reduction", "worst_loss"]
+        >>> front = mlsched.pareto(inst, goals)
+        >>> mlsched.certify_front(inst, front.plans, "whole-front", objectives=goals).backing
+        'certified'
+    """
+    if not isinstance(instance, Instance):
+        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+    check_folder(folder)
+    seconds = make_limits(time_limit, None, seed=0, threads=1).seconds
+    return fronts.certify_front(
+        instance, plans, objectives, Path(folder), first=first, seconds=seconds, progress=progress
+    )
+
+
+@explained
+def check_certificate(
+    folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS
+) -> Checked | CheckedFront:
+    """Check a folder that `certify` or `certify_front` wrote: judge, claims or formulas, proofs, hashes.
+
+    Nothing in it is run.
 
     Args:
         folder: the folder.
         time_limit: wall seconds, after which it is not certified; None: however long it takes.
 
     Returns:
-        A `Checked`, whose `wrong` says what does not hold.
+        A `Checked`, or, of a front, a `CheckedFront`; its `wrong` says what does not hold.
 
     Raises:
         InvalidFile: there is no certificate in the folder that could be read.
@@ -124,4 +182,6 @@ def check_certificate(folder: str | os.PathLike[str], *, time_limit: float | Non
         >>> mlsched.check_certificate("proof").wrong
         ()
     """
-    return bundle.check(Path(folder), seconds=make_limits(time_limit, None, seed=0, threads=1).seconds)
+    place, seconds = Path(folder), make_limits(time_limit, None, seed=0, threads=1).seconds
+    front = manifest_of(place, *KINDS)["kind"] == FRONT
+    return fronts.check_front(place, seconds=seconds) if front else bundle.check(place, seconds=seconds)

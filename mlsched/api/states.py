@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from mlsched.api.answers import solve
+from mlsched.api.certificates import certify_front
 from mlsched.api.records import load_with_hash
+from mlsched.certificates.fronts import CheckedFront
 from mlsched.core import html
 from mlsched.core.arguments import explained
 from mlsched.core.brief import brief, counted
@@ -20,7 +22,7 @@ from mlsched.instances.admission.states import Options, State, instance_of, read
 from mlsched.instances.admission.states.decision import Decision, evicting, read_decision
 from mlsched.instances.admission.states.documents import MOST_STATE
 from mlsched.instances.admission.states.incident import incident_instance
-from mlsched.solvers.admission.verdicts import Needs, Point, Verdict, judge_decision, what_it_takes
+from mlsched.solvers.admission.verdicts import Needs, Point, Verdict, front_question, judge_decision, what_it_takes
 
 Paths = str | os.PathLike[str]
 #: Kinds of verdicts, the worst first: of combinations of flavors, the best is what the decision is worth.
@@ -142,6 +144,32 @@ def judge(
     best = _best([_judged(state, instance, decision, rule, options, limits) for state, instance in questions])
     jobs = _asked(best.instance, options) if best.system == "mlsched" else None
     return dataclasses.replace(best, needs=what_it_takes(best.instance, jobs=jobs, **limits))
+
+
+def certify_judgement(
+    found: Judgement,
+    folder: Paths,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> CheckedFront:
+    """Prove the front of a judgement whole, in a folder that anyone can check; see `certify_front`.
+
+    The folder's instance has the jobs alone that were asked about. Raises InvalidInput where the front is not complete.
+    """
+    verdict = found.verdict
+    if not verdict.complete:
+        raise InvalidInput("the front is not complete, so it cannot be certified; give the judgement more time")
+    question, plans = front_question(found.instance, verdict)
+    return certify_front(
+        question,
+        plans,
+        folder,
+        objectives=verdict.objectives,
+        first=verdict.first,
+        time_limit=time_limit,
+        progress=progress,
+    )
 
 
 def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list[tuple[State, Instance]]:

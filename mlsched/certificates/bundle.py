@@ -5,7 +5,8 @@
     manifest.json                 what is claimed, and the SHA-256 of every other file
 
 Of proofs there are two kinds, in files of their own: `by_prices.py` and `by_formulas.py`. A folder is accepted where
-the judge gives the plan the value that is claimed and the proofs hold for the instance.
+the judge gives the plan the value that is claimed and the proofs hold for the instance. Folders of fronts, with several
+plans, are in `fronts.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mlsched.certificates import by_formulas, by_prices
-from mlsched.certificates.received import MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
+from mlsched.certificates.received import KIND, MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
 from mlsched.certificates.translation import translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief
@@ -140,28 +141,31 @@ def made(
     check_target(folder)
     if wrong := instance.violations(plan):
         raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
-    with _new_folder(folder) as new:
+    with new_folder(folder) as new:
         proofs = write(new)
-        write_json(new / "instance.json", instance.to_json())
         write_json(new / "plan.json", {**plan.to_json(), "instance_hash": instance.hash})
-        document = {
-            **proofs,
-            "problem": instance.problem,
-            "objective": objective,
-            "instance_hash": instance.hash,
-            "value": instance.evaluate(plan)[objective],
-            "made_by": {"mlsched": versions()["mlsched"], **proofs["made_by"]},
-            "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(new.iterdir())},
-        }
-        write_json(new / "manifest.json", document)
+        seal(new, instance, {**proofs, "objective": objective, "value": instance.evaluate(plan)[objective]})
         checked = check(new, seconds=None)
         if checked.wrong:
             raise SolverError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked
 
 
+def seal(folder: Path, instance: Instance, said: dict[str, Any]) -> None:
+    """Write the instance, and the manifest with what it says of the proofs and the hash of every file."""
+    write_json(folder / "instance.json", instance.to_json())
+    document = {
+        **said,
+        "problem": instance.problem,
+        "instance_hash": instance.hash,
+        "made_by": {"mlsched": versions()["mlsched"], **said["made_by"]},
+        "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(folder.iterdir())},
+    }
+    write_json(folder / "manifest.json", document)
+
+
 @contextlib.contextmanager
-def _new_folder(target: Path) -> Iterator[Path]:
+def new_folder(target: Path) -> Iterator[Path]:
     """A folder that gets its name when the block has ended without an error."""
     try:
         with swept_folder(f".{target.name[:100]}.", target.parent) as made:
@@ -181,13 +185,10 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     Raises InvalidFile where it holds no certificate that could be read.
     """
     started, deadline = time.perf_counter(), Deadline(seconds)
-    manifest = manifest_of(folder)
+    manifest = manifest_of(folder, KIND, PRICES)
     prices = manifest["kind"] == PRICES
-    problem = registry().problem(manifest["problem"])
-    wrong = list(wrong_files(folder, manifest))
-    instance: Instance
+    instance, wrong = opened(folder, manifest)
     plan: Plan
-    instance, _ = record_of(folder / "instance.json", {t.kind: t for t in problem.instance_types})
     plan, answers = record_of(folder / "plan.json", {instance.plan_type.kind: instance.plan_type})
     objective = type(instance).objective(manifest["objective"]).name
     wrong += ["plan.json answers another instance"] if answers != instance.hash else []
@@ -217,10 +218,19 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     )
 
 
-def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
-    """The instance is the one that is named, and the judge gives the plan the value that is claimed."""
+def opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[str]]:
+    """The instance of a folder, and what is wrong with that and with the files."""
+    wrong = list(wrong_files(folder, manifest))
+    problem = registry().problem(manifest["problem"])
+    instance: Instance
+    instance, _ = record_of(folder / "instance.json", {t.kind: t for t in problem.instance_types})
     if manifest["instance_hash"] != instance.hash:
-        yield "instance.json is not the instance that the manifest names"
+        wrong.append("instance.json is not the instance that the manifest names")
+    return instance, wrong
+
+
+def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
+    """The judge gives the plan the value that is claimed."""
     if violations := instance.violations(plan):
         yield f"plan.json is infeasible: {violations[0]}"
     elif (value := instance.evaluate(plan)[objective]) != manifest["value"]:

@@ -10,7 +10,7 @@ checker accepts the proofs, and the minima add up to the value.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,30 +33,43 @@ def write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds:
     value, proved, parts = instance.evaluate(plan)[objective], 0, []
     translation = translation_of(instance)
     for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
-        text, deadline = formula.text(), Deadline(seconds)
-        try:
-            proof = elaborated(text, engine.log_of(text, seconds), deadline)
-            minimum = checker.check(text, proof)
-        except OutOfTime:
-            raise SolverError(
-                f"exact found a proof, but not all of its steps could be written out for the checker in {seconds:g} s; "
-                "give more time or certify a smaller instance"
-            ) from None
-        except checker.Wrong as wrong:
-            raise SolverError(f"exact logged a proof that does not hold: {wrong}") from None
+        minimum = write_proof(folder, k, formula, seconds)
         if minimum is None:
             raise AnswererError(f"the formula '{formula.claim}' has no solution, but the plan is one")
         parts.append(_part(formula, minimum))
         proved += formula.value(minimum)
-        (folder / f"{k}.opb").write_text(text, encoding="utf-8")
-        (folder / f"{k}.log").write_text(proof, encoding="utf-8")
     if proved != value:
         raise AnswererError(
             f"the plan is not optimal: its {objective} is {value}, and {proved} is proved to be the best"
         )
+    return {"kind": KIND, "version": VERSION, "lemma": translation.lemma(objective), "parts": parts, **signed(folder)}
+
+
+def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -> int | None:
+    """Find a proof of the formula's minimum and write both as number k; the minimum, None: there is no solution.
+
+    seconds: limit on the search and on writing out its steps. Raises SolverError where there is no proof then.
+    """
+    text, deadline = formula.text(), Deadline(seconds)
+    try:
+        proof = elaborated(text, engine.log_of(text, seconds), deadline)
+        minimum = checker.check(text, proof)
+    except OutOfTime:
+        raise SolverError(
+            f"exact found a proof, but not all of its steps could be written out for the checker in {seconds:g} s; "
+            "give more time or certify a smaller instance"
+        ) from None
+    except checker.Wrong as wrong:
+        raise SolverError(f"exact logged a proof that does not hold: {wrong}") from None
+    (folder / f"{k}.opb").write_text(text, encoding="utf-8")
+    (folder / f"{k}.log").write_text(proof, encoding="utf-8")
+    return minimum
+
+
+def signed(folder: Path) -> dict[str, Any]:
+    """Put the checker into the folder; what the manifest says of who made the proofs."""
     shutil.copyfile(Path(checker.__file__), folder / "checker.py")
-    made_by = {"exact": engine.version()}
-    return {"kind": KIND, "version": VERSION, "lemma": translation.lemma(objective), "parts": parts, "made_by": made_by}
+    return {"made_by": {"exact": engine.version()}}
 
 
 def _part(formula: Formula, minimum: int) -> dict[str, Any]:
@@ -74,12 +87,10 @@ def wrong_proofs(
 ) -> Iterator[str]:
     """The formulas are the instance's, the proofs hold, and the minima add up to the value; fills in their `values`."""
     translation, parts = translation_of(instance), manifest["parts"]
-    size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, len(parts) + 1))
     try:
-        with within(deadline, size):
-            formulas = translation.formulas(instance, objective, plan)
-    except TooLong:
-        yield "the formulas of this instance and plan are longer than those in the folder"
+        formulas = stated(folder, len(parts), deadline, lambda: translation.formulas(instance, objective, plan))
+    except checker.Wrong as wrong:
+        yield str(wrong)
         return
     if manifest["lemma"] != translation.lemma(objective):
         yield "the manifest's lemma is not the one for this objective"
@@ -87,14 +98,10 @@ def wrong_proofs(
         yield f"the manifest has {len(parts)} parts: must have {len(formulas)}"
         return
     for k, (formula, part) in enumerate(zip(formulas, parts, strict=True), 1):
-        text = formula.text()
-        if different := first_difference(lines_of(folder / f"{k}.opb", MOST_LOG, deadline), text):
-            yield f"{k}.opb is not the formula of this instance and plan: {different}"
-            return
         try:
-            minimum = limits.check(text, lines_of(folder / f"{k}.log", MOST_LOG, deadline), deadline)
+            minimum = minimum_of(folder, k, formula, deadline)
         except checker.Wrong as wrong:
-            yield f"{k}.log does not prove {k}.opb: {wrong}"
+            yield str(wrong)
             return
         if minimum is None or part != _part(formula, minimum):
             yield f"{k}.log proves the minimum {minimum}: the manifest says {shortened(str(part), 100)}"
@@ -102,3 +109,27 @@ def wrong_proofs(
         values.append(formula.value(minimum))
     if sum(values) != manifest["value"]:
         yield f"{sum(values)} is proved to be the best {objective}: the manifest claims {manifest['value']}"
+
+
+def stated(folder: Path, parts: int, deadline: Deadline, make: Callable[[], list[Formula]]) -> list[Formula]:
+    """What `make` makes; Wrong where its text is longer than the folder's formulas, OutOfTime at the deadline."""
+    size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, parts + 1))
+    try:
+        with within(deadline, size):
+            return make()
+    except TooLong:
+        raise checker.Wrong("the formulas of this instance and plan are longer than those in the folder") from None
+
+
+def minimum_of(folder: Path, k: int, formula: Formula, deadline: Deadline) -> int | None:
+    """The minimum of a formula, None where it has no solution, as proof k of the folder shows.
+
+    Raises Wrong where formula k of the folder is another one, or the proof does not hold.
+    """
+    text = formula.text()
+    if different := first_difference(lines_of(folder / f"{k}.opb", MOST_LOG, deadline), text):
+        raise checker.Wrong(f"{k}.opb is not the formula of this instance and plan: {different}")
+    try:
+        return limits.check(text, lines_of(folder / f"{k}.log", MOST_LOG, deadline), deadline)
+    except checker.Wrong as wrong:
+        raise checker.Wrong(f"{k}.log does not prove {k}.opb: {wrong}") from None

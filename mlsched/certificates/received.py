@@ -17,10 +17,14 @@ from mlsched.core.errors import InvalidFile, shortened
 from mlsched.core.files import check_header, parse_json
 from mlsched.core.opening import open_file, read_bytes, shown_path
 
-KIND, PRICES, VERSION = "certificate", "certificate.prices", 1
+KIND, PRICES, FRONT, VERSION = "certificate", "certificate.prices", "certificate.front", 1
 #: Fields of every manifest, and those of a kind.
-FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "made_by", "sha256")
-KINDS = {KIND: ("lemma", "parts"), PRICES: ("bound",)}
+FIELDS = ("kind", "version", "problem", "instance_hash", "made_by", "sha256")
+KINDS = {
+    KIND: ("objective", "value", "lemma", "parts"),
+    PRICES: ("objective", "value", "bound"),
+    FRONT: ("objectives", "first", "values"),
+}
 #: SHA-256 of every `checker.py` that mlsched ever wrote into a folder -> the first version that did. None is ever taken
 #: out: certificates are read for ever. A change of `checker.py` adds a line; a test says which.
 RELEASED = {
@@ -37,10 +41,17 @@ OWN_CHECKER = "python -I -m mlsched.certificates.checker"
 MOST_SMALL, MOST_RECORD, MOST_TREE, MOST_LOG = 2**20, 2**23, 2**23, 2**28
 #: Parts of a manifest, signs of a name in it, entries of a folder that are looked at, and files that a message names.
 MOST_PARTS, MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 100, 1000, 3
+#: Points of a front, and the objectives that it is of, or that are compared before.
+MOST_POINTS, MOST_OBJECTIVES = 1000, 20
+#: Fields of a manifest -> their types, and how long they may be: signs or entries.
+TYPES = {"problem": str, "objective": str, "value": int, "sha256": dict, "lemma": str, "parts": list, "bound": int}
+TYPES |= {"objectives": list, "first": list, "values": list}
+MOST_OF = {"problem": MOST_NAME, "objective": MOST_NAME, "parts": MOST_PARTS, "values": MOST_POINTS}
+MOST_OF |= {"objectives": MOST_OBJECTIVES, "first": MOST_OBJECTIVES}
 
 
-def manifest_of(folder: Path) -> dict[str, Any]:
-    """The manifest, its fields of the types that they must have."""
+def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
+    """The manifest, which must be of one of these kinds, its fields of the types that they must have."""
     path = folder / "manifest.json"
     name = shown_path(path)
     manifest = parse_json(path, read_bytes(path, most=MOST_SMALL))
@@ -48,26 +59,42 @@ def manifest_of(folder: Path) -> dict[str, Any]:
         raise InvalidFile(
             f"{name}: holds a JSON {type(manifest).__name__}; must be an object with a kind and a version"
         )
-    kind = check_header(path, manifest, dict.fromkeys(KINDS, VERSION))
+    kind = check_header(path, manifest, dict.fromkeys(kinds, VERSION))
     fields = {*FIELDS, *KINDS[kind]}
     if set(manifest) != fields:
         odd = sorted(set(manifest) ^ fields)[0]
         raise InvalidFile(f"{name}: field {shortened(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
-    types = {"problem": str, "objective": str, "value": int, "sha256": dict, "lemma": str, "parts": list, "bound": int}
-    for field, expected in types.items():
+    for field, expected in TYPES.items():
         if field in fields and type(manifest[field]) is not expected:
             raise InvalidFile(f"{name}: field {field!r}: must be of type {expected.__name__}")
-    for field in ("problem", "objective"):
-        if len(manifest[field]) > MOST_NAME:
-            raise InvalidFile(f"{name}: field {field!r}: must have at most {MOST_NAME} signs")
-    if kind == KIND and len(manifest["parts"]) > MOST_PARTS:
-        raise InvalidFile(f"{name}: field 'parts': has {len(manifest['parts'])}: must have at most {MOST_PARTS}")
+    for field, most in MOST_OF.items():
+        if field in fields and (size := len(manifest[field])) > most:
+            what = f"must have at most {most} signs" if TYPES[field] is str else f"has {size}: must have at most {most}"
+            raise InvalidFile(f"{name}: field {field!r}: {what}")
+    for field in ("objectives", "first"):
+        if field in fields and any(type(word) is not str or len(word) > MOST_NAME for word in manifest[field]):
+            raise InvalidFile(f"{name}: field {field!r}: must be names of at most {MOST_NAME} signs")
     return manifest
 
 
 def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
     """The record in a file, and the hash of the instance that it says it answers."""
+    return record_in(path, parse_json(path, read_bytes(path, most=MOST_RECORD)), types)
+
+
+def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
+    """The plans in a file of several, and the hash of the instance that it says they answer."""
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
+    if not isinstance(data, dict) or set(data) != {"instance_hash", "plans"} or not isinstance(data["plans"], list):
+        raise InvalidFile(f"{shown_path(path)}: must be an object with an instance_hash and a list of plans")
+    if not 1 <= len(data["plans"]) <= MOST_POINTS:
+        raise InvalidFile(f"{shown_path(path)}: has {len(data['plans'])} plans: must have 1 to {MOST_POINTS}")
+    plans = [record_in(path, entry, {plan_type.kind: plan_type})[0] for entry in data["plans"]]
+    return plans, data["instance_hash"]
+
+
+def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
+    """The record that data of a file are, and the hash of the instance that it says it answers."""
     if not isinstance(data, dict):
         raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}; must be an object")
     kind = check_header(path, data, {name: t.version for name, t in types.items()})
@@ -80,10 +107,11 @@ def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
 
 def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
-    names = ["checker.py", "instance.json", "plan.json"]
+    names = ["checker.py", "instance.json"]
+    names += ["plans.json", "1.opb", "1.log"] if manifest["kind"] == FRONT else ["plan.json"]
     if manifest["kind"] == PRICES:
         names += ["tree.json"]
-    else:
+    elif manifest["kind"] == KIND:
         names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
     yield from _strangers(folder, {*names, "manifest.json"})
     if set(manifest["sha256"]) != set(names):

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mlsched.certificates.cover import Fronts
 from mlsched.certificates.formula import Formula
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput
@@ -25,11 +26,14 @@ class Translation:
 
     `claims(instance, objective, plan, values)`: what no formula proves, in sentences with the numbers of this instance
     and plan, computed from them; `values`: what was proved of each formula. They are what a reader has to follow.
+
+    `fronts`: how its fronts are stated, where they can be certified.
     """
 
     kind: str
     by_objective: Mapping[str, tuple[Callable[[Any, Any], list[Formula]], str]]
     claims: Callable[[Any, str, Any, list[int]], list[str]] = lambda instance, objective, plan, values: []
+    fronts: Fronts | None = None
 
     def formulas(self, instance: Instance, objective: str, plan: Plan) -> list[Formula]:
         """The formulas of an objective, or InvalidInput where it cannot be certified."""

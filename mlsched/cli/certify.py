@@ -13,6 +13,7 @@ from mlsched.core.errors import InvalidFile
 
 if TYPE_CHECKING:
     from mlsched.certificates.bundle import Checked
+    from mlsched.certificates.fronts import CheckedFront
 
 
 def certify(
@@ -81,6 +82,36 @@ def document(folder: Path, checked: Checked) -> dict[str, Any]:
     }
 
 
+def front_document(folder: Path, checked: CheckedFront) -> dict[str, Any]:
+    """What the check of a front's folder found, as JSON."""
+    instance, names = checked.instance, checked.objectives
+    return {
+        "folder": str(folder),
+        "instance_hash": instance.hash,
+        "problem": instance.problem,
+        "objectives": list(names),
+        "first": list(checked.first),
+        "points": [instance.figures(dict(zip(names, row, strict=True))) for row in checked.values],
+        "compared": [list(row) for row in checked.values],
+        "proof": "formulas",
+        "backing": checked.backing,
+        "claims": [checked.claim] if checked.claim else [],
+        "violations": list(checked.wrong),
+        "seconds": checked.seconds,
+    }
+
+
+def front_shown(folder: Path, checked: CheckedFront) -> list[str]:
+    """The same for people."""
+    if checked.wrong:
+        return list(checked.wrong)
+    number = len(checked.plans)
+    whole = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
+    first = f", after {' and '.join(checked.first)}" if checked.first else ""
+    line = f"{folder}: certified: {whole} of {' and '.join(checked.objectives)}{first}"
+    return [line, f"  rests on: {checked.claim}", _again(folder, checked)]
+
+
 def shown(folder: Path, checked: Checked) -> list[str]:
     """The same for people."""
     from mlsched.core.contract import worded
@@ -98,4 +129,8 @@ def shown(folder: Path, checked: Checked) -> list[str]:
         lines[0] += f" {worded(checked.bound, rank)}"
     lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
     lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
-    return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]
+    return [*lines, _again(folder, checked)]
+
+
+def _again(folder: Path, checked: Checked | CheckedFront) -> str:
+    return f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"

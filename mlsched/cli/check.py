@@ -14,7 +14,7 @@ from mlsched.core.errors import InvalidInput
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="Instance file, or a folder that `mlsched certify` made.")],
+    file: Annotated[Path, typer.Argument(help="Instance file, or a certificate's folder.")],
     plan: Annotated[Path | None, typer.Argument(help="Plan file, or a result's; none for a folder.")] = None,
     read: Read = None,
     time_limit: Annotated[
@@ -66,10 +66,14 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
 
 def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
     from mlsched import api
+    from mlsched.certificates.fronts import CheckedFront
 
     limit = {} if time_limit is None else {"time_limit": time_limit}
     with waiting(f"checking {folder.name}", None):
         checked = api.check_certificate(folder, **limit)
-    emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
+    if isinstance(checked, CheckedFront):
+        emit(as_json, lambda: certify.front_document(folder, checked), lambda: certify.front_shown(folder, checked))
+    else:
+        emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
     if checked.wrong:
         raise ChecksFailed(f"{folder}: not certified: {checked.wrong[0]}")

@@ -49,7 +49,7 @@ def judge(
     seed: Seed = 0,
     output: Annotated[Path | None, to_write("-o", "--output", text="Instance file to write.")] = None,
     anonymous: Annotated[bool, typer.Option("--anonymous", help="Write the instance without any name.")] = False,
-    certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that anyone can check.")] = None,
+    certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
     as_json: Json = False,
 ) -> None:
     """Judge what a scheduler decided: is another plan better, and what would it take to evict nobody?
@@ -60,6 +60,8 @@ def judge(
 
     if anonymous and output is None:
         raise InvalidInput("--anonymous: is about the instance that -o writes; name a file with -o")
+    if certify is not None:
+        api.check_folder(certify)
     with waiting("judging", time_limit), only_documents():
         found = api.judge(
             *states,
@@ -86,13 +88,13 @@ def judge(
 
 
 def _certified(found: Judgement, folder: Path, time_limit: float | None) -> dict[str, Any]:
-    """Prove that no plan has fewer victims, in a folder."""
+    """Prove that the front is whole, in a folder."""
     from mlsched import api
-    from mlsched.cli import certify
+    from mlsched.cli.certify import front_document
 
-    with waiting(f"certifying in {folder}", time_limit), only_documents():
-        checked = api.certify(found.instance, folder, objective="victims", time_limit=time_limit)
-    return certify.document(folder, checked)
+    with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
+        checked = api.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
+    return front_document(folder, checked)
 
 
 def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
@@ -103,8 +105,8 @@ def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
     if found.decision is not None:
         rows += _verdict(found)
     if certificate is not None:
-        said = "; ".join(certificate["violations"]) or "certified: no plan that starts as many has fewer victims"
-        rows.append(("certificate", f"{certificate['folder']}: {said}; mlsched check {certificate['folder']}"))
+        folder = certificate["folder"]
+        rows.append(("certificate", f"{folder}: certified: the front below is whole; mlsched check {folder}"))
     return [_grid(rows), *_front(found), _grid(_needs(found))]
 
 

@@ -12,11 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, table, to_write
+from mlsched.cli.output import (
+    ChecksFailed,
+    Json,
+    Seed,
+    emit,
+    going_on,
+    number,
+    only_documents,
+    table,
+    to_write,
+    waiting,
+)
 from mlsched.cli.solve import Read, read_instance
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
+    from mlsched.certificates.fronts import CheckedFront
     from mlsched.core.contract import Instance
     from mlsched.solvers.front import Front
 
@@ -39,13 +51,17 @@ def pareto(
     seed: Seed = 0,
     read: Read = None,
     output: Annotated[Path | None, to_write("-o", "--output", text="Front to write (.csv).")] = None,
+    certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
     plot: Annotated[Path | None, to_write(text="Picture of the front (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Enumerate all non-dominated plans, with the proof that none is missing; the judge recomputes every value."""
     from mlsched import api
+    from mlsched.cli.certify import front_document, front_shown
 
     instance = read_instance(file, read)
+    if certify is not None:
+        api.check_folder(certify)
     with going_on(lambda: _way_on(resume)), _counter(time_limit) as update:
         front = api.pareto(
             instance,
@@ -63,13 +79,32 @@ def pareto(
         write_csv(front, output)
     if plot is not None:
         _plot(instance, front, objectives, plot)
+    proof = None if certify is None else _certified(front, certify, time_limit)
+    certificate = {} if certify is None or proof is None else {"certificate": front_document(certify, proof)}
+    lines = [] if certify is None or proof is None else front_shown(certify, proof)
     figures = {name: column.tolist() for name, column in front.table().items()}
     document = {"instance_hash": instance.hash, "objectives": objectives, "figures": figures}
-    emit(as_json, lambda: {**document, **front.to_json()}, lambda: _render(front))
+    emit(as_json, lambda: {**document, **front.to_json(), **certificate}, lambda: [*_render(front), *lines])
     if front.status == "failed":
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
     if not len(front) and not front.complete:
         raise ChecksFailed(f"{file}: no point was found within the limits; give it more time, or resume")
+    if certify is not None and proof is None:
+        raise ChecksFailed(f"{certify}: was not made: the front is not complete; give it more time, or resume")
+
+
+def _certified(front: Front, folder: Path, time_limit: float | None) -> CheckedFront | None:
+    """Prove the front whole, in a folder; None where it is not known to be."""
+    from mlsched import api
+
+    if not front.complete or not front.plans:
+        return None
+    assert front.instance is not None
+    assert front.objectives is not None
+    with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
+        return api.certify_front(
+            front.instance, front.plans, folder, objectives=front.objectives, time_limit=time_limit, progress=progress
+        )
 
 
 def _way_on(resume: Path | None) -> str:

@@ -99,8 +99,8 @@ def test_what_does_not_belong_together_is_said(copy):
     assert "lemma" in api.check_certificate(copy).wrong[0]
     rehashed(copy, **{**manifest, "instance_hash": "0"})
     assert api.check_certificate(copy).wrong[:2] == (
-        "plan.json answers another instance",
         "instance.json is not the instance that the manifest names",
+        "plan.json answers another instance",
     )
     rehashed(copy, **manifest)
     (copy / "1.log").unlink()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.admission._quotas import state_quotas
+from mlsched.certificates.cover import Cost, Fronts
 from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.translation import Translation
 
@@ -162,9 +163,10 @@ class Stated:
                     terms = [(d - left, t) if t == s else (d, t) for d, t in use]
                     self.formula.at_most("rule 7: limits", [*terms, *given], 0)
 
-    def rank(self) -> list[Term]:
-        """What is left of the waiting rank when jobs start; the offset is the sum of all weights."""
-        return [(-int(w), s) for w, s in zip(self.instance.waiting_weight.tolist(), self.start, strict=True)]
+    def rank(self) -> Cost:
+        """The waiting rank (rule 10): the sum of all weights, less those of the jobs that start."""
+        weights = self.instance.waiting_weight.tolist()
+        return [(-int(w), s) for w, s in zip(weights, self.start, strict=True)], sum(weights)
 
 
 def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
@@ -173,11 +175,11 @@ def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
     Their values add up to the objective: a plan of a larger rank is worse by D, and D exceeds every base value.
     """
     first = Stated("the least waiting rank, times D", instance)
-    total = sum(instance.waiting_weight.tolist())
-    first.formula.optimise(first.rank(), offset=total, weight=1 + _largest(instance, objective))
+    terms, total = first.rank()
+    first.formula.optimise(terms, offset=total, weight=1 + _largest(instance, objective))
     rank = _rank_of(instance, plan)
     then = Stated(f"the least {objective} where the waiting rank is at most {rank}", instance)
-    then.formula.at_most("no larger waiting rank than must be", then.rank(), rank - total)
+    then.formula.at_most("no larger waiting rank than must be", then.rank()[0], rank - total)
     then.formula.optimise(BASES[objective][1](then))
     return [first.formula, then.formula]
 
@@ -258,6 +260,10 @@ def _moved(stated: Stated) -> list[Term]:
     return [(1, m) for m in stated.move.values()]
 
 
+def _cost(terms: Callable[[Stated], list[Term]], stated: Stated) -> Cost:
+    return terms(stated), 0
+
+
 #: Objective -> what no base value is above, and the terms of the base value.
 BASES: dict[str, tuple[Callable[[Instance], int], Callable[[Stated], list[Term]]]] = {
     "victims": (lambda one: len(_able(one)), _victims),
@@ -267,6 +273,7 @@ BASES: dict[str, tuple[Callable[[Instance], int], Callable[[Stated], list[Term]]
     "moves": (lambda one: int(one.unit_movable.sum()), _moved),
     "grace": (lambda one: max((int(one.unit_grace[u]) for u in _able(one)), default=0), _grace),
 }
+FRONTS = Fronts(Stated, {name: functools.partial(_cost, terms) for name, (_, terms) in BASES.items()}, Stated.rank)
 TRANSLATION = Translation(
-    "admission.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims
+    "admission.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims, FRONTS
 )

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mlsched.certificates.cover import Cost, Fronts
 from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.preemption import prices
 from mlsched.certificates.prices.statement import Statement
@@ -30,11 +31,10 @@ def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
 
 
 def _fewest_waiting(instance: Instance, objective: str) -> Formula:
-    formula = Formula("the fewest TE jobs that wait, times D")
-    placed, _ = _plans(formula, instance)
-    terms = [(-1, y) for places in placed for y in places]
-    formula.optimise(terms, offset=len(placed), weight=1 + _largest_base(instance, objective))
-    return formula
+    plans = Plans("the fewest TE jobs that wait, times D", instance)
+    terms, number = plans.waiting()
+    plans.formula.optimise(terms, offset=number, weight=1 + _largest_base(instance, objective))
+    return plans.formula
 
 
 def _largest_base(instance: Instance, objective: str) -> int:
@@ -55,13 +55,11 @@ def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) ->
 
 
 def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
-    formula = Formula(f"the least {objective} of the victims where at most {waiting} TE jobs wait")
-    placed, victims = _plans(formula, instance)
-    must_be_placed = len(placed) - waiting
-    formula.at_least("no more TE jobs wait than must", [(1, y) for places in placed for y in places], must_be_placed)
-    of_victim, _, terms = BASES[objective]
-    formula.optimise(terms(formula, {x: of_victim(instance, j) for j, x in enumerate(victims)}))
-    return formula
+    plans = Plans(f"the least {objective} of the victims where at most {waiting} TE jobs wait", instance)
+    terms, number = plans.waiting()
+    plans.formula.at_most("no more TE jobs wait than must", terms, waiting - number)
+    plans.formula.optimise(plans.base(objective))
+    return plans.formula
 
 
 def _able(instance: Instance) -> list[int]:
@@ -93,27 +91,43 @@ BASES: dict[
 }
 
 
-def _plans(formula: Formula, instance: Instance) -> tuple[list[list[int]], list[int]]:
-    """Variables and constraints of the feasible plans: of each TE job those of its nodes, and one a BE job."""
-    tes, nodes = range(len(instance.te_demand)), range(len(instance.node_capacity))
-    victims = [formula.variable(f"BE job {j} is suspended") for j in range(len(instance.job_node))]
-    placed = [[formula.variable(f"TE job {t} goes to node {n}") for n in nodes] for t in tes]
-    for places in placed:
-        formula.at_most("rule 1: a TE job has one node, or waits", [(1, y) for y in places], 1)
-    for j in set(range(len(victims))) - set(_able(instance)):
-        formula.at_most("rule 2: the preemption limit", [(1, victims[j])], 0)
-    for n in nodes:
-        here = [(j, x) for j, x in enumerate(victims) if instance.job_node[j] == n]
-        for r, resource in enumerate(instance.resources):
-            there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r])
-            needed = [(int(instance.te_demand[t, r]), placed[t][n]) for t in tes]
-            released = [(-int(instance.job_demand[j, r]), x) for j, x in here]
-            formula.at_most(f"rule 3: {resource}", needed + released, there)
-    return placed, victims
+class Plans:
+    """A formula with the variables and constraints of the feasible plans."""
+
+    def __init__(self, claim: str, instance: Instance) -> None:
+        self.formula, self.instance = Formula(claim), instance
+        formula, tes, nodes = self.formula, range(len(instance.te_demand)), range(len(instance.node_capacity))
+        self.victims = [formula.variable(f"BE job {j} is suspended") for j in range(len(instance.job_node))]
+        self.placed = [[formula.variable(f"TE job {t} goes to node {n}") for n in nodes] for t in tes]
+        for places in self.placed:
+            formula.at_most("rule 1: a TE job has one node, or waits", [(1, y) for y in places], 1)
+        for j in set(range(len(self.victims))) - set(_able(instance)):
+            formula.at_most("rule 2: the preemption limit", [(1, self.victims[j])], 0)
+        for n in nodes:
+            here = [(j, x) for j, x in enumerate(self.victims) if instance.job_node[j] == n]
+            for r, resource in enumerate(instance.resources):
+                there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r])
+                needed = [(int(instance.te_demand[t, r]), self.placed[t][n]) for t in tes]
+                released = [(-int(instance.job_demand[j, r]), x) for j, x in here]
+                formula.at_most(f"rule 3: {resource}", needed + released, there)
+
+    def waiting(self) -> Cost:
+        """The TE jobs that wait."""
+        return [(-1, y) for places in self.placed for y in places], len(self.placed)
+
+    def base(self, objective: str) -> list[Term]:
+        """Terms whose least sum is the base value."""
+        of_victim, _, terms = BASES[objective]
+        return terms(self.formula, {x: of_victim(self.instance, j) for j, x in enumerate(self.victims)})
 
 
+def _cost(objective: str, plans: Plans) -> Cost:
+    return plans.base(objective), 0
+
+
+FRONTS = Fronts(Plans, {name: functools.partial(_cost, name) for name in BASES}, Plans.waiting)
 TRANSLATION = Translation(
-    "preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims
+    "preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims, FRONTS
 )
 PRICES = Statement(
     "preemption.instance", prices, agrees=lambda instance, data: prices.scores(data) == instance.score.tolist()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlsched.certificates.formula import Formula
+from mlsched.certificates.cover import Fronts
+from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.prices import listed
 from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.quality import prices
@@ -18,37 +19,59 @@ if TYPE_CHECKING:
     from mlsched.instances.quality.instance import Instance, Plan
 
 
+class Plans:
+    """A formula with the variables and constraints of the feasible plans."""
+
+    def __init__(self, claim: str, instance: Instance) -> None:
+        self.formula, self.instance = Formula(claim), instance
+        self.given: dict[int, tuple[int, int]] = {}  # variable -> job, cores
+        formula = self.formula
+        for j, waits in enumerate(instance.waiting.tolist()):
+            if not waits:
+                cores = range(instance.least, int(instance.most[j]) + 1)
+                own = {formula.variable(f"job {j} gets {a} cores"): a for a in cores}
+                formula.exactly("rule 2: a job gets one number of cores", [(1, x) for x in own], 1)
+                self.given |= {x: (j, a) for x, a in own.items()}
+        there = instance.cores - instance.reserved
+        formula.at_most("rule 3: cores that are not reserved", [(a, x) for x, (_, a) in self.given.items()], there)
+
+    def gains(self) -> list[Term]:
+        """The sum of weight * gain."""
+        return [(number, x) for x, number in self._amounts(self.instance.gain).items()]
+
+    def worst(self) -> list[Term]:
+        """Terms whose least sum is the worst weight * loss."""
+        return self.formula.levels("rule 5: the worst loss", self._amounts(self.instance.loss))
+
+    def _amounts(self, table: IntArray) -> dict[int, int]:
+        """Variable -> weight * what the table says of job and cores."""
+        return {x: int(self.instance.weight[j]) * int(table[j, a]) for x, (j, a) in self.given.items()}
+
+
 def total_loss_reduction(instance: Instance, plan: Plan) -> list[Formula]:
     """One formula: the largest sum of weight * gain."""
-    formula = Formula("the largest total loss reduction")
-    gains = _amounts(formula, instance, instance.gain)
-    formula.optimise([(number, x) for x, number in gains.items()], sense="max")
-    return [formula]
+    plans = Plans("the largest total loss reduction", instance)
+    plans.formula.optimise(plans.gains(), sense="max")
+    return [plans.formula]
 
 
 def worst_loss(instance: Instance, plan: Plan) -> list[Formula]:
     """One formula: the least worst weight * loss."""
-    formula = Formula("the least worst loss")
-    formula.optimise(formula.levels("rule 5: the worst loss", _amounts(formula, instance, instance.loss)))
-    return [formula]
+    plans = Plans("the least worst loss", instance)
+    plans.formula.optimise(plans.worst())
+    return [plans.formula]
 
 
-def _amounts(formula: Formula, instance: Instance, table: IntArray) -> dict[int, int]:
-    """Variables and constraints of the feasible plans: variable -> weight * what the table says of job and cores."""
-    given: dict[int, tuple[int, int]] = {}  # variable -> job, cores
-    for j, waits in enumerate(instance.waiting.tolist()):
-        if not waits:
-            own = {
-                formula.variable(f"job {j} gets {a} cores"): a for a in range(instance.least, int(instance.most[j]) + 1)
-            }
-            formula.exactly("rule 2: a job gets one number of cores", [(1, x) for x in own], 1)
-            given |= {x: (j, a) for x, a in own.items()}
-    there = instance.cores - instance.reserved
-    formula.at_most("rule 3: cores that are not reserved", [(a, x) for x, (_, a) in given.items()], there)
-    return {x: int(instance.weight[j]) * int(table[j, a]) for x, (j, a) in given.items()}
-
-
+FRONTS = Fronts(
+    Plans,
+    {
+        "total_loss_reduction": lambda plans: ([(-number, x) for number, x in plans.gains()], 0),
+        "worst_loss": lambda plans: (plans.worst(), 0),
+    },
+)
 TRANSLATION = Translation(
-    "quality.instance", {"total_loss_reduction": (total_loss_reduction, ""), "worst_loss": (worst_loss, "")}
+    "quality.instance",
+    {"total_loss_reduction": (total_loss_reduction, ""), "worst_loss": (worst_loss, "")},
+    fronts=FRONTS,
 )
 PRICES = Statement("quality.instance", prices, (listed,))

@@ -46,6 +46,13 @@ def lifted(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
     return plan.replace(start=start, place=place)
 
 
+def lowered(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
+    """A plan of the instance as one of `about(instance, jobs)`: without the other jobs."""
+    rows = list(jobs)
+    shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
+    return plan.replace(start=plan.start[rows], place=plan.place[shapes] if plan.place.size else plan.place)
+
+
 def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> Instance:
     """The question in which only these units may be evicted (by whom they may be now), and these moved."""
     units = np.arange(len(instance.unit_group))

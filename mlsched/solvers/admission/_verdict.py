@@ -34,8 +34,9 @@ class Verdict:
     `Point`. jobs: those that it is meant to start. witness: the plan that shows the verdict (the spared units' plan,
     the dominating one, the decision's own with places for its pods), None where none exists. front: all plans that no
     other is better than, among those that start the most important jobs and evict no higher priority than they must;
-    complete: that is proved. proof: how the verdict is proved, a sentence. backing: "agreed" where engines of two
-    kinds proved it, "claimed" where one did, None where it rests on no solver's word.
+    complete: that is proved. asked: the jobs of the question, without all others; first: what is compared after the
+    jobs that wait and before the front. proof: how the verdict is proved, a sentence. backing: "agreed" where engines
+    of two kinds proved it, "claimed" where one did, None where it rests on no solver's word.
     """
 
     kind: Kind
@@ -52,6 +53,8 @@ class Verdict:
     complete: bool = False
     proof: str = ""
     backing: str | None = None
+    asked: tuple[int, ...] = ()
+    first: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return brief(self, self.sentence or self.kind, counted(len(self.front), "optimal plan"))

@@ -17,7 +17,7 @@ from mlsched.core.fields import as_int, ints
 from mlsched.core.registry import registry
 from mlsched.instances.admission import Instance, Plan, judge
 from mlsched.solvers.admission._names import counted, several
-from mlsched.solvers.admission._questions import Asked, about, after, lifted, only
+from mlsched.solvers.admission._questions import Asked, about, after, lifted, lowered, only
 from mlsched.solvers.admission._reasons import reason
 from mlsched.solvers.admission._verdict import Change, Kind, Needs, Point, Verdict
 from mlsched.solvers.admission.needs import what_it_takes
@@ -63,6 +63,8 @@ def judge_decision(
     return dataclasses.replace(
         verdict,
         jobs=tuple(rows[j] for j in verdict.jobs),
+        asked=tuple(rows),
+        first=tuple(first),
         witness=None if verdict.witness is None else back(verdict.witness),
         front=tuple(back(point) for point in verdict.front),
     )
@@ -104,9 +106,7 @@ def _decided(instance: Instance, question: Instance, decision: Plan | Iterable[i
     if isinstance(decision, Plan):
         if wrong := judge.malformed(instance, decision):
             raise InvalidInput(f"the decision: {wrong[0]}")
-        shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
-        place = decision.place[shapes] if decision.place.size else decision.place
-        plan = decision.replace(start=decision.start[rows], place=place)
+        plan = lowered(instance, rows, decision)
         meant_jobs = tuple(np.flatnonzero(plan.start).tolist())
         return _Decision(plan, tuple(np.flatnonzero(plan.evict).tolist()), meant_jobs, complete=True)
     units = _numbers("decision", decision, len(instance.unit_group))
@@ -284,6 +284,12 @@ class _Judgement:
     def _whom(self, point: Point) -> str:
         evicted = np.flatnonzero(point.plan.evict).tolist()
         return self._units(evicted) if evicted else "nobody"
+
+
+def front_question(instance: Instance, verdict: Verdict) -> tuple[Instance, list[Plan]]:
+    """The question whose front a verdict has, of the jobs that were asked about alone, and a plan for each point."""
+    plans = [lowered(instance, verdict.asked, point.plan) for point in verdict.front]
+    return about(instance, verdict.asked), plans
 
 
 #: Objective -> what its values count, in sentences.

@@ -1,0 +1,142 @@
+"""A whole front as one 0-1 formula: a plan that no point covers. Where it has no solution, no point is missing.
+
+A point covers a plan that is at least as costly in what is compared first (the rank of the objectives, then those named
+`first`, in this order), and, where that is the same, in every objective. Where the points' plans are feasible, their
+values in what is compared first are the same, and no point covers another, then the points are the front, all of it,
+exactly if they cover every plan:
+
+1. A plan that none beats is covered by a point. That does not beat it, so it has the same values: no point is missing.
+2. Say a plan beats a point. It is covered by a point, which then covers the point that is beaten, and is another, since
+   nothing beats itself: excluded. So no point is too many.
+
+One formula is enough, for any number of points and objectives.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mlsched.certificates.formula import Formula, Term
+from mlsched.core.contract import Instance
+
+#: Terms and a constant; their least sum is meant, where they have variables of their own.
+Cost = tuple[list[Term], int]
+
+
+class Plans(Protocol):
+    """The feasible plans of an instance, stated in a formula."""
+
+    formula: Formula
+
+
+@dataclasses.dataclass(frozen=True)
+class Fronts:
+    """How the fronts of a problem are stated.
+
+    `plans(claim, instance)`: a new formula that states the feasible plans. `costs`: objective -> of these plans its
+    base value, negative where it is maximised. `rank`: what is compared before every base value, where the objectives
+    have that (`Instance.rank`).
+    """
+
+    plans: Callable[[str, Any], Any]
+    costs: Mapping[str, Callable[[Any], Cost]]
+    rank: Callable[[Any], Cost] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Points:
+    """What the points of a front cost: `first`, which is the same for all, and each point's `costs`."""
+
+    objectives: tuple[str, ...]
+    first: tuple[str, ...]
+    before: tuple[int, ...]
+    costs: tuple[tuple[int, ...], ...]
+
+
+def points_of(
+    instance: Instance, objectives: Sequence[str], first: Sequence[str], values: Sequence[Mapping[str, int]]
+) -> tuple[Points, str]:
+    """The points whose values the judge gave, and why these cannot be a front; an empty sentence where they can."""
+    rows = [[_split(instance, name, row[name]) for name in (*first, *objectives)] for row in values]
+    ranks = [{rank for rank, _ in row} for row in rows]
+    before = [(min(ranked), *(cost for _, cost in row[: len(first)])) for ranked, row in zip(ranks, rows, strict=True)]
+    costs = [tuple(cost for _, cost in row[len(first) :]) for row in rows]
+    made = Points(tuple(objectives), tuple(first), before[0], tuple(costs))
+    if any(len(ranked) > 1 for ranked in ranks):
+        return made, "the objectives of a point differ in what is compared before them"
+    for i, other in enumerate(before):
+        if other != before[0]:
+            return made, f"points 1 and {i + 1} differ in what is compared first"
+    for i, mine in enumerate(costs):
+        for j, its in enumerate(costs):
+            if i != j and all(a <= b for a, b in zip(mine, its, strict=True)):
+                return made, f"point {j + 1} is no better than point {i + 1} in any objective"
+    return made, ""
+
+
+def _split(instance: Instance, name: str, value: int) -> tuple[int, int]:
+    """(rank, cost) of a value; the rank is 0 where the objective has none."""
+    objective, rank = instance.objective(name), instance.rank(name)
+    count, base = (0, value) if rank is None else divmod(value, rank.weight)
+    return count, base if objective.sense == "min" else -base
+
+
+def uncovered(fronts: Fronts, instance: Instance, points: Points) -> Formula:
+    """The formula of the plans that none of the points covers."""
+    number = len(points.costs)
+    names = ", ".join(points.objectives)
+    plans: Plans = fronts.plans(f"a plan that none of {number} points covers in {names}", instance)
+    formula = plans.formula
+    less: list[int] = []  # variables: 1 only where the plan is cheaper in some of what is compared first
+    measures = [*([] if fronts.rank is None else [fronts.rank]), *(fronts.costs[name] for name in points.first)]
+    most = points.before if fronts.rank is not None else points.before[1:]
+    for k, (measure, there) in enumerate(zip(measures, most, strict=True), 1):
+        terms, constant = measure(plans)
+        excess = max(0, _largest(terms) + constant - there)
+        family = f"compared first, {k}: no more than the points, but where something before it is less"
+        formula.at_most(family, [*terms, *((-excess, x) for x in less)], there - constant)
+        less.append(_below(formula, terms, constant, there, f"compared first, {k}"))
+    below: list[dict[int, int]] = []  # of each objective: cost -> the variable that is 1 only where the plan is cheaper
+    for k, name in enumerate(points.objectives):
+        terms, constant = fronts.costs[name](plans)
+        reached = {
+            there: _below(formula, terms, constant, there, name) for there in sorted({row[k] for row in points.costs})
+        }
+        for low, high in zip(list(reached), list(reached)[1:], strict=False):
+            formula.implies(f"{name}: what is below {low} is below {high}", reached[low], reached[high])
+        below.append(reached)
+    for row in points.costs:
+        cheaper = [reached[there] for there, reached in zip(row, below, strict=True)]
+        formula.at_least("no point covers the plan", [(1, x) for x in [*less, *cheaper]], 1)
+    formula.optimise([])
+    return formula
+
+
+def _below(formula: Formula, terms: list[Term], constant: int, there: int, what: str) -> int:
+    """A variable that is 1 only where the cost is below `there`."""
+    variable = formula.variable(f"{what} is below {there}")
+    most = there - 1 - constant
+    excess = max(0, _largest(terms) - most)
+    formula.at_most(f"{what} is below {there}", [*terms, (excess, variable)], most + excess)
+    return variable
+
+
+def _largest(terms: list[Term]) -> int:
+    return sum(c for c, _ in terms if c > 0)
+
+
+def claim(instance: Instance, points: Points) -> str:
+    """What it means that the formula has no solution, in a sentence with these numbers."""
+    names, number = " and ".join(points.objectives), len(points.costs)
+    rank = instance.rank(points.objectives[0])
+    before = [f"{rank.name} {points.before[0]}"] if rank else []
+    before += [f"{name} {cost}" for name, cost in zip(points.first, points.before[1:], strict=True)]
+    first = f"no plan is better in what is compared first ({', then '.join(before)}), and " if before else ""
+    which = "each that is as good there" if before else "every plan"
+    point = "the point" if number == 1 else f"one of the {number} points"
+    return (
+        f"Formula 1 has no solution: {first}{which} is no better than {point} in each of {names}. So no point is "
+        "missing; and none is too many, since none is no better than another in all of them."
+    )
