@@ -1,10 +1,11 @@
-"""Admission: Kueue's decisions against the optimum, and how long a whole cluster takes.
+"""Admission: Kueue's decisions against the optimum, fronts with proofs, and how long a whole cluster takes.
 
     python measurements/admission.py kueue              verdicts on the answers of Kueue's own code (needs MLSCHED_DATA)
+    python measurements/admission.py certified          fronts of incidents and of Kueue's questions, proved (likewise)
     python measurements/admission.py cluster [--nodes N] [--units N] [--seeds N]
 
 Prints one JSON document. Times are CPU seconds of one call each. "lost" is CPUs times age: Kueue's questions have no
-checkpoints, and count CPUs.
+checkpoints, and count CPUs. "check" is `mlsched check` of a front's folder, in a process that has loaded what it needs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
+import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -22,18 +26,22 @@ import numpy as np
 from _kueue import questions
 
 import mlsched
+from mlsched import api
+from mlsched.api.states import Judgement
+from mlsched.core.errors import SolverError
 from mlsched.instances.admission import Instance
-from mlsched.solvers.admission.verdicts import judge_decision
+from mlsched.solvers.admission.verdicts import Needs, judge_decision
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("kueue", "cluster"))
+    parser.add_argument("what", choices=("kueue", "certified", "cluster"))
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--units", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=3)
     a = parser.parse_args()
-    print(json.dumps(kueue() if a.what == "kueue" else cluster(a.nodes, a.units, a.seeds), indent=1))
+    asked = {"kueue": kueue, "certified": certified, "cluster": lambda: cluster(a.nodes, a.units, a.seeds)}
+    print(json.dumps(asked[a.what](), indent=1))
 
 
 # --- Kueue -----------------------------------------------------------------------------------------------------------
@@ -83,6 +91,76 @@ def against(asked: list[tuple[Instance, list[str]]], first: tuple[str, ...]) -> 
     ]
     counts = {kind.replace(" ", "_"): count for kind, count in kinds.items()}
     return {"kinds": counts, "verdict_cpu_s": statistics.median(seconds), **dict(zip(names, hours, strict=True))}
+
+
+# --- fronts with proofs ----------------------------------------------------------------------------------------------
+
+
+def certified() -> dict[str, Any]:
+    """What it takes to prove fronts whole: each incident's, and those of victims and lost work of Kueue's questions."""
+    data = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
+    found = []
+    for path in sorted((data / "incidents").glob("*.json")):
+        found.append({"name": path.stem, **proved(mlsched.judge(path))})
+        print(found[-1], file=sys.stderr, flush=True)
+    names = ("points", "variables", "proof_kb", "made_cpu_s", "check_cpu_s")
+    rows = [[row["name"], row["objectives"], *(f"{row[name]:.3g}" for name in names)] for row in found]
+    header = ["incident", "front of", "points", "variables", "proof, kB", "made, CPU s", "check, CPU s"]
+    return {
+        "incidents": summary(found),
+        "tables": [{"name": "incidents", "header": header, "rows": rows}],
+        "kueue": {"priority_first": kueue_fronts(data, ("top_priority",)), "front": kueue_fronts(data, ())},
+    }
+
+
+def kueue_fronts(data: Path, first: tuple[str, ...]) -> dict[str, Any]:
+    """The same of all questions of Kueue, with what is compared before the front."""
+    found = []
+    for instance, _ in questions(data):
+        verdict = judge_decision(instance, (), jobs=[0], first=first)
+        found.append(proved(Judgement(instance, verdict, Needs((), starts_now=False))))
+        print(first, found[-1], file=sys.stderr, flush=True)
+    return summary(found)
+
+
+def proved(found: Judgement) -> dict[str, Any]:
+    """A judgement's front, proved: how large the proof is, and what it and its check take."""
+    with tempfile.TemporaryDirectory() as place:
+        folder, before = Path(place) / "front", resource.getrusage(resource.RUSAGE_CHILDREN)
+        started = time.process_time()
+        try:
+            api.certify_judgement(found, folder, time_limit=120)
+        except SolverError as error:
+            return {"points": len(found.verdict.front), "reason": str(error)}
+        after, made = resource.getrusage(resource.RUSAGE_CHILDREN), time.process_time() - started
+        started = time.process_time()
+        checked = api.check_certificate(folder)
+        spent = time.process_time() - started
+        assert checked.backing == "certified"
+        return {
+            "objectives": ", ".join(found.verdict.objectives),
+            "points": len(found.verdict.front),
+            "variables": (folder / "1.opb").read_text(encoding="utf-8").count("\n* x"),
+            "proof_kb": (folder / "1.log").stat().st_size / 1000,
+            "made_cpu_s": made + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            "check_cpu_s": spent,
+        }
+
+
+def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """How many are proved, why others are not, and the median and the largest of sizes and seconds."""
+    good = [row for row in found if "reason" not in row]
+    columns = {name: [row[name] for row in good] for name in ("points", "proof_kb", "made_cpu_s", "check_cpu_s")}
+    figures = {name: statistics.median(column) for name, column in columns.items()}
+    figures |= {f"{name}_most": max(column) for name, column in columns.items()}
+    reasons = dict(Counter(row["reason"] for row in found if "reason" in row))
+    return {
+        "asked": len(found),
+        "proved": len(good),
+        "points_of_all": sum(columns["points"]),
+        "not_proved": reasons,
+        **figures,
+    }
 
 
 # --- a whole cluster -------------------------------------------------------------------------------------------------

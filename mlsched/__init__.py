@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mlsched import instances, solvers, testing
     from mlsched.api import (
         certify,
+        certify_front,
         check_certificate,
         check_reference,
         decompose,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 #: `check_scheduler` Hypothesis. No import says so for `papers`, a wing that the rest must not know.
 _HOME = {
     "certify": "api",
+    "certify_front": "api",
     "check_certificate": "api",
     "check_reference": "api",
     "decompose": "api",
@@ -123,6 +125,7 @@ __all__ = [
     "__version__",
     "answerer",
     "certify",
+    "certify_front",
     "check_certificate",
     "check_reference",
     "check_scheduler",

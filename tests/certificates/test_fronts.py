@@ -217,7 +217,7 @@ def test_other_objectives_than_those_that_were_proved_are_refused(folder):
         ({"objectives": ["victims", "victims"], "first": []}, "none of them twice"),
         ({"objectives": [], "first": []}, "must be one or more"),
         ({"objectives": [["lost"]]}, "must be names"),
-        ({"values": [[1, 2]] * 1001}, "at most 1000 points"),
+        ({"values": [[1, 2]] * 1001}, "at most 1000"),
         ({"kind": "certificate"}, "field"),
     ):
         with pytest.raises(InvalidInput, match=message):
