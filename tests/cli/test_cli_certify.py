@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from admission_examples import one_node
 from certificate_examples import needs_exact
 
 import mlsched
@@ -89,3 +90,41 @@ def test_what_falls_short_of_a_proof_says_by_how_much_at_most(cli, tmp_path, mon
     assert said["bound"] > said["value"]
     line = cli("check", made).out.splitlines()[0]
     assert re.match(rf"{made}: certified: at most 0\.\d+ % from the best: total_loss_reduction = [\d,]+ ppm, ", line)
+
+
+@needs_exact
+def test_a_front_is_certified_and_checked(cli, tmp_path, monkeypatch):
+    """By `pareto`, and by `judge` about one of two jobs: the folder asks about that job alone."""
+    small, made = tmp_path / "quality.json", tmp_path / "made"
+    mlsched.save(mlsched.generate("quality", "small", seed=9), small)
+    said = cli("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made, "--json").document
+    again = cli("check", made, "--json").document
+    assert again["points"] == said["certificate"]["points"]
+    assert (again["backing"], again["violations"], again["compared"]) == ("certified", [], said["values"])
+    asked, folder = tmp_path / "asked.json", tmp_path / "judged"
+    mlsched.save(one_node(job_priority=[1, 2], **TWO_JOBS), asked)
+    done = cli("judge", asked, "--job", "0", "--certify", folder)
+    assert (done.status, done.err) == (0, "")
+    assert f"{folder}: certified: the front below is whole; mlsched check {folder}" in " ".join(done.out.split())
+    document = cli("check", folder, "--json").document
+    assert document["points"] == [{"victims": 1, "lost": 90, "waiting": 0}, {"victims": 2, "lost": 30, "waiting": 0}]
+    assert len(api.check_certificate(folder).instance.job_priority) == 1
+    assert "2 points are the whole front of victims and lost, after top_priority" in cli("check", folder).out
+    cli("judge", asked, "--certify", folder).refused("exists already; name a new folder")
+    cli("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made).refused("exists already")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    cli("judge", asked, "--certify", tmp_path / "new").refused("certify: needs exact")
+
+
+#: A second job of 4 GPUs.
+TWO_JOBS = {"shape_job": [0, 1], "shape_count": [1, 1], "shape_demand": [[4], [4]], "shape_nodes": [[1], [1]]}
+TWO_JOBS["may"] = [[1, 1, 1], [1, 1, 1]]
+
+
+@needs_exact
+def test_a_front_that_is_not_complete_is_not_certified(cli, tmp_path):
+    file, made = tmp_path / "quality.json", tmp_path / "made"
+    mlsched.save(mlsched.generate("quality", "small", seed=9), file)
+    asked = ("pareto", file, "total_loss_reduction", "worst_loss", "--time-limit", "0", "--certify", made)
+    assert cli(*asked).status != 0
+    assert not made.exists()
