@@ -146,6 +146,7 @@ def judge(
     return dataclasses.replace(best, needs=what_it_takes(best.instance, jobs=jobs, **limits))
 
 
+@explained
 def certify_judgement(
     found: Judgement,
     folder: Paths,
@@ -155,7 +156,15 @@ def certify_judgement(
 ) -> CheckedFront:
     """Prove the front of a judgement whole, in a folder that anyone can check; see `certify_front`.
 
-    The folder's instance has the jobs alone that were asked about. Raises InvalidInput where the front is not complete.
+    Args:
+        found: the judgement. The folder's instance has the jobs alone that were asked about.
+        folder: where the proof goes; there must be none of that name yet.
+        time_limit: wall seconds for the proof.
+        progress: called with a line that says how far the proof is.
+
+    Raises:
+        InvalidInput: the folder exists, or the front is not complete.
+        SolverError: no proof is found in time.
     """
     verdict = found.verdict
     if not verdict.complete:

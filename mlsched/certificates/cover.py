@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mlsched.certificates.formula import Formula, Term
-from mlsched.core.contract import Instance
+from mlsched.core.contract import Instance, Plan
 
 #: Terms and a constant; their least sum is meant, where they have variables of their own.
 Cost = tuple[list[Term], int]
@@ -43,6 +43,18 @@ class Fronts:
     plans: Callable[[str, Any], Any]
     costs: Mapping[str, Callable[[Any], Cost]]
     rank: Callable[[Any], Cost] | None = None
+
+    def asks(self, objective: str, claim: str) -> Callable[[Any, Any], list[Formula]]:
+        """What states an objective that has no rank by one formula, for its best value (`Translation.by_objective`)."""
+
+        def formulas(instance: Instance, plan: Plan) -> list[Formula]:
+            plans: Plans = self.plans(claim, instance)
+            terms, constant = self.costs[objective](plans)
+            sign = 1 if instance.objective(objective).sense == "min" else -1
+            plans.formula.optimise(terms, offset=constant, weight=sign)
+            return [plans.formula]
+
+        return formulas
 
 
 @dataclasses.dataclass(frozen=True)

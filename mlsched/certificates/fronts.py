@@ -22,6 +22,8 @@ from mlsched.certificates.cover import Fronts, claim, points_of, uncovered
 from mlsched.certificates.formula import TooLong, within
 from mlsched.certificates.received import FRONT, MOST_LOG, VERSION, manifest_of, plans_of
 from mlsched.certificates.translation import translation_of
+from mlsched.core import html
+from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError, shortened
@@ -45,6 +47,17 @@ class CheckedFront:
     claim: str
     wrong: tuple[str, ...]
     seconds: float
+
+    def __repr__(self) -> str:
+        said = f"not certified: {self.wrong[0]}" if self.wrong else "certified"
+        return brief(self, f"front of {', '.join(self.objectives)}", counted(len(self.plans), "point"), said)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the points, or what does not hold."""
+        wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
+        points = html.table(self.objectives, self.values, most=html.MOST_ROWS)
+        state = "not certified" if self.wrong else "certified"
+        return html.block("certificate of a front", [state, f"checked in {self.seconds:.3g} s"], points, wrong)
 
     @property
     def backing(self) -> Literal["certified"] | None:

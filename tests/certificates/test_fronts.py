@@ -25,7 +25,10 @@ from mlsched.core.errors import AnswererError, InvalidInput, SolverError
 from mlsched.instances import strategies
 
 OBJECTIVES = {"admission": ("victims", "lost", "moves"), "preemption": ("total_score", "max_grace_period")}
-OBJECTIVES["quality"] = ("total_loss_reduction", "worst_loss")
+OBJECTIVES |= {
+    "quality": ("total_loss_reduction", "worst_loss"),
+    "rounds": ("goodput_cost", "total_steps", "worst_ratio"),
+}
 
 
 def formula_of(instance, objectives, plans, first=()):
@@ -62,7 +65,7 @@ def test_the_formula_of_an_admission_has_a_solution_exactly_where_a_point_is_mis
     check_formula(instance, OBJECTIVES["admission"])
 
 
-@pytest.mark.parametrize("problem", ["preemption", "quality"])
+@pytest.mark.parametrize("problem", ["preemption", "quality", "rounds"])
 def test_the_formula_of_a_problem_has_a_solution_exactly_where_a_point_is_missing(problem):
     drawn_ones = (mlsched.generate(problem, "small", seed=seed) for seed in range(draws(15, 150)))
     sizes = Counter(check_formula(one, OBJECTIVES[problem]) for one in drawn_ones)

@@ -5,10 +5,11 @@ One variable a job that runs and a number of cores that it may get.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlsched.certificates.cover import Fronts
-from mlsched.certificates.formula import Formula, Term
+from mlsched.certificates.cover import Cost, Fronts
+from mlsched.certificates.formula import Formula
 from mlsched.certificates.prices import listed
 from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.quality import prices
@@ -16,7 +17,7 @@ from mlsched.certificates.translation import Translation
 
 if TYPE_CHECKING:
     from mlsched.core.fields import IntArray
-    from mlsched.instances.quality.instance import Instance, Plan
+    from mlsched.instances.quality.instance import Instance
 
 
 class Plans:
@@ -35,43 +36,30 @@ class Plans:
         there = instance.cores - instance.reserved
         formula.at_most("rule 3: cores that are not reserved", [(a, x) for x, (_, a) in self.given.items()], there)
 
-    def gains(self) -> list[Term]:
-        """The sum of weight * gain."""
-        return [(number, x) for x, number in self._amounts(self.instance.gain).items()]
-
-    def worst(self) -> list[Term]:
-        """Terms whose least sum is the worst weight * loss."""
-        return self.formula.levels("rule 5: the worst loss", self._amounts(self.instance.loss))
-
-    def _amounts(self, table: IntArray) -> dict[int, int]:
+    def amounts(self, table: IntArray) -> dict[int, int]:
         """Variable -> weight * what the table says of job and cores."""
         return {x: int(self.instance.weight[j]) * int(table[j, a]) for x, (j, a) in self.given.items()}
 
 
-def total_loss_reduction(instance: Instance, plan: Plan) -> list[Formula]:
-    """One formula: the largest sum of weight * gain."""
-    plans = Plans("the largest total loss reduction", instance)
-    plans.formula.optimise(plans.gains(), sense="max")
-    return [plans.formula]
+def total_loss_reduction(plans: Plans) -> Cost:
+    """The sum of weight * gain."""
+    return [(-gain, x) for x, gain in plans.amounts(plans.instance.gain).items()], 0
 
 
-def worst_loss(instance: Instance, plan: Plan) -> list[Formula]:
-    """One formula: the least worst weight * loss."""
-    plans = Plans("the least worst loss", instance)
-    plans.formula.optimise(plans.worst())
-    return [plans.formula]
+def worst_loss(plans: Plans) -> Cost:
+    """Terms whose least sum is the worst weight * loss."""
+    return plans.formula.levels("rule 5: the worst loss", plans.amounts(plans.instance.loss)), 0
 
 
-FRONTS = Fronts(
-    Plans,
-    {
-        "total_loss_reduction": lambda plans: ([(-number, x) for number, x in plans.gains()], 0),
-        "worst_loss": lambda plans: (plans.worst(), 0),
-    },
-)
+#: Each objective as a cost, and what its formula asks for.
+CLAIMS: dict[Callable[[Plans], Cost], str] = {
+    total_loss_reduction: "the largest total loss reduction",
+    worst_loss: "the least worst loss",
+}
+FRONTS = Fronts(Plans, {cost.__name__: cost for cost in CLAIMS})
 TRANSLATION = Translation(
     "quality.instance",
-    {"total_loss_reduction": (total_loss_reduction, ""), "worst_loss": (worst_loss, "")},
+    {cost.__name__: (FRONTS.asks(cost.__name__, claim), "") for cost, claim in CLAIMS.items()},
     fronts=FRONTS,
 )
 PRICES = Statement("quality.instance", prices, (listed,))
