@@ -64,6 +64,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = "static/scorer.js"
 html_copy_source = False
 html_show_sphinx = False
 html_math_renderer = "mathml"

@@ -51,7 +51,7 @@ def solve(
         threads: how many an exact answerer may use.
         hint: a plan to start from, added to those of the warm-start rules; "none" starts cold.
         isolate: ask the answerer in a process of its own, which is ended at `time_limit`; an answerer that keeps to the
-            limit by itself gets a tenth and half a second more.
+            limit by itself is ended only where it exceeds it by 10 % and 0.5 s.
         memory_limit: bytes that such a process may take.
         confirm: where the answerer proves an optimum, ask another engine whether anything is better, within the time
             that the answer took (or a second, where that is more); `Result.backing` then is "agreed".

@@ -16,9 +16,9 @@ from mlsched.core.gap import amount, percentage
 
 OVERVIEW_NOTE = (
     "Mean gap to the proven optimum, a line per preset and objective, with its 95 % bootstrap interval over the "
-    "instances. The best mean of a line is marked; it is looked for among the answerers with a gap in percent on "
-    "every instance of the line that has one, so that all are means over the same instances. In brackets: on how "
-    "many of these instances an answerer has one, where it is not all. Exact answerers are in the tables below."
+    "instances. The best mean of a line is marked. Only answerers with a gap in percent on every instance of the line "
+    "compete for it, so that all means are over the same instances; of the others, brackets say on how many they have "
+    "one. Exact answerers are in the tables below."
 )
 PAIRED_NOTE = (
     "Paired by instance, over all presets. change: mean of (value - best rule's value) / |best rule's value|, "

@@ -94,7 +94,7 @@ COLLECTED, COLLECTED_LATER = 40, 50
 LATER_COLLECTED, NOT_YET_COLLECTED = frozenset({"admission", "rounds"}), frozenset({"rounds"})
 #: Problem -> presets that `collection` leaves out: a minute or more an instance, or megabytes.
 NOT_COLLECTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"placement": ("rack-30x20-contended",), "quality": ("large",)}
+    {"admission": ("cluster",), "placement": ("rack-30x20-contended",), "quality": ("large",)}
 )
 #: Suites that are about costs: a table of costs is shown for them.
 COSTS = frozenset({"scale", "speed"})

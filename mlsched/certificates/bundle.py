@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from mlsched.certificates import by_formulas, by_prices
 from mlsched.certificates.received import KIND, MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
-from mlsched.certificates.translation import translation_of
+from mlsched.certificates.translation import reworded, translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan, Rank, bound_figure, worded
@@ -209,7 +209,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
         plan,
         objective,
         manifest["value"],
-        "" if prices else manifest["lemma"],
+        "" if prices else reworded(manifest["lemma"]),
         tuple(wrong),
         took,
         tuple(claims),

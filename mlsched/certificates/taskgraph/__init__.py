@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 #: The lemmas; of accuracies and deadlines together, of each other objective its own.
 LEMMAS = {
-    "total_jct": "Every job stops after its least number of iterations, since to leave out runs delays none. In a plan "
-    "of at most this total, each job is done by its arrival plus the total less the other jobs' longest paths.",
-    "makespan": "Every job stops after its least number of iterations, since to leave out runs delays none. In a plan "
-    "of at most this makespan, all is done that long after the first arrival.",
-    "traffic": "Every job stops after its least number of iterations, since to leave out runs sends nothing more. Any "
+    "total_jct": "Every job stops after its minimal number of iterations: fewer iterations never delay a job. In a "
+    "plan of at most this total, each job is done by its arrival plus the total less the other jobs' longest paths.",
+    "makespan": "Every job stops after its minimal number of iterations: fewer iterations never delay a job. In a "
+    "plan of at most this makespan, all is done that long after the first arrival.",
+    "traffic": "Every job stops after its minimal number of iterations: fewer iterations never send more data. Any "
     "choice of nodes on which each run fits can be carried out one run after the other.",
     "deadline": "What a plan does not finish by the deadline that counts can run after all deadlines, one run after "
     "the other; and no plan need leave all nodes idle, so that the sum of all durations and delays after the last "

@@ -1,0 +1,16 @@
+// How the site's search ranks: Sphinx's own scores, and guides before explanations before the reference.
+var Scorer = {
+  score: (result) => {
+    const [page, , , , score] = result;
+    if (page.startsWith("guides/") || page === "start") return score + 20;
+    return page.startsWith("reference/") ? score - 5 : score;
+  },
+  objNameMatch: 11,
+  objPartialMatch: 6,
+  objPrio: { 0: 15, 1: 5, 2: -5 },
+  objPrioDefault: 0,
+  title: 15,
+  partialTitle: 7,
+  term: 5,
+  partialTerm: 2,
+};
