@@ -55,7 +55,7 @@ def _words(text: str) -> list[str]:
 
 
 def _score(page: Path, query: list[str]) -> int:
-    """As the site's search ranks (docs/static/scorer.js): words in headings count 15, others 5, and guides come first."""
+    """As the site's search ranks (scorer.js): words in headings count 15, others 5, and guides come first."""
     text = page.read_text(encoding="utf-8")
     headings = set(_words(" ".join(re.findall(r"^#+ (.*)$", text, re.MULTILINE))))
     body = set(_words(text))
@@ -67,7 +67,9 @@ def _score(page: Path, query: list[str]) -> int:
 def test_the_sites_search_puts_guides_first() -> None:
     scorer = (DOCS / "static" / "scorer.js").read_text(encoding="utf-8")
     assert f'page.startsWith("guides/") || page === "start") return score + {BONUS};' in scorer
-    assert 'html_search_scorer = "static/scorer.js"' in (DOCS / "conf.py").read_text(encoding="utf-8")
+    assert 'html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")' in (DOCS / "conf.py").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
