@@ -87,11 +87,12 @@ SPEED: Mapping[str, str] = MappingProxyType(
 )
 #: CPU seconds for which `speed` repeats a call.
 SPEED_REPEAT = 0.2
-#: Instances of `collection` a problem, spread over its presets: those of its first edition, and those that the second
-#: added. A later edition adds; what was published stays.
-COLLECTED, COLLECTED_LATER = 40, 50
-#: Problems that came after the first edition of the collection, and after the second.
-LATER_COLLECTED, NOT_YET_COLLECTED = frozenset({"admission", "rounds"}), frozenset({"rounds"})
+#: Editions of `collection`: how many instances each adds of each of which problems, spread over their presets.
+#: What was published stays; a later edition adds.
+EDITIONS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (40, ("placement", "preemption", "quality", "taskgraph", "workers")),
+    (50, ("admission", "placement", "preemption", "quality", "taskgraph", "workers")),
+)
 #: Problem -> presets that `collection` leaves out: a minute or more an instance, or megabytes.
 NOT_COLLECTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"admission": ("cluster",), "placement": ("rack-30x20-contended",), "quality": ("large",)}
@@ -182,10 +183,11 @@ def collection() -> Iterator[Case]:
     Of each problem, an edition's instances are as even over its presets as can be. No seed is used twice: two presets
     may draw the same instance from one.
     """
-    for first, count, without in ((0, COLLECTED, LATER_COLLECTED), (COLLECTED, COLLECTED_LATER, NOT_YET_COLLECTED)):
-        for problem in registry().problems.values():
-            if problem.name not in without:
-                yield from _collected(problem, first, count)
+    first = 0
+    for count, problems in EDITIONS:
+        for name in problems:
+            yield from _collected(registry().problem(name), first, count)
+        first += count
 
 
 def _collected(problem: Problem, first: int, count: int) -> Iterator[Case]:

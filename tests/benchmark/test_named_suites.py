@@ -19,7 +19,7 @@ from mlsched.benchmark.reference import failures
 from mlsched.benchmark.rerun import rerun
 from mlsched.benchmark.row import canonical
 from mlsched.benchmark.runner import run_suite
-from mlsched.benchmark.suites import COLLECTED, COLLECTED_LATER, LATER_COLLECTED, NOT_YET_COLLECTED, SUITES
+from mlsched.benchmark.suites import EDITIONS, SUITES
 from mlsched.cli.main import run
 from mlsched.core.registry import registry
 
@@ -101,12 +101,10 @@ def test_speed_repeats_each_call_and_times_the_judge():
 
 def test_the_collection_is_500_instances_and_keeps_its_first_200():
     cases = SUITES["collection"].cases
-    collected = set(registry().problems) - NOT_YET_COLLECTED
-    assert {c.problem for c in cases} == collected
-    counts = Counter({p: sum(len(c.seeds) for c in cases if c.problem == p) for p in collected})
-    assert counts == {p: COLLECTED_LATER + COLLECTED * (p not in LATER_COLLECTED) for p in collected}
+    counts = Counter({p: sum(len(c.seeds) for c in cases if c.problem == p) for p in registry().problems})
+    assert counts == Counter([name for count, names in EDITIONS for name in count * names])
     assert counts.total() == 500
-    first = [c for c in cases if max(c.seeds) < COLLECTED and c.problem not in LATER_COLLECTED]
+    first = [c for c in cases if max(c.seeds) < EDITIONS[0][0] and c.problem in EDITIONS[0][1]]
     kept = repr([(c.problem, c.preset, c.seeds) for c in first])
     assert hashlib.sha256(kept.encode()).hexdigest()[:16] == "4bb7c875f791465d"
     assert sum(len(c.seeds) for c in first) == 200

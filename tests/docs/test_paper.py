@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import mlsched
+from mlsched.core.registry import registry
 
 ROOT = Path(__file__).parents[2]
 PAPER = (ROOT / "paper.md").read_text(encoding="utf-8")
@@ -54,8 +54,5 @@ def test_every_reference_is_there_and_cited() -> None:
 
 
 def test_it_counts_the_problems() -> None:
-    from mlsched.core.registry import registry
-
-    assert len(registry().problems) == 6
-    assert "states six such" in " ".join(PAPER.split())
-    assert mlsched.__doc__
+    counts = {6: "six", 7: "seven", 8: "eight", 9: "nine"}
+    assert f"states {counts[len(registry().problems)]} such" in " ".join(PAPER.split())
