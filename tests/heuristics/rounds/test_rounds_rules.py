@@ -73,3 +73,18 @@ def test_no_rule_beats_the_optimum():
             for rule in RULES:
                 value = api.solve(instance, rule.name, objective=objective.name).value
                 assert not objective.better(value, best), (rule.name, objective.name)
+
+
+def test_sia_is_the_optimum_of_its_own_objective():
+    for number in range(20):
+        instance = generated(number)
+        best = api.solve(instance, "brute-force", objective="goodput_cost").value
+        assert api.solve(instance, "sia", objective="goodput_cost").value == best
+
+
+def test_shockwave_runs_who_is_behind():
+    # Both want the only GPU for 1,000 s. Job 1 has waited for 10,000 s, five times as long as it ought to take.
+    instance = one_type(1, [1, 1], [0, 10_000_000], length=120_000)
+    assert api.solve(instance, "shockwave").plan.config.tolist() == [-1, 0]
+    # Job 0 needs two GPUs, and both fit.
+    assert (api.solve(one_type(3, [2, 1], [0, 0]), "shockwave").plan.config >= 0).all()
