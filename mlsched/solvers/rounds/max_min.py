@@ -15,10 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import SolverError
+from mlsched.solvers.rounds._linear import Infeasible
 from mlsched.solvers.rounds.shares import Floats, Optimum, Rates, SharesProgram, proportional
 
 #: Prices of the rising rows add up to 1. Below the first one is rounding; where all are, the largest counts.
 PRICED = 1e-7
+#: Share by which a job may stay below where it stopped, so that rounding makes nothing infeasible.
+ROUNDING = 1e-8
 
 
 def served(rates: Rates, shares: Floats, weight: Floats | None = None) -> Floats:
@@ -47,26 +50,87 @@ def water_filling(rates: Rates, *, weight: Floats | None = None) -> Floats:
     """Shares whose served units, sorted, are lexicographically largest.
 
     The level of all jobs rises until some can rise no more: those whose rows have a price, since no optimum has slack
-    in such a row. Their level is kept, and that of the others goes on, from the basis where it stopped.
+    in such a row. Their level is kept, and that of the others goes on, from the basis where it stopped. Jobs that have
+    all of their time on their fastest type stop there by themselves; how many of them do so before anybody else is
+    found by bisection.
     """
-    able, per_step = rates.able, _per_step(rates, weight)
-    if not able.size:
+    if not rates.able.size:
         return np.zeros(rates.rate.shape)
-    program = SharesProgram(rates)
-    level = int(program.add_columns([1.0])[0])
-    rows = program.advance(able, per_step[able])
-    program.put(rows, level, -1.0)
-    solver, rising = program.started(maximise=True), rows
-    while True:
-        solved = solver.solve()
-        price = np.abs(solved.prices[rising])
-        stuck = price >= min(PRICED, float(price.max()))
-        for row in rising[stuck].tolist():
-            solver.change_entry(row, level, 0.0)
-            solver.change_low(row, float(solved.x[level]))
-        rising = rising[~stuck]
-        if not rising.size:
-            return program.shares(solved.x)
+    filling = _Filling(rates, _per_step(rates, weight))
+    while filling.rising.any():
+        filling.stop_at_tops()
+        filling.stop_at_prices()
+    return filling.program.shares(filling.solve().x)
+
+
+class _Filling:
+    """The program of water filling; which jobs still rise, and the most that each can be served."""
+
+    def __init__(self, rates: Rates, per_step: Floats) -> None:
+        able = rates.able
+        self.program = SharesProgram(rates)
+        self.level = int(self.program.add_columns([1.0], 0.0, float((per_step * rates.fastest).max()))[0])
+        self.rows = self.program.advance(able, per_step[able])
+        self.program.put(self.rows, self.level, -1.0)
+        self.solver = self.program.started(maximise=True)
+        self.solve = self.solver.solve
+        self.rising = np.ones(len(able), dtype=bool)
+        self.top = (_tops(rates) * per_step)[able]
+
+    def stop_at_tops(self) -> None:
+        """Stop all jobs that reach their tops before another's row has a price."""
+        tops = np.unique(self.top[self.rising])
+        good, bad = -1, len(tops)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if self._reached(float(tops[middle])):
+                good = middle
+            else:
+                bad = middle
+        self._set(float(tops[good]) if good >= 0 else -1.0)
+        if good >= 0:
+            self.rising &= self.top > tops[good]
+
+    def stop_at_prices(self) -> None:
+        """Raise the level of who still rises, and stop those whose rows have a price."""
+        if not self.rising.any():
+            return
+        solved = self.solve()
+        price = np.where(self.rising, np.abs(solved.prices[self.rows]), -1.0)
+        stuck = self.rising & (price >= min(PRICED, float(price.max())))
+        for row in self.rows[stuck].tolist():
+            self._stop(row, float(solved.x[self.level]))
+        self.rising &= ~stuck
+
+    def _reached(self, limit: float) -> bool:
+        """Whether all rising jobs can be served so much, or their tops where these are below."""
+        self._set(limit)
+        try:
+            return bool(self.solve().x[self.level] >= limit * (1 - 2 * ROUNDING))
+        except Infeasible:
+            return False
+
+    def _set(self, limit: float) -> None:
+        """Stop rising jobs of tops up to the limit there; the level counts for the others."""
+        for row, top in zip(self.rows[self.rising].tolist(), self.top[self.rising].tolist(), strict=True):
+            if top <= limit:
+                self._stop(row, top)
+            else:
+                self.solver.change_entry(row, self.level, -1.0)
+                self.solver.change_low(row, 0.0)
+
+    def _stop(self, row: int, level: float) -> None:
+        self.solver.change_entry(row, self.level, 0.0)
+        self.solver.change_low(row, level * (1 - ROUNDING))
+
+
+def _tops(rates: Rates) -> Floats:
+    """The steps per second of each job if it had the cluster for itself."""
+    fastest = np.argsort(-rates.rate, axis=1, kind="stable")
+    room = np.take_along_axis(rates.capacity / rates.gpus[:, None], fastest, axis=1)
+    most = np.minimum(np.cumsum(room, axis=1), 1.0)
+    shares = np.diff(most, axis=1, prepend=0.0)
+    return np.asarray((shares * np.take_along_axis(rates.rate, fastest, axis=1)).sum(axis=1))
 
 
 def _per_step(rates: Rates, weight: Floats | None) -> Floats:

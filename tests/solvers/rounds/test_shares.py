@@ -262,3 +262,14 @@ def test_the_bisection_is_gavels() -> None:
     assert bisect(5000.0) == high
     assert steps > 10
     assert bisect(3e6) >= 3e6
+
+
+@pytest.mark.parametrize("part", [0.2, 0.5, 1.5])
+def test_many_levels_are_filled(part: float) -> None:
+    rates, rng = drawn(5, jobs=120)
+    rates = Rates(rates.rate, rng.choice([1, 2, 4, 8], 120), np.full(3, int(120 * part)))
+    filled = water_filling(rates)
+    assert feasible(rates, filled)
+    assert served(rates, filled).min() == pytest.approx(served(rates, max_min(rates)).min(), rel=1e-6)
+    levels = np.unique(served(rates, filled).round(5)).size
+    assert (levels > 40) == (part > 0.4)
