@@ -2,7 +2,7 @@
 var Scorer = {
   score: (result) => {
     const [page, , , , score] = result;
-    if (page.startsWith("guides/") || page === "start") return score + 20;
+    if (page.startsWith("guides/") || page === "start") return score + 9;
     return page.startsWith("reference/") ? score - 5 : score;
   },
   objNameMatch: 11,
