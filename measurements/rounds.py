@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 import mlsched
+from mlsched.heuristics.rounds.shares import POLICIES
 from mlsched.instances.rounds.goodput import kept, usual
 from mlsched.instances.rounds.tables import without_rates
 from mlsched.simulation.rounds.files import read_jobs
+from mlsched.simulation.rounds.mechanism import play
 from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.play import play
-from mlsched.simulation.rounds.policies import POLICIES
 from mlsched.solvers.rounds import fluid
 from mlsched.solvers.rounds.allox import allox
 from mlsched.solvers.rounds.finish_time import Progress, finish_time_fairness

@@ -57,11 +57,13 @@ def workload(
             `read_log` returned.
         problem: which problem's world shall run it. A synthetic name that only one problem has, or a file, says it
             itself; a log runs as gangs of GPUs (taskgraph, by iterations) unless something else is named.
-        cluster: for a log, "84x(32cpu,256gb,8gpu)" (84 nodes, each with so much), or a file of nodes.
+        cluster: for a log, "84x(32cpu,256gb,8gpu)" (84 nodes, each with so much), or a file of nodes; for rounds, GPUs
+            of each type, "v100=8,k80=24".
         limit: of a log, its first so many jobs.
         seed: of what is drawn, an integer >= 0.
-        physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"). Left out, the
-            first that has the synthetic name, and for a log the one that replays it without drawing anything.
+        physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"), or of which
+            problem ("gavel": rounds). Left out, the first that has the synthetic name, and for a log the one that
+            replays it without drawing anything.
         read: which column of a log is what ("gpus=num_gpus").
         read_cluster: the same for the file of nodes.
         strict: refuse a row that is no job, instead of skipping it.
@@ -83,6 +85,10 @@ def workload(
             raise InvalidInput(f"{text}: read, read_cluster and strict are for logs; leave them out")
         name, settings = split(text.removeprefix("synthetic:"))
         return _synthetic(world, name, cluster, limit, {"seed": check_seed(seed), **options, **settings})
+    if world.from_file is not None and text and not _world_of_file(text):
+        if read is not None or read_cluster is not None or strict:
+            raise InvalidInput(f"{text}: read, read_cluster and strict are not for files of {world.problem}")
+        return world.from_file(text, cluster, limit, **resolve("log", parameters_of(world.from_file), options))
     trace = read_log(source, limit=limit, read=read, strict=strict)
     if trace is None:
         if any(given is not None for given in (cluster, limit, physics, read, read_cluster)) or strict or options:
@@ -140,14 +146,21 @@ def simulation_of(source: Any, problem: str | None, physics: str | None = None) 
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
         name = split(text.removeprefix("synthetic:"))[0]
-        world = simulation(problem or _problem_of_source(name), physics)
+        of_physics = None if physics is None else _problem_of_physics(physics)
+        world = simulation(problem or of_physics or _problem_of_source(name), physics)
         having = [s for s in every_simulation() if s.problem == world.problem and name in s.sources]
         return having[0] if having and physics is None and world not in having else world
     if text and (own := _world_of_file(text)) is not None:
         return own
     if physics is None:
         return of_logs(problem)
-    return simulation(problem or of_logs().problem, physics)
+    return simulation(problem or _problem_of_physics(physics) or of_logs().problem, physics)
+
+
+def _problem_of_physics(physics: str) -> str | None:
+    """The one problem that has a world of those physics."""
+    having = {s.problem for s in every_simulation() if s.physics == physics}
+    return having.pop() if len(having) == 1 else None
 
 
 def problem_of(source: str | os.PathLike[str]) -> str | None:

@@ -31,7 +31,7 @@ def simulate(
     ] = False,
     problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
     physics: Annotated[
-        str | None, typer.Option(help="How jobs run, where a problem has several: tasks or iterations (taskgraph).")
+        str | None, typer.Option(help="How jobs run: tasks or iterations (taskgraph), gavel (rounds).")
     ] = None,
     cluster: Annotated[
         list[str] | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs. Several: what if.")

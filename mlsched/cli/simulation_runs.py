@@ -90,13 +90,15 @@ def make_runs(
     not keep the others from running: what will be refused is said before the first run. Raises ChecksFailed, after
     everything is written, where one refused, broke or does not pass its replay; InvalidInput where all refuse.
     """
-    world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
+    own = next((s.problem for s in every_simulation() if s.physics == physics), None) if physics else None
+    world = api.simulation_of(trace, problem or own or _problem_of(policies, trace), physics)
     for policy in policies:
         if world.as_logged is None or policy != world.as_logged.name:
             api.resolve_answerer(world.problem, policy, {})
     _check_targets(world, targets, seen)
     source, options = _split_options(world, trace, given)
-    log = None if trace.startswith("synthetic:") else api.read_log(trace, limit=limit, read=read, strict=strict)
+    of_its_own = trace.startswith("synthetic:") or world.from_file is not None
+    log = None if of_its_own else api.read_log(trace, limit=limit, read=read, strict=strict)
     settings: dict[str, Any] = source if log is not None else {"limit": limit, "read": read, "strict": strict, **source}
     planned = scenarios(
         trace,
@@ -288,7 +290,7 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     if trace.startswith("synthetic:"):
         maker = world.sources.get(split(trace.removeprefix("synthetic:"))[0])
     else:
-        maker = world.from_trace
+        maker = world.from_file or world.from_trace
     of_source = set(parameters_of(maker)) - {"seed"} if maker else set()  # the seed has an option of its own
     of_world = {f.name for f in dataclasses.fields(world.options_type)}
     for key in given:

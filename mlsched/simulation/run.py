@@ -69,6 +69,8 @@ class Simulation:
     it; without pausing, no run in which nothing pauses.
     `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
+    `from_file(path, cluster, limit, **options)` makes one of a file of the world's own formats, where it has some;
+    `from_trace` is then not asked.
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
     without such a world, or another physics, is named.
     `knows_nodes`: `from_trace` takes a list of nodes (`Nodes`) as it is; else the capacities alone.
@@ -92,6 +94,7 @@ class Simulation:
     overload: Callable[[Any], list[str]]
     sources: Mapping[str, Callable[..., Any]]
     from_trace: Callable[..., Any]
+    from_file: Callable[..., Any] | None = None
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None

@@ -12,8 +12,10 @@ from mlsched.core.params import Checked, Range
 class Options(Checked):
     """How the world of rounds behaves. Its paper's program is Gavel's simulator: what it does is the default.
 
-    round: seconds that a round lasts at most. resume: seconds that a job loses in a round when it did not run in the
-        round before. reset: seconds for which shares stand at least, before the policy is asked anew.
+    round: seconds that a round lasts at most.
+    resume: seconds of which a job that did not run in the round before does not do the steps; it holds its GPUs all the
+        same (Shockwave: 20). Nothing is lost in the first round, nor by a slice that ends 5 s before the round could.
+    reset: seconds for which shares stand at least, before the policy is asked anew.
     seed: of the order of types, and of a policy's own draws (Gavel's --seed).
     shares: the policy that gives shares at each reset ("" - none: the answerer is asked every round who runs where).
     remainder: a slice of n steps on s GPUs gives n // s to each, the last takes the rest. "dropped" - where a GPU gets

@@ -19,6 +19,8 @@ from mlsched.simulation.rounds.servers import Held, assign
 
 #: So many failed slices in a row, and the job is dropped.
 MOST_FAILURES = 5
+#: A slice that ends so many seconds before its round would loses no time to resuming (Shockwave's simulator).
+SHORT = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +64,9 @@ class Rounds:
         self.booked = 0.0  # GPU-seconds, as the program books them
         self.served = np.zeros(len(steps))  # GPU-seconds of each job
         self._arrived = 0
-        self._running: list[tuple[float, int, int, float, int, bool]] = []
-        self._held: list[Held] = [{} for _ in capacity]
-        self._previous: set[int] = set()
+        self.running: list[tuple[float, int, int, float, int, bool]] = []
+        self.held: list[Held] = [{} for _ in capacity]
+        self._before: set[int] = set()  # who ran in the round before this one
         self._failures = [0] * len(steps)
         self._until: float | None = None  # the end of the round before, where there was one
 
@@ -75,23 +77,23 @@ class Rounds:
 
     def next(self) -> float | None:
         """The end of the round, or the next arrival where nothing runs; None where nothing will happen."""
-        if self._running:
-            return max(finish for finish, *_ in self._running)
+        if self.running:
+            return max(finish for finish, *_ in self.running)
         return self.arrival[self._arrived] if self._arrived < len(self.arrival) else None
 
     def advance(self) -> None:
         """Go to what is next: account what ran, and admit who has come."""
         following = self.next()
-        if not self._running and self._arrived == len(self.arrival):
+        if not self.running and self._arrived == len(self.arrival):
             self.accounts.last_reset = 0.0
         if following is not None:
-            self.now = max(following, self.now) if not self._running else following
-        if self._running:
+            self.now = max(following, self.now) if not self.running else following
+        if self.running:
             started = self._until if self._until is not None else 0.0
             self._until = self.now
-            for finish, job, kind, begun, count, kept in sorted(self._running, key=lambda one: (-one[0], one[1])):
+            for finish, job, kind, begun, count, kept in sorted(self.running, key=lambda one: (-one[0], one[1])):
                 self._account(finish, job, kind, begun, started, count, kept)
-            self._running = []
+            self.running = []
             self.active = self.active[[self.remaining[j] > 0 and j not in self.dropped for j in self.active.tolist()]]
         first = self._arrived
         while self._arrived < len(self.arrival) and self.arrival[self._arrived] <= self.now:
@@ -104,11 +106,11 @@ class Rounds:
         self, finish: float, job: int, kind: int, begun: float, started: float, count: int, kept: bool
     ) -> None:
         booked = finish - (started if self.options.gaps == "booked" else begun)
-        each = count // self.gpus[job]
-        lost = (
-            min(each, count - (self.gpus[job] - 1) * each) <= 0 if self.options.remainder == "dropped" else count <= 0
-        )
-        failed = lost or booked <= 0
+        if self.rounds > 1 and job not in self._before and finish - begun > self.options.round - SHORT:
+            count = int(count * ((finish - begun - self.options.resume) / (finish - begun)))
+            booked -= self.options.resume
+        least = count // self.gpus[job] if self.options.remainder == "dropped" else count
+        failed = least <= 0 or booked <= 0
         self.slices.append(Slice(self.rounds - 1, job, kind, begun, finish, count, kept, failed))
         if failed:
             self._failures[job] += 1
@@ -127,16 +129,15 @@ class Rounds:
 
     def run(self, taken: Sequence[Sequence[int]], runs: set[int]) -> None:
         """Begin a round: the jobs `taken` for each type, in that order; those without a share (not in `runs`) idle."""
+        self._before = {job for held in self.held for job in held}
         for kind, jobs in enumerate(taken):
-            held = assign([(j, self.gpus[j]) for j in jobs], self.capacity[kind], self._held[kind], runs)
-            before, self._held[kind] = self._held[kind], held
+            held = assign([(j, self.gpus[j]) for j in jobs], self.capacity[kind], self.held[kind], runs)
+            before, self.held[kind] = self.held[kind], held
             for job in held:
                 self._begin(job, kind, set(before.get(job, ())) == set(held[job]))
-        self._previous = {job for held in self._held for job in held}
         self.rounds += 1
 
     def _begin(self, job: int, kind: int, kept: bool) -> None:
         rate = self.rates[job][kind]
-        lost = 0.0 if job in self._previous else self.options.resume
-        count = min(int(rate * (self.options.round - lost)), self.remaining[job])
-        self._running.append((self.now + lost + count / rate, job, kind, self.now, count, kept))
+        count = min(int(rate * self.options.round), self.remaining[job])
+        self.running.append((self.now + count / rate, job, kind, self.now, count, kept))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from gavel_examples import OURS, logged, prints, workload_of
 
+from mlsched.heuristics.rounds.shares import POLICIES, Policy
+from mlsched.simulation.rounds.mechanism import Mechanism, play
 from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.play import Mechanism, play
-from mlsched.simulation.rounds.policies import POLICIES, Policy
 
 PRINTED = 0.0005001
 COMBINATORIAL = ("fifo", "fifo_perf", "isolated", "allox")
@@ -42,7 +42,7 @@ def test_fed_with_the_logged_allocations_every_job_ends_as_printed(shared_data, 
             rows = [[shares[str(job)][column] for column in columns] for job in asked.jobs.tolist()]
             return np.array(rows).reshape(-1, len(columns))
 
-        policy = Policy("told", lambda options, told=told: told, aware=known.aware, strict=known.strict)
+        policy = Policy("told", lambda readings, told=told: told, aware=known.aware, strict=known.strict)
         mechanism = play(workload_of(shared_data, run, tmp_path), policy, Options())
         asked = [time for time, _, _ in mechanism.calls]
         assert asked == pytest.approx([time for time, _ in calls[: len(asked)]], abs=1e-6)

@@ -7,11 +7,9 @@ makespan's bound.
 
 from __future__ import annotations
 
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies.asked import Asked, Policy, Shares
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, Shares
 from mlsched.solvers.rounds.fluid import fluid_shares, grid, makespan_bound
-from mlsched.solvers.rounds.shares import Rates
+from mlsched.solvers.rounds.shares import Floats, Rates
 
 #: Intervals of the program.
 INTERVALS = 30
@@ -19,7 +17,7 @@ INTERVALS = 30
 FIRST = 1920.0
 
 
-def _start(options: Options) -> Shares:
+def _start(readings: Readings) -> Shares:
     return shares
 
 

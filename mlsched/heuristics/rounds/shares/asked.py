@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Literal
 
 from mlsched.core.fields import IntArray
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
+from mlsched.solvers.rounds.shares import Floats, Optimum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,13 +30,23 @@ class Asked:
     types: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class Readings:
+    """What a policy is told of a run. seed: of its own draws. fifo: the type that `fifo` draws is "stale", overwritten
+    by the last one looked at, as Gavel's program has it, or as "drawn". optimum: see `solvers/rounds/_linear`."""
+
+    seed: int = 0
+    fifo: Literal["stale", "drawn"] = "stale"
+    optimum: Optimum = "interior"
+
+
 #: Shares of the asked jobs, jobs x types.
 Shares = Callable[[Asked], Floats]
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A policy by name: `start(options)` gives the function that is asked in one run.
+    """A policy by name: `start(readings)` gives the function that is asked in one run.
 
     aware: it knows rates, and types are filled in their order; else in an order drawn anew for each round (whether
     "Perf" is in the name of the policy decides that in Gavel's program). strict: jobs without a priority do not run
@@ -44,7 +54,7 @@ class Policy:
     """
 
     name: str
-    start: Callable[[Options], Shares]
+    start: Callable[[Readings], Shares]
     aware: bool = False
     strict: bool = False
     doc: str = ""

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies.asked import Asked, Policy, Shares
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, Shares
+from mlsched.solvers.rounds.shares import Floats
 
 #: Steps per second of a job on a type on which it cannot run.
 CANNOT = 1e-10
@@ -21,7 +20,7 @@ CANNOT = 1e-10
 class _AlloX:
     """The types that jobs keep until they are done."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, readings: Readings) -> None:
         self.given: dict[int, int] = {}
 
     def __call__(self, asked: Asked) -> Floats:
@@ -66,8 +65,8 @@ def _first(asked: Asked, waiting: np.ndarray, gpus: np.ndarray) -> list[tuple[in
     return [(int(waiting[row]), int(gpus[gpu])) for gpu, (_, row) in sorted(last.items())]
 
 
-def _start(options: Options) -> Shares:
-    return _AlloX(options)
+def _start(readings: Readings) -> Shares:
+    return _AlloX(readings)
 
 
 ALLOX = Policy("allox", _start, aware=True, doc="AlloX: the matching that makes completion times smallest in sum")

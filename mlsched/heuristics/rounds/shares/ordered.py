@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies.asked import Asked, Policy, Shares
-from mlsched.simulation.rounds.policies.fifo import in_order
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, Shares
+from mlsched.heuristics.rounds.shares.fifo import in_order
+from mlsched.solvers.rounds.shares import Floats
 
 
 def _shortest_first(asked: Asked) -> Floats:
@@ -22,11 +21,11 @@ def _least_served_first(asked: Asked) -> Floats:
     return in_order(asked, np.argsort(asked.served, kind="stable").tolist())
 
 
-def _srpt(options: Options) -> Shares:
+def _srpt(readings: Readings) -> Shares:
     return _shortest_first
 
 
-def _las(options: Options) -> Shares:
+def _las(readings: Readings) -> Shares:
     return _least_served_first
 
 

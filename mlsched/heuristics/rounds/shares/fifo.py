@@ -15,16 +15,15 @@ import random
 
 import numpy as np
 
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies.asked import Asked, Policy, Shares
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, Shares
+from mlsched.solvers.rounds.shares import Floats
 
 
 class _Fifo:
     """The jobs' types, kept until they are done."""
 
-    def __init__(self, options: Options) -> None:
-        self.stale, self.draw = options.fifo == "stale", random.Random(options.seed)
+    def __init__(self, readings: Readings) -> None:
+        self.stale, self.draw = readings.fifo == "stale", random.Random(readings.seed)
         self.given: dict[int, str] = {}
 
     def __call__(self, asked: Asked) -> Floats:
@@ -80,7 +79,7 @@ def in_order(asked: Asked, order: list[int]) -> Floats:
     return found
 
 
-def _start_perf(options: Options) -> Shares:
+def _start_perf(readings: Readings) -> Shares:
     return lambda asked: in_order(asked, np.argsort(asked.jobs, kind="stable").tolist())
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies.asked import Asked, Policy, Shares
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, Shares
+from mlsched.solvers.rounds.shares import Floats
 
 
-def _start(options: Options) -> Shares:
+def _start(readings: Readings) -> Shares:
     return shares
 
 

@@ -1,4 +1,4 @@
-"""A run of Gavel's rounds under a policy of shares: the mechanism (lines 10 to 20) around the physics."""
+"""A run of Gavel's rounds under a policy of shares: when it is asked, and who then runs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import random
 import numpy as np
 
 from mlsched.core.errors import Stuck
+from mlsched.heuristics.rounds.shares import Asked, Policy, Readings
 from mlsched.simulation.rounds.accounts import Floats
 from mlsched.simulation.rounds.greedy import taken
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.physics import Rounds
-from mlsched.simulation.rounds.policies.asked import Asked, Policy
 from mlsched.simulation.rounds.workload import MICRO, PPM, Workload
 
 #: Rounds in which nothing runs and nothing can come, after which a run is stuck.
@@ -23,7 +23,7 @@ class Mechanism:
 
     def __init__(self, rounds: Rounds, workload: Workload, options: Options, policy: Policy) -> None:
         self.rounds, self.workload, self.options, self.policy = rounds, workload, options, policy
-        self.shares = policy.start(options)
+        self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum))
         self.calls: list[tuple[float, list[int], Floats]] = []
         self._shuffle = random.Random(options.seed + 5)
         self._visible = self._seen()

@@ -1,4 +1,4 @@
-"""Policies of Gavel's world: functions from what is known at a reset to shares of time, jobs x types.
+"""Gavel's policies: functions from what is known at a reset to shares of time, jobs x types.
 
 A policy may remember what it has given; it is made anew for each run. `POLICIES` holds them by the names under which
 `gavel:policy=NAME` asks for them; a name that ends in `_perf` knows the jobs' rates on each type.
@@ -7,9 +7,8 @@ A policy may remember what it has given; it is made anew for each run. `POLICIES
 from __future__ import annotations
 
 from mlsched.core.errors import UnknownName, meant
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies import allox, fifo, fluid, isolated, linear, ordered
-from mlsched.simulation.rounds.policies.asked import Asked, Policy
+from mlsched.heuristics.rounds.shares import allox, fifo, fluid, isolated, linear, ordered
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
@@ -33,4 +32,4 @@ def policy(name: str) -> Policy:
     return POLICIES[name]
 
 
-__all__ = ["POLICIES", "Asked", "Options", "Policy", "policy"]
+__all__ = ["POLICIES", "Asked", "Policy", "Readings", "policy"]

@@ -9,12 +9,10 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.simulation.rounds.accounts import Floats
-from mlsched.simulation.rounds.options import Options
-from mlsched.simulation.rounds.policies.asked import Asked, Policy, Shares
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, Shares
 from mlsched.solvers.rounds.finish_time import Progress, finish_time_fairness
 from mlsched.solvers.rounds.max_min import max_min, water_filling
-from mlsched.solvers.rounds.shares import Rates, isolated
+from mlsched.solvers.rounds.shares import Floats, Rates, isolated
 from mlsched.solvers.rounds.total_duration import bisected_total_duration
 from mlsched.solvers.rounds.total_throughput import max_sum
 
@@ -28,35 +26,35 @@ def _equal(asked: Asked) -> Rates:
     return _rates(asked, np.ones_like(asked.rate))
 
 
-def _max_min(options: Options) -> Shares:
-    return lambda asked: max_min(_equal(asked), weight=asked.weight, optimum=options.optimum)
+def _max_min(readings: Readings) -> Shares:
+    return lambda asked: max_min(_equal(asked), weight=asked.weight, optimum=readings.optimum)
 
 
-def _max_min_perf(options: Options) -> Shares:
-    return lambda asked: max_min(_rates(asked), weight=asked.weight, optimum=options.optimum)
+def _max_min_perf(readings: Readings) -> Shares:
+    return lambda asked: max_min(_rates(asked), weight=asked.weight, optimum=readings.optimum)
 
 
-def _water_filling(options: Options) -> Shares:
+def _water_filling(readings: Readings) -> Shares:
     return lambda asked: water_filling(_equal(asked), weight=asked.weight)
 
 
-def _water_filling_perf(options: Options) -> Shares:
+def _water_filling_perf(readings: Readings) -> Shares:
     return lambda asked: water_filling(_rates(asked), weight=asked.weight)
 
 
-def _total_duration(options: Options) -> Shares:
-    return lambda asked: bisected_total_duration(_rates(asked), asked.remaining, optimum=options.optimum)
+def _total_duration(readings: Readings) -> Shares:
+    return lambda asked: bisected_total_duration(_rates(asked), asked.remaining, optimum=readings.optimum)
 
 
-def _max_sum(options: Options) -> Shares:
-    return lambda asked: max_sum(_rates(asked), optimum=options.optimum)
+def _max_sum(readings: Readings) -> Shares:
+    return lambda asked: max_sum(_rates(asked), optimum=readings.optimum)
 
 
 @dataclasses.dataclass
 class _FinishTime:
     """Finish-time fairness. It remembers how long each job's steps until now would have taken alone with its part."""
 
-    options: Options
+    readings: Readings
     alone: dict[int, float] = dataclasses.field(default_factory=dict)
     before: dict[int, tuple[float, float]] = dataclasses.field(default_factory=dict)  # remaining steps, rate alone
 
@@ -69,7 +67,7 @@ class _FinishTime:
         self.before = dict(zip(jobs, zip(asked.remaining.tolist(), pace, strict=True), strict=True))
         alone = np.array([self.alone.get(job, 0.0) for job in jobs])
         progress = Progress(asked.remaining, asked.age, alone)
-        return finish_time_fairness(rates, progress, optimum=self.options.optimum)
+        return finish_time_fairness(rates, progress, optimum=self.readings.optimum)
 
 
 LINEAR = (

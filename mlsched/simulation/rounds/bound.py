@@ -1,0 +1,45 @@
+"""What no run of a workload of rounds can be below, whoever schedules it (`solvers/rounds/fluid`)."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from mlsched.simulation.rounds.workload import MICRO, Workload
+from mlsched.solvers.rounds.fluid import grid, makespan_bound, total_jct_bound
+from mlsched.solvers.rounds.shares import Rates
+
+#: Intervals of time in the linear program of completion times: more prove more.
+INTERVALS = 120
+
+
+def bound(workload: Workload, pausing: bool = True) -> dict[str, float]:
+    """Mean completion time and makespan, s. Jobs may pause and move at any time for nothing, rounds are as short as
+    one likes, and the future is known; a run in which jobs are dropped is not held to it."""
+    return {"mean_completion_s": mean_completion(workload), "makespan_s": makespan(workload)}
+
+
+def _rates(workload: Workload) -> Rates:
+    return Rates(np.where(workload.fits, workload.rates, 0.0), workload.gpus, workload.capacity)
+
+
+@functools.lru_cache(maxsize=8)
+def makespan(workload: Workload) -> float:
+    """No run ends earlier, s since the clock began."""
+    release = workload.submit / MICRO
+    if not len(release):
+        return 0.0
+    return float(release.min()) + makespan_bound(_rates(workload), workload.steps.astype(float), release)
+
+
+@functools.lru_cache(maxsize=8)
+def mean_completion(workload: Workload, intervals: int = INTERVALS) -> float:
+    """No run's mean time from arrival to end is smaller, s."""
+    release = workload.submit / MICRO
+    if not len(release):
+        return 0.0
+    last = max(makespan(workload), float(release.max()) + 1.0)
+    borders = grid(float(release.min()), last, intervals)
+    total = total_jct_bound(_rates(workload), workload.steps.astype(float), release, borders)
+    return total / len(release)

@@ -1,0 +1,54 @@
+"""The rounds question, as the world of rounds asks it: one configuration for each type and number of GPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray, ints
+from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.goodput import Configurations
+from mlsched.instances.rounds.tables import State, from_rates
+from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.physics import Rounds
+from mlsched.simulation.rounds.workload import PPM, Workload
+
+
+class Asker:
+    """Makes instances of the state of a run, and reads plans for the last one."""
+
+    def __init__(self, workload: Workload, options: Options) -> None:
+        self.workload, self.options = workload, options
+        self.sizes: IntArray = np.unique(workload.gpus)
+        types = len(workload.types)
+        self.type = np.repeat(np.arange(types), len(self.sizes))
+        self.size = np.tile(self.sizes, types)
+        self.rate = workload.rates[:, self.type] * (workload.gpus[:, None] == self.size)
+
+    def ask(self, rounds: Rounds) -> Instance:
+        """The round that begins now."""
+        w, jobs = self.workload, rounds.active
+        left = ints(rounds.remaining[j] for j in jobs.tolist())
+        held = np.full(len(w.submit), -1)
+        for kind, before in enumerate(rounds.held):
+            for job in before:
+                held[job] = int(np.flatnonzero((self.type == kind) & (self.size == w.gpus[job]))[0])
+        return from_rates(
+            self.rate[jobs],
+            Configurations(self.type, self.size, w.capacity),
+            State(
+                remaining=left,
+                done=w.steps[jobs] - left,
+                age=rounds.now - np.array([rounds.arrival[j] for j in jobs.tolist()]),
+                current=held[jobs],
+                restarts=np.zeros(len(jobs), dtype=np.int64),
+                restart_seconds=np.full(len(jobs), float(self.options.resume)),
+                weight=np.maximum(1, w.weight[jobs] // PPM),
+            ),
+            length=float(self.options.round),
+            pause=float(self.options.resume),
+            type_names=w.types,
+        )
+
+    def kinds(self, plan: Plan) -> IntArray:
+        """The type on which each job of the last instance runs, -1: it waits."""
+        return np.where(plan.config >= 0, self.type[plan.config], -1)

@@ -1,0 +1,81 @@
+"""Hypothesis strategies of small workloads of rounds and of the world's options, and rules that act at random."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlsched.core.fields import IntArray, ints
+from mlsched.heuristics.rounds._room import Room
+from mlsched.instances._values import one_of
+from mlsched.instances.rounds import Instance, Plan
+from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.workload import MICRO, PICO, PPM, Workload
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+@functools.cache
+def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy[Workload]:
+    """Workloads in which each job fits some type; few distinct numbers, so that bursts and ties are common."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Workload:
+        count, kinds = draw(st.integers(1, jobs), label="jobs"), draw(st.integers(1, types), label="types")
+
+        def column(entries: SearchStrategy[int], length: int = count) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=length, max_size=length)))
+
+        capacity = column(st.integers(1, gpus), kinds)
+        needs = np.minimum(column(one_of(1, 1, 2, 3)), int(capacity.max()))
+        rate = column(one_of(0, PICO // 3, PICO, 7 * PICO // 2, 20 * PICO), count * kinds).reshape(count, kinds)
+        nowhere = ~((rate > 0) & (needs[:, None] <= capacity)).any(axis=1)
+        rate[nowhere, int(capacity.argmax())] = PICO
+        return Workload(
+            types=tuple(f"t{m}" for m in range(kinds)),
+            capacity=capacity,
+            submit=np.sort(column(one_of(0, 0, 1, 5 * MICRO, 400 * MICRO, 3000 * MICRO))),
+            steps=column(one_of(1, 2, 30, 359, 360, 361, 2000)),
+            gpus=needs,
+            rate=rate,
+            weight=column(one_of(PPM, PPM, 3 * PPM)),
+        )
+
+    return draw_workload()
+
+
+@functools.cache
+def options() -> SearchStrategy[Options]:
+    """Options of runs in which the answerer is asked every round."""
+    from hypothesis import strategies as st
+
+    return st.builds(
+        Options,
+        round=st.sampled_from([20, 120, 360]),
+        resume=st.sampled_from([0, 0, 5, 20]),
+        remainder=st.sampled_from(["dropped", "run"]),
+        gaps=st.sampled_from(["booked", "idle"]),
+    )
+
+
+def roomy(workload: Workload) -> Workload:
+    """The same jobs, and room for all of them at once on every type."""
+    return dataclasses.replace(workload, capacity=np.full(len(workload.types), int(workload.gpus.sum())))
+
+
+def anything(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Jobs in random order, each in a random configuration that fits; one job at least runs."""
+    room = Room(instance)
+    for job in rng.permutation(len(instance.remaining)).tolist():
+        fitting = room.fitting(job)
+        if fitting.size and (rng.random() < 0.8 or (room.config < 0).all()):
+            room.take(job, int(rng.choice(fitting)))
+    return room.plan()
+
+
+VERBS = {"anything": anything}

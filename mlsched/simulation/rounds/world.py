@@ -1,0 +1,78 @@
+"""The world of rounds: Gavel's (Narayanan et al., OSDI 2020), as its simulator runs it, packing left out.
+
+1. Job j of s_j GPUs does tau_jm steps per second on s_j GPUs of type m, wherever they are; pausing and moving cost
+   nothing (but see the option `resume`).
+2. Time goes from round to round. A job that runs does min(floor(360 tau), remaining) steps; the round lasts until the
+   last one has done its own. Until then freed GPUs idle, and arrivals wait.
+3. At the end of a round: account what ran, the last to end first; admit who has come; then say who runs next. With a
+   policy of shares (`Options.shares`) its mechanism does (`mechanism`); without one, the answerer is asked each round.
+
+The physics count time in floats, as Gavel's program does; the clock is told it in 10^-6 s, rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mlsched.heuristics.rounds.shares import policy
+from mlsched.instances.rounds import Instance, Plan
+from mlsched.simulation.rounds.log import Log
+from mlsched.simulation.rounds.mechanism import Mechanism, rounds_of
+from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.question import Asker
+from mlsched.simulation.rounds.workload import MICRO, Workload
+
+
+class RoundsWorld:
+    """State of one run."""
+
+    def __init__(self, workload: Workload, options: Options) -> None:
+        self.workload, self.options, self.log = workload, options, Log()
+        self.rounds = rounds_of(workload, options)
+        chosen = policy(options.shares) if options.shares else None
+        self.mechanism = None if chosen is None else Mechanism(self.rounds, workload, options, chosen)
+        self._asker = Asker(workload, options)
+        self._asking = False
+        self._noted = 0
+
+    def next_event(self) -> int | None:
+        """The end of the round, or the next arrival where nothing runs."""
+        following = self.rounds.next()
+        return None if following is None else math.ceil(following * MICRO)
+
+    def pending(self) -> bool:
+        """Whether jobs wait though nothing runs."""
+        return bool(len(self.rounds.active)) and not self.rounds.running
+
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self.rounds.unfinished
+
+    def advance(self, time: int) -> None:
+        """Go to the next event; a mechanism then begins the next round at once."""
+        following = self.rounds.next()
+        if following is not None and math.ceil(following * MICRO) <= time:
+            self.rounds.advance()
+        self._note()
+        self._asking = self.mechanism is None and bool(len(self.rounds.active))
+        if self.mechanism is not None and self.rounds.unfinished:
+            self.mechanism.begin()
+            if self.rounds.next() is None:  # nothing runs and nothing will come: the shares are due at once
+                self.rounds.advance()
+                self.mechanism.begin()
+
+    def ask(self) -> Instance | None:
+        """Who runs where in the coming round."""
+        return self._asker.ask(self.rounds) if self._asking and not self.rounds.running else None
+
+    def apply(self, plan: Plan) -> None:
+        """Begin the round."""
+        self._asking = False
+        kinds = self._asker.kinds(plan)
+        taken = [self.rounds.active[kinds == m].tolist() for m in range(len(self.workload.types))]
+        self.rounds.run(taken, set(self.rounds.active.tolist()))
+
+    def _note(self) -> None:
+        for one in self.rounds.slices[self._noted :]:
+            self.log.add(one)
+        self._noted = len(self.rounds.slices)
