@@ -25,7 +25,8 @@ DRAWN = {
         {"runs": 5, "longest": 4, "optional": 0.6, "movement": movement, "accuracy_at": at, "graph": "dags"}
         for movement in ("none", "between_iterations")
         for at in ("deadline", "final")
-    ],
+    ]
+    + [{"runs": 6, "longest": 4, "nodes": 2, "gpus": 2, "sharing": share} for share in (0.5, 1.0)],
     "placement": [
         {"model": kind, "servers": 2, "contention": 1.2, "all_reduce": share, "most_new": 2}
         for kind in KINDS

@@ -2,6 +2,8 @@
 
 An edge delays its target where a literal says that its two runs are on different nodes.
 
+With a `gpu_unit`, a Boolean and an optional interval more per run and GPU: a part of one, or so many whole ones.
+
 It covers clusters that start empty: no finished iterations and no runs under way.
 """
 
@@ -14,6 +16,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from mlsched.instances.taskgraph import Instance, Timetable
+from mlsched.instances.taskgraph.gpus import counts, gpu_column
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +136,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
         for r, room in enumerate(rooms):
             used = [(x, q) for k, x in intervals[n] if (q := int(instance.demand[k, r])) and duration[k]]
             model.add_cumulative([x for x, _ in used], [q for _, q in used], room)
+    held = _gpus(model, instance, start, here) if instance.gpu_unit else {}
 
     # An edge delays what follows, and counts as traffic, where its two runs are on different nodes.
     away: dict[tuple[int, ...], Any] = {}
@@ -156,6 +160,31 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
             (i, k, n, solver.value(start[k, i])) for k, i in start for n in here[k, i] if solver.value(here[k, i][n])
         ]
         rows = [row for row in rows if solver.value(runs[job_of[row[1]], row[0]])]
-        return instance.timetable(*map(list, zip(*rows, strict=True))) if rows else instance.timetable([], [], [], [])
+        names = [[g for g, x in enumerate(held.get((k, i, n), ())) if solver.value(x)] for i, k, n, _ in rows]
+        # Only a part of a GPU names the one it is on.
+        gpus = [
+            on[0] if on and 0 < instance.demand[k, gpu_column(instance.resources)] < instance.gpu_unit else -1
+            for on, (_, k, _, _) in zip(names, rows, strict=True)
+        ]
+        iteration, task, node, begin = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+        return instance.timetable(iteration, task, node, begin, gpus)
 
     return model, plan
+
+
+def _gpus(model: cp_model.CpModel, instance: Instance, start: dict[Any, Any], here: dict[Any, Any]) -> dict[Any, Any]:
+    """By (task, iteration, node) the Booleans of the node's GPUs that a run holds: one in part, or some as a whole."""
+    unit, column, many = instance.gpu_unit, gpu_column(instance.resources), counts(instance).tolist()
+    held: dict[Any, Any] = {}
+    on: list[list[list[tuple[Any, int]]]] = [[[] for _ in range(gpus)] for gpus in many]
+    for (k, i), begin in start.items():
+        need, lasts = int(instance.demand[k, column]), int(instance.duration[k])
+        for n, literal in here[k, i].items() if need and lasts else ():
+            held[k, i, n] = [model.new_bool_var("") for _ in range(many[n])]
+            model.add(sum(held[k, i, n]) == max(1, need // unit) * literal)
+            for g, holds in enumerate(held[k, i, n]):
+                interval = model.new_optional_fixed_size_interval_var(begin, lasts, holds, "")
+                on[n][g].append((interval, min(need, unit)))
+    for used in (gpu for node in on for gpu in node):
+        model.add_cumulative([x for x, _ in used], [q for _, q in used], unit)
+    return held
