@@ -111,7 +111,7 @@ def price_tables(rows: list[dict[str, Any]], given: argparse.Namespace) -> dict[
                     continue
                 mean, pauses = (of[rule, cost][key] for key in ("mean_jct_minutes", "pauses"))
                 text = f"**{mean:,.0f}**" if mean == best[cost] else f"{mean:,.0f}"
-                cells.append(text + (f" ({pauses:.2g})" if pauses else ""))
+                cells.append(text + (f" ({pauses:{'.0f' if pauses >= 10 else '.2g'}})" if pauses else ""))
             lines.append([f"`{rule}`", *cells])
         tables[name] = {"header": ["rule", *(f"{cost:g} s" for cost in costs)], "rows": lines}
     return tables

@@ -20,6 +20,9 @@ What is simpler, or other, here:
   fewest nodes that are free, and does not wait for fewer.
 - 2D-Gittins, for known distributions of service, is `tiresias-gittins`.
 - Waiting for data between tasks counts as waiting where no task of the job runs.
+- Promotions pause jobs often where the thresholds are short beside what jobs attain in all: a job on 64 GPUs passes the
+  last one in two minutes, is paused, and is back after `knob` times as long. `knob` 0 is the paper's infinite
+  PROMOTEKNOB, and what the authors' simulator does under the name `dlas-gpu`; `dlas-gpu-8` is 8.
 - By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run
   (`keep`).
 """
