@@ -79,20 +79,25 @@ def climbed(pieces: Pieces, end: float, *, pausing: bool, effort: Effort) -> Cli
         return None
     release, length = pieces.release[kept].astype(np.float64), pieces.length[kept].astype(np.float64)
     ways = Ways(release, length, pieces.weight[kept], pieces.demand[kept].astype(np.float64))
-    climb = Climb(ways, pieces.capacity.astype(np.float64), grid(float(release.min()), end, effort.levels), pausing)
+    step, count, levels = grid(float(release.min()), end, effort.levels)
+    capacity = pieces.capacity.astype(np.float64)
+    nothing = Prices(float(release.min()), step, np.zeros((count, len(capacity))))
+    climb = Climb(ways, capacity, nothing, levels, pausing)
     climb.go(effort)
     return climb
 
 
-def grid(start: float, end: float, levels: int) -> list[Prices]:
-    """Prices of 0 on each level's intervals, of whole ticks; fewer levels where the last ones would be shorter."""
+def grid(start: float, end: float, levels: int) -> tuple[float, int, int]:
+    """Ticks of an interval of the first level, how many there are, and of how many levels; the last has whole ticks.
+
+    There are fewer levels where the last ones would be shorter than a tick.
+    """
     span = max(end - start, 1.0)
     while levels > 1 and span < COARSE * FINER ** (levels - 1):
         levels -= 1
     finest = max(1, -int(-span // (COARSE * FINER ** (levels - 1))))
-    steps = [float(finest * FINER ** (levels - 1 - level)) for level in range(levels)]
-    count = int(-(-span // steps[0]))
-    return [Prices(start, step, np.zeros((count * FINER**level, 1))) for level, step in enumerate(steps)]
+    step = float(finest * FINER ** (levels - 1))
+    return step, int(-(-span // step)), levels
 
 
 class _Enough(Exception):
@@ -100,14 +105,15 @@ class _Enough(Exception):
 
 
 class Climb:
-    """The right side of the module's inequality, and the best that was found on the way up from prices of 0.
+    """The right side of the module's inequality, and the best that was found on the way up from prices of 0, on so many
+    levels of intervals.
 
     `best` is what `prices` prove; `reached`: of each level, its number of intervals and what was proven after it.
     """
 
-    def __init__(self, ways: Ways, capacity: Floats, levels: list[Prices], pausing: bool) -> None:
-        self.ways, self.capacity, self.levels, self.pausing = ways, capacity, levels, pausing
-        self.prices = dataclasses.replace(levels[0], values=np.zeros((len(levels[0].values), len(capacity))))
+    def __init__(self, ways: Ways, capacity: Floats, prices: Prices, levels: int, pausing: bool) -> None:
+        self.ways, self.capacity, self.prices, self.pausing = ways, capacity, prices, pausing
+        self._levels = levels
         self.best, self.work, self._most = 0.0, 0, 0
         self.reached: list[tuple[int, float]] = []
 
@@ -116,7 +122,7 @@ class Climb:
         self._most = effort.work
         self.best = self.value(self.prices)[0]
         with contextlib.suppress(_Enough):
-            for number in range(len(self.levels)):
+            for number in range(self._levels):
                 before = self.best
                 if number:
                     self.prices = self.prices.finer(FINER)

@@ -158,7 +158,9 @@ def test_prices_never_prove_more_than_the_best_schedule(jobs, seed):
     demand = pieces.demand.astype(float)
     ways = Ways(pieces.release.astype(float), pieces.length.astype(float), pieces.weight, demand)
     for pausing in (True, False):
-        climb = Climb(ways, pieces.capacity.astype(float), grid(0.0, float(end), 1), pausing)
+        step, count, levels = grid(0.0, float(end), 1)
+        nothing = Prices(0.0, step, np.zeros((count, len(pieces.capacity))))
+        climb = Climb(ways, pieces.capacity.astype(float), nothing, levels, pausing)
         rng = np.random.default_rng(seed)
         there, here = (Prices(0.0, climb.prices.step, rng.random(climb.prices.values.shape)) for _ in range(2))
         value, slope = climb.value(here)
