@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         workload,
     )
     from mlsched.benchmark.merge import merge
-    from mlsched.benchmark.plan_pictures import plot
+    from mlsched.benchmark.pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
     from mlsched.benchmark.runner import run_suite
     from mlsched.benchmark.table import gap_lines
@@ -74,7 +74,7 @@ _HOME = {
     "make_reference": "api",
     "merge": "benchmark.merge",
     "pareto": "api",
-    "plot": "benchmark.plan_pictures",
+    "plot": "benchmark.pictures",
     "plot_losses": "benchmark.worst",
     "plot_runs": "benchmark.run_pictures",
     "read_log": "api",

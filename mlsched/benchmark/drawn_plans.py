@@ -16,7 +16,7 @@ from mlsched.api.guard import is_foreign
 from mlsched.benchmark import plots
 from mlsched.benchmark.answer import FOREIGN_MEMORY, FOREIGN_SECONDS
 from mlsched.benchmark.inline_svg import inline
-from mlsched.benchmark.plan_pictures import HEIGHT, WIDTH
+from mlsched.benchmark.plan_pictures import plot
 from mlsched.benchmark.rerun import task_of
 from mlsched.benchmark.row import Row
 from mlsched.core.contract import Instance, Objective, Plan, worded
@@ -57,9 +57,7 @@ def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[P
     for number, row in enumerate(chosen):
         plots.figure()  # without matplotlib nothing is solved
         instance, plan = _plan(row)
-        made, axes = plots.figure(width=WIDTH, height=HEIGHT)
-        axes[0].set_axisbelow(True)  # the grid behind the bars
-        draw(instance, plan, axes[0])
+        made = plot(plan, instance).figure
         told = "the proven optimum" if row.status == "optimal" else f"gap {row.gap_to_optimum}"
         title = f"{row.place}: {worded(row.value, row.rank)} (unit: {row.unit}) by {row.answerer}, {told}"
         yield Picture(title, inline(made, title, f"{key}-{number}"))
@@ -140,8 +138,7 @@ def _longest_front(rows: Sequence[Row], key: str) -> Picture | None:
 
 
 def _front_picture(row: Row, other: Objective, front: Front, first: Objective, key: str) -> Picture:
-    labels = [f"{o.name} ({o.sense}), {o.unit}" for o in (first, other)]
-    made = plots.front(front.values, labels, front.senses, [(box.lower, box.upper) for box in front.open])
+    made = plots.front_of(front)
     kind = "all" if front.complete else "so many as the limit allowed"
     where = row.place.rpartition(", ")[0]
     title = f"{where}: {len(front)} non-dominated plans ({kind}) by {first.name} and {other.name}"

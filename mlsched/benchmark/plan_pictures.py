@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mlsched.benchmark import plots
-from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
-#: Inches: size of a picture, and what each strip below a chart adds to its height.
-WIDTH, HEIGHT, STRIP = 9.0, 4.5, 0.7
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Height of a picture as a share of its width, inches at most; and what each strip below a chart adds.
+SHARE, MOST, STRIP = 0.55, 4.5, 0.5
 
 
-@explained
-def plot(plan: Plan | Result, instance: Instance | None = None, *, ax: Any = None) -> Any:
-    """Draw a plan on matplotlib axes, those given or new ones, and return them.
+def plot(
+    plan: Plan | Result,
+    instance: Instance | None = None,
+    *,
+    ax: Any = None,
+    width: float = plots.PAGE,
+    notebook: bool = False,
+) -> Any:
+    """Draw a plan, or a result's under its headline, on matplotlib axes, those given or new ones; return them.
 
-    `axes.figure.savefig("plan.png")` writes the picture; a notebook shows it.
-
-    Args:
-        plan: a plan; or a Result, which holds its instance, and whose answerer, value and status head the picture.
-        instance: what a plan answers.
-        ax: matplotlib axes to draw on; by default new ones.
-
-    Raises:
-        InvalidInput: the plan is not feasible, there is no picture of such plans, or matplotlib is missing.
-
-    Examples:
-        >>> axes = mlsched.plot(mlsched.solve(mlsched.generate("quality", "small"), "slaq"))
-        >>> axes.get_ylabel()
-        'cores'
+    width: inches, of new axes. Raises InvalidInput where there is nothing to draw.
     """
-    head = ""
-    if isinstance(plan, Result):
-        head, result = headline(plan), plan
+    result = plan if isinstance(plan, Result) else None
+    if result is not None:
         instance = instance or result.instance
         if result.plan is None:
             raise InvalidInput(f"plot: {result.answerer} found no plan ({result.status}); there is nothing to draw")
@@ -50,33 +45,51 @@ def plot(plan: Plan | Result, instance: Instance | None = None, *, ax: Any = Non
         raise InvalidInput(f"plot: there is no picture of a {instance.problem} plan")
     if wrong := instance.violations(plan):
         raise InvalidInput(f"plot: the plan is infeasible: {wrong[0]}")
-    if ax is None:
-        ax = new_axes()[0]
-    alone = len(ax.figure.axes) == 1
-    draw(instance, plan, ax)
-    strips = len({id(axes.get_subplotspec()) for axes in ax.figure.axes}) - 1
-    if alone and strips:
-        ax.figure.set_figheight(HEIGHT + STRIP * strips)
-    if head:
+    own = ax is None
+    if own:
+        height = min(MOST, SHARE * width) if width >= 5 else 0.85 * width
+        ax = plots.figure(width, height, notebook=notebook)[1][0]
+        ax.set_axisbelow(True)
+    units = draw(instance, plan, ax) or {}
+    if own:
+        strips = len({id(axes.get_subplotspec()) for axes in ax.figure.axes}) - 1
+        ax.figure.set_figheight(ax.figure.get_figheight() + STRIP * strips)
+    if result is not None:
+        head = headline(result, units)
         ax.set_title(head if ax.get_title() in head else f"{head}\n{ax.get_title()}")
+    if own:
+        plots.one_legend(ax.figure)
+        plots.finish(ax.figure)
     return ax
 
 
-def headline(result: Result) -> str:
-    """Who answered, and how good the answer is."""
+def headline(result: Result, units: Mapping[str, tuple[str, float]] | None = None) -> str:
+    """Who answered, and how good the answer is, in the unit of the picture's axis where it has another one.
+
+    units: an objective's unit -> what the picture counts in, and so many of it are one.
+    """
     value = worded(result.value, result.rank, result.unit)
+    if result.figure is not None and units and result.unit in units:
+        name, each = units[result.unit]
+        value = f"{result.figure * each:.4g} {name}"
     return f"{result.answerer}: {result.objective} {value} ({result.status})"
 
 
-def new_axes(count: int = 1, height: float = HEIGHT) -> list[Any]:
-    """Axes side by side in a figure that notebooks show and that belongs to nobody else."""
-    plots.figure()  # says so where matplotlib is missing
-    import matplotlib.pyplot as plt
-
-    size = (WIDTH * count**0.5, height)
-    axes = plt.subplots(1, count, figsize=size, layout="constrained", squeeze=False)[1]
-    for ax in axes.ravel():
-        ax.grid(alpha=0.3)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
-    return list(axes.ravel())
+def losses(pairs: Sequence[tuple[str, Result, Result]], width: float, notebook: bool) -> Figure:
+    """A row for each pair of results: its title, the rule's plan and the best one, on time axes of equal ends."""
+    columns = 2 if width >= 5 else 1
+    rows = len(pairs) * 2 // columns
+    made, axes = plots.figure(width, rows * min(3.2, 0.85 * width / columns), columns, rows, notebook=notebook)
+    for number, (title, rule, best) in enumerate(pairs):
+        two = axes[2 * number : 2 * number + 2]
+        for result, ax in zip((rule, best), two, strict=True):
+            ax.set_axisbelow(True)
+            plot(result, ax=ax)
+        two[0].set_title(f"{title}\n{two[0].get_title()}")
+        if two[0].get_xlabel() == two[1].get_xlabel():
+            ends = [f(a, b) for f, a, b in zip((min, max), two[0].get_xlim(), two[1].get_xlim(), strict=True)]
+            for ax in two:
+                ax.set_xlim(ends)
+    plots.one_legend(made)
+    plots.finish(made)
+    return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 #: Unit of time on an axis -> seconds, the longest first.
 UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+#: How series say that they are in seconds.
+SECONDS = " [s]"
 #: Parts of the whole time over which lines are averaged, so that they can be told apart.
 BINS = 100
 
@@ -41,7 +43,7 @@ def plot_runs(runs: Iterable[Run] | Mapping[str, Run], path: str | os.PathLike[s
     plots.save(picture(runs), path)
 
 
-def picture(runs: Iterable[Run] | Mapping[str, Run]) -> Figure:
+def picture(runs: Iterable[Run] | Mapping[str, Run], *, width: float = plots.PAGE, notebook: bool = False) -> Figure:
     """Runs over one workload: the shares of jobs with at most a completion and a waiting time, and lines over time.
 
     Policies that did the same share a line, of which the legend names them all. Of runs in a world without a table of
@@ -51,26 +53,47 @@ def picture(runs: Iterable[Run] | Mapping[str, Run]) -> Figure:
     if not named:
         raise InvalidInput("runs: there is none to draw")
     if any(run.simulation.table is None or run.simulation.over_time is None for run in named.values()):
-        return _of_samples(named)
+        return _of_samples(named, width, notebook)
     tables, courses = _merged({name: (run.table(), run.over_time()) for name, run in named.items()})
     slowed = any(course["slowed_jobs"].any() for course in courses.values())
-    made, axes = plots.figure(width=10.0, height=10.4 if slowed else 7.2, columns=2, rows=3 if slowed else 2)
-    _distributions(axes[0], tables, "jct", "completion time (submit to end)")
-    _distributions(axes[1], tables, "waiting", "waiting time")
+    panels = 6 if slowed else 4
+    made, axes = _panels(panels, width, notebook)
+    unit = _unit([_time(columns, "jct") for columns in tables.values()])
+    _distributions(axes[0], tables, "jct", "completion time", unit)
+    _distributions(axes[1], tables, "waiting", "waiting time", unit)
     used = next(iter(courses.values()))
     resources = [key for key in used if key.startswith("utilisation_")]
     main = "utilisation_gpu" if "utilisation_gpu" in resources else resources[0]
-    _lines(axes[2], courses, main, f"{main.removeprefix('utilisation_').upper()}s in use, %", 100)
+    _lines(axes[2], courses, main, f"{main.removeprefix('utilisation_').upper()}s in use, %", 100, unit)
     axes[2].set_ylim(0, 103)
-    _lines(axes[3], courses, "waiting_jobs", "jobs waiting", 1)
+    _lines(axes[3], courses, "waiting_jobs", "jobs waiting", 1, unit)
     if slowed:
-        _lines(axes[4], courses, "slowed_jobs", "jobs slowed down by too much usage", 1)
-        _lines(axes[5], courses, "running_jobs", "jobs running", 1)
+        _lines(axes[4], courses, "slowed_jobs", "jobs slowed down by too much usage", 1, unit)
+        _lines(axes[5], courses, "running_jobs", "jobs running", 1, unit)
     for ax in axes[3:]:
-        ax.set_ylim(bottom=0)
-        ax.locator_params(axis="y", integer=True)
-    plots.legend(made, axes, above=True)
+        _counts(ax)
+    plots.legend(made, axes)
+    plots.finish(made)
+    made.draw_without_rendering()  # panels have their places
+    for ax in axes:
+        plots.direct_labels(ax)
     return made
+
+
+def _panels(count: int, width: float, notebook: bool) -> tuple[Figure, list[Any]]:
+    """Axes for so many panels: two beside each other on a page, below one another in a column."""
+    columns = 2 if width >= 5 else 1
+    rows = -(-count // columns)
+    made, axes = plots.figure(width, rows * min(2.3, width / columns * 0.72), columns, rows, notebook=notebook)
+    for ax in axes[count:]:
+        ax.remove()
+    return made, axes[:count]
+
+
+def _counts(ax: Any) -> None:
+    """The axis of a number of jobs: whole, from 0, and 1 at least."""
+    ax.set_ylim(0, max(1.0, ax.get_ylim()[1]))
+    ax.locator_params(axis="y", integer=True)
 
 
 def _named(runs: Iterable[Run]) -> dict[str, Run]:
@@ -84,23 +107,32 @@ def _named(runs: Iterable[Run]) -> dict[str, Run]:
     return named
 
 
-def _of_samples(named: Mapping[str, Run]) -> Figure:
+def _of_samples(named: Mapping[str, Run], width: float, notebook: bool) -> Figure:
     """The distributions of what a world says of its jobs, and the jobs that are not done over time."""
     tables, courses = _merged({name: (run.series(), _unfinished(run)) for name, run in named.items()})
     series = list(next(iter(tables.values())))
-    columns = len(series) + 1 if len(series) < 3 else 2
-    rows = -(-(len(series) + 1) // columns)
-    made, axes = plots.figure(width=4.2 * columns, height=3.6 * rows, columns=columns, rows=rows)
+    made, axes = _panels(len(series) + 1, width, notebook)
+    unit = _unit([(np.asarray(samples[key]), True) for samples in tables.values() for key in series if SECONDS in key])
     for ax, key in zip(axes, series, strict=False):
-        plots.distribution(ax, {name: samples[key] for name, samples in tables.items()})
-        ax.set(xlabel=key, ylabel="share of jobs")
+        seconds = SECONDS in key
+        length = unit[1] if seconds else 1.0
+        plots.distribution(ax, {name: np.asarray(samples[key]) / length for name, samples in tables.items()})
+        ax.set(xlabel=key.replace(SECONDS, f", {unit[0]}") if seconds else key, ylabel="share of jobs")
     last = axes[len(series)]
-    _lines(last, courses, "unfinished_jobs", "jobs not yet done", 1)
-    last.set_ylim(bottom=0)
-    last.locator_params(axis="y", integer=True)
-    for ax in axes[len(series) + 1 :]:
-        ax.set_visible(False)
-    plots.legend(made, axes, above=True)
+    _lines(
+        last,
+        courses,
+        "unfinished_jobs",
+        "jobs not yet done",
+        1,
+        unit if any(SECONDS in key for key in series) else None,
+    )
+    _counts(last)
+    plots.legend(made, axes)
+    plots.finish(made)
+    made.draw_without_rendering()  # panels have their places
+    for ax in axes:
+        plots.direct_labels(ax)
     return made
 
 
@@ -145,6 +177,11 @@ def _time(columns: Mapping[str, Any], stem: str) -> tuple[Floats, bool]:
     return np.asarray(columns[f"{stem}_s" if seconds else f"{stem}_ticks"], dtype=float), seconds
 
 
+def _unit(found: Sequence[tuple[Floats, bool]]) -> tuple[str, float]:
+    """One unit for all panels of a picture, in which typical values of these are readable."""
+    return _scale([values[values > 0] for values, _ in found], all(seconds for _, seconds in found))
+
+
 def _scale(values: Iterable[Floats], seconds: bool) -> tuple[str, float]:
     """The unit in which typical values are readable, and its length."""
     if not seconds:
@@ -153,12 +190,13 @@ def _scale(values: Iterable[Floats], seconds: bool) -> tuple[str, float]:
     return next(((name, length) for name, length in UNITS.items() if typical >= 2 * length), ("seconds", 1.0))
 
 
-def _distributions(ax: Any, tables: Mapping[str, Mapping[str, Any]], stem: str, label: str) -> None:
+def _distributions(
+    ax: Any, tables: Mapping[str, Mapping[str, Any]], stem: str, label: str, unit: tuple[str, float]
+) -> None:
     """The share of jobs with at most a time, a step line per policy; 0 is on the axis."""
     found = {name: _time(columns, stem) for name, columns in tables.items()}
-    seconds = all(known for _, known in found.values())
+    name_of_unit, length = unit
     positive = [values[values > 0] for values, _ in found.values() if (values > 0).any()]
-    unit, length = _scale(positive, seconds)
     least = min((float(values.min()) for values in positive), default=1.0) / length
     for index, (name, (values, _)) in enumerate(found.items()):
         ordered = np.sort(values) / length
@@ -167,15 +205,22 @@ def _distributions(ax: Any, tables: Mapping[str, Mapping[str, Any]], stem: str, 
         ax.step(xs, ys, where="post", label=name, **plots.style(index, len(found)))
     ax.set_xscale("symlog", linthresh=least, linscale=0.5)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.set(xlabel=f"{label}, {unit}", ylabel="share of jobs", ylim=(0, 1.02))
+    ax.set(xlabel=f"{label}, {name_of_unit}", ylabel="share of jobs", ylim=(0, 1.02))
     ax.set_xlim(left=0 if stem == "waiting" else least)
 
 
-def _lines(ax: Any, courses: Mapping[str, Mapping[str, Any]], column: str, label: str, factor: float) -> None:
+def _lines(
+    ax: Any,
+    courses: Mapping[str, Mapping[str, Any]],
+    column: str,
+    label: str,
+    factor: float,
+    unit: tuple[str, float] | None = None,
+) -> None:
     """A quantity over time, averaged over equal parts of the time that the longest run took."""
     found = {name: _time(columns, "time") for name, columns in courses.items()}
     end = max(float(times[-1]) for times, _ in found.values())
-    unit, length = _scale([np.array([end / 5 or 1.0])], all(known for _, known in found.values()))
+    name_of_unit, length = unit or _scale([np.array([end / 5 or 1.0])], all(known for _, known in found.values()))
     edges = np.linspace(0, end, BINS + 1)
     for index, (name, (times, _)) in enumerate(found.items()):
         values = factor * np.asarray(courses[name][column], dtype=float)
@@ -184,4 +229,4 @@ def _lines(ax: Any, courses: Mapping[str, Mapping[str, Any]], column: str, label
         until = np.append(until, times[-1]) if until[-1] < times[-1] else until
         means = np.diff(np.interp(until, times, area)) / np.maximum(np.diff(until), 1e-9)
         ax.stairs(means, until / length, baseline=None, label=name, **plots.style(index, len(found)))
-    ax.set(xlabel=f"{unit} since the first submit", ylabel=label, xlim=(0, end / length or 1))
+    ax.set(xlabel=f"{name_of_unit} since the first submit", ylabel=label, xlim=(0, end / length or 1))

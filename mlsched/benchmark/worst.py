@@ -59,9 +59,7 @@ class Loss:
 
     def plot(self) -> list[Any]:
         """Two matplotlib axes side by side: the rule's plan, and the best one."""
-        axes = plan_pictures.new_axes(2)
-        _beside(self, axes)
-        return axes
+        return picture([self], notebook=True).axes[:2]
 
 
 class Losses(list[Loss]):
@@ -165,26 +163,10 @@ def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
     plots.save(picture(losses), path)
 
 
-def picture(losses: Iterable[Loss]) -> Figure:
+def picture(losses: Iterable[Loss], *, width: float = plots.PAGE, notebook: bool = False) -> Figure:
     """The same as a figure."""
     rows = list(losses)
     if not rows:
         raise InvalidInput("losses: there is none to draw")
-    made, axes = plots.figure(
-        width=1.6 * plan_pictures.WIDTH, height=plan_pictures.HEIGHT * len(rows), columns=2, rows=len(rows)
-    )
-    for number, loss in enumerate(rows):
-        _beside(loss, axes[2 * number : 2 * number + 2])
-    return made
-
-
-def _beside(loss: Loss, axes: list[Any]) -> None:
-    """Both plans, on axes of equal ends; the left one says which instance it is and how large the gap."""
-    for result, ax in zip((loss.result, loss.best), axes, strict=True):
-        plan_pictures.plot(result, ax=ax)
-    left, right = axes
-    left.set_title(f"instance {loss.name}: {loss.gap} worse\n{left.get_title()}")
-    if left.get_xlabel() == right.get_xlabel():
-        ends = [f(a, b) for f, a, b in zip((min, max), left.get_xlim(), right.get_xlim(), strict=True)]
-        for ax in axes:
-            ax.set_xlim(ends)
+    pairs = [(f"instance {loss.name}: {loss.gap} worse", loss.result, loss.best) for loss in rows]
+    return plan_pictures.losses(pairs, width, notebook)

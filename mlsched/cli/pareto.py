@@ -29,7 +29,6 @@ from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
     from mlsched.certificates.fronts import CheckedFront
-    from mlsched.core.contract import Instance
     from mlsched.solvers.front import Front
 
 
@@ -78,7 +77,7 @@ def pareto(
     if output is not None:
         write_csv(front, output)
     if plot is not None:
-        _plot(instance, front, objectives, plot)
+        _plot(front, plot)
     proof = None if certify is None else _certified(front, certify, time_limit)
     certificate = {} if certify is None or proof is None else {"certificate": front_document(certify, proof)}
     lines = [] if certify is None or proof is None else front_shown(certify, proof)
@@ -140,12 +139,10 @@ def write_csv(front: Front, path: Path) -> None:
             writer.writerow([*values, json.dumps(plan.to_json())])
 
 
-def _plot(instance: Instance, front: Front, objectives: list[str], path: Path) -> None:
+def _plot(front: Front, path: Path) -> None:
     from mlsched.benchmark import plots
 
-    goals = {o.name: o for o in instance.objectives}
-    labels = [f"{name} ({goals[name].sense}), {goals[name].unit}" for name in objectives]
-    plots.save(plots.front(front.values, labels, front.senses, [(b.lower, b.upper) for b in front.open]), path)
+    plots.save(plots.front_of(front), path)
 
 
 def _render(front: Front) -> list[Any]:

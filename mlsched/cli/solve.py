@@ -125,9 +125,7 @@ def _default(instance: Instance, objective: str | None) -> str:
 def _plot(result: Result, path: Path) -> None:
     from mlsched.benchmark import plan_pictures, plots
 
-    made, axes = plots.figure(plan_pictures.WIDTH, plan_pictures.HEIGHT)
-    plan_pictures.plot(result, ax=axes[0])
-    plots.save(made, path)
+    plots.save(plan_pictures.plot(result).figure, path)
 
 
 def _render(instance: Instance, result: Result, asked: str) -> list[Any]:

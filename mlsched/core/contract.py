@@ -276,8 +276,9 @@ class Problem:
     `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
     the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
     on trivial instances cannot pass for evidence. `default` names the exact answerer that is used when none is asked
-    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes. `trivial_bounds`: objective -> a function of the
-    instance, than whose number no plan is better, as the statement says without a search.
+    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes, and may return in which units it does:
+    an objective's unit -> the unit on the axis, and how many of it one is. `trivial_bounds`: objective -> a function of
+    the instance, than whose number no plan is better, as the statement says without a search.
 
     A problem may be asked in further forms, over a horizon, for a decision or a policy (`Instance.asks`): `other_types`
     holds the further instance types, each with its own plan type. `generate`, presets and strategy are of
@@ -303,7 +304,7 @@ class Problem:
     relaxations: Callable[[Any], dict[str, Any]]
     default: str
     trivial_bounds: Mapping[str, Callable[[Any], int]]
-    draw: Callable[[Any, Any, Any], None] | None = None
+    draw: Callable[[Any, Any, Any], Mapping[str, tuple[str, float]] | None] | None = None
     other_types: tuple[type[Instance], ...] = ()
     horizons: tuple[Generator, ...] = ()
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)

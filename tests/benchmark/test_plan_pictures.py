@@ -10,7 +10,6 @@ from preemption_examples import small
 import mlsched
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.preemption import Plan
-from mlsched.instances.taskgraph import from_networkx
 
 mpl.use("Agg")
 
@@ -58,7 +57,7 @@ def named():
     train.add_edge("load", "fit")
     dump = nx.DiGraph(name="dump")
     dump.add_node("write", duration=6, demand={"gpu": 1})
-    return from_networkx([train, dump], [{"gpu": 1}] * 2, tick_ms=60_000)
+    return mlsched.from_networkx([train, dump], [{"gpu": 1}] * 2, tick_ms=60_000)
 
 
 def test_names_of_tasks_survive_from_networkx_to_table_and_picture():
@@ -70,10 +69,11 @@ def test_names_of_tasks_survive_from_networkx_to_table_and_picture():
     assert dict(zip(table["task"], table["end"] - table["start"], strict=True)) == {"load": 4, "fit": 9, "write": 6}
     axes = mlsched.plot(result)
     assert texts(axes) == {"load", "fit", "write"}
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"train", "dump"}
+    (legend,) = axes.figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == {"train", "dump"}
     assert axes.get_xlabel() == "minutes"
     assert [label.get_text() for label in axes.get_yticklabels()] == ["gpu 0", "gpu 1"]
-    assert axes.get_title().startswith("brute-force: makespan 13 ticks (optimal)")
+    assert axes.get_title().startswith("brute-force: makespan 13 minutes (optimal)")
 
 
 def test_a_project_shows_its_activities_by_number_in_many_colours_and_its_resources(tmp_path):
@@ -93,7 +93,7 @@ def test_a_project_shows_its_activities_by_number_in_many_colours_and_its_resour
 def test_a_preemption_plan_shows_jobs_rule_and_value():
     result = mlsched.solve(small(), "fitgpp")
     axes = mlsched.plot(result)
-    assert axes.get_title().splitlines()[0] == f"fitgpp: total_score {result.value} millionths (feasible)"
+    assert axes.get_title().splitlines()[0] == f"fitgpp: total_score {result.figure} millionths (feasible)"
     assert "suspended: " + ", ".join(map(str, sorted(result.plan.victims.tolist()))) in axes.get_title()
     assert {str(j) for j in range(3)} | {"T0"} == texts(axes)
     assert {t.get_text() for t in axes.get_xticklabels(minor=True)} == set(small().resources)
@@ -125,7 +125,7 @@ def test_plot_draws_where_it_is_told_and_returns_the_axes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("plan.json",), "a str is no plan and no result"),
+        (("plan.json",), "a str has no picture; give a plan, a Result, a Front, a Run or several, or losses"),
         ((Plan(te_node=[1], victims=[2]),), r"which instance does the plan answer\? give plot\(plan, instance\)"),
         ((Plan(te_node=[1], victims=[]), small()), "the plan is infeasible"),
     ],

@@ -11,10 +11,12 @@ from mlsched.instances.preemption.draw_run import draw_run
 from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.instance import Instance, Plan
 
-#: How many nodes fit into one picture; those the plan touches come first. So many bars have labels.
-MOST_NODES, MOST_LABELLED = 24, 48
-#: Points: most of a label; and its height as a share of its bar's width, such that two signs fit beside each other.
-LABEL, SHARE = 6, 0.85
+#: How many nodes fit into one picture; those the plan touches come first.
+MOST_NODES = 24
+#: Points: the size of a label, the least width of a bar that has room for two signs, and a sign's own width.
+LABEL, BAR, SIGN = 7, 8.6, 4.2
+#: The share of a node's place that its bars take.
+BARS = 0.84
 #: Least height of a part, as a share of the capacity, that has room for its job's name.
 ROOM = 0.045
 COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE job": "#00798c"}
@@ -37,11 +39,13 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     """
     victims = set(plan.victims.tolist())
     touched = {int(n) for n in plan.te_node if n >= 0} | {int(instance.job_node[j]) for j in victims}
-    nodes = sorted(sorted(range(len(instance.node_capacity)), key=lambda n: (n not in touched, n))[:MOST_NODES])
-    resources = len(instance.resources)
-    width = 0.84 / (2 * resources)
-    points = axes.get_window_extent().width / axes.figure.dpi * 72 / (len(nodes) + 1)
-    size = min(LABEL, SHARE * width * points) if 2 * resources * len(nodes) <= MOST_LABELLED else 0
+    resources, count = len(instance.resources), len(instance.node_capacity)
+    points = 1.1 * axes.get_window_extent().width / axes.figure.dpi * 72  # a little more when the layout is made
+    fitting = int(points / (BAR * 2 * resources / BARS)) if resources else count
+    most = min(MOST_NODES, fitting) if len(touched) <= fitting else MOST_NODES
+    nodes = sorted(sorted(range(count), key=lambda n: (n not in touched, n))[:most])
+    width = BARS / (2 * resources)
+    size = LABEL if len(nodes) <= fitting else 0
     stack = _Stack(axes, 0.92 * width, size)
     for position, node in enumerate(nodes):
         jobs = sorted(np.flatnonzero(instance.job_node == node).tolist(), key=lambda j: j in victims)
@@ -57,14 +61,16 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set(
         xlabel="node; of each resource: before | after",
         ylabel="share of capacity",
-        title=f"{_said('suspended', sorted(victims))}; {_said('TE jobs wait', np.flatnonzero(plan.te_node < 0))}",
+        title=f"{_said('suspended', sorted(victims))}; {_said('TE jobs wait', np.flatnonzero(plan.te_node < 0))}"
+        + (f"; {len(nodes)} of {count} nodes" if len(nodes) < count else ""),
         ylim=(0, 1.15),
     )
-    axes.set_xticks(range(len(nodes)), [f"\n{n}" if stack.size else str(n) for n in nodes])
+    upright = max(map(len, instance.resources)) * SIGN > 2 * width * points / len(nodes)
+    down = "\n" * (2 if upright else 1)
+    axes.set_xticks(range(len(nodes)), [f"{down}{n}" if stack.size else str(n) for n in nodes])
     if stack.size:
         middles = [p + (2 * r - resources + 1) * width for p in range(len(nodes)) for r in range(resources)]
-        axes.set_xticks(middles, list(instance.resources) * len(nodes), minor=True)
-        axes.tick_params(axis="x", which="minor", labelsize="x-small")
+        axes.set_xticks(middles, list(instance.resources) * len(nodes), minor=True, rotation=90 if upright else 0)
         axes.tick_params(axis="x", which="both", length=0)
         axes.xaxis.remove_overlapping_locs = False
     axes.grid(visible=False, axis="x")

@@ -30,7 +30,7 @@ def draw_run(horizon: Horizon, plan: Decisions, axes: Any) -> None:
                 look = {"height": THICK, "color": COLOURS[part], "edgecolor": "white", "linewidth": 0.6}
                 axes.barh(base + row, (right - left) / MINUTE, left=left / MINUTE, label=label, **look)
             place = ((start + end) / 2 / MINUTE, base + row)
-            axes.text(*place, str(job), ha="center", va="center", fontsize=6, color="white", clip_on=True)
+            axes.text(*place, str(job), ha="center", va="center", fontsize=7, color="white", clip_on=True)
         marks.append((base + max(0, len(until) - 1) / 2, f"node {node}"))
         base += max(1, len(until)) + APART
     arrived = [int(s) / MINUTE for s, te in zip(horizon.submit, horizon.te, strict=True) if te]

@@ -15,14 +15,18 @@ COLOURS = ("#00798c", "#d1495b", "#edae49", "#66a182", "#2e4057", "#8d6a9f", "#c
 LIGHT = ("#edae49", "#66a182", "#5fa8d3", "#a3b18a")
 #: So many transfers are drawn; more would be ink only. So many jobs are in the legend.
 MOST_LINES, MOST_JOBS = 200, 20
-#: Points: size of a bar's label, and what a sign of it takes; labels that do not fit their bar are left out.
+#: Points: size of a bar's label, and what a sign of it takes; room for the names of GPUs, of which so many are shown.
 LABEL, SIGN = 7, 4.4
+LANE, MOST_LANES = 30, 32
 #: Milliseconds of the units of an axis of time, the longest first.
 UNITS = (("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000), ("milliseconds", 1))
 
 
-def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
+def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str, float]]:
     """One band per node, a row for each run at a time. Ticks on the upper edge: deadlines, in their job's colour.
+
+    Returns in which unit of time the axis counts, and how many of it a tick is. Where a node has several GPUs and every
+    run there takes one of them, or a part of one that is named, the rows are its GPUs, and say so.
 
     Bars bear the names of their tasks, and the number of the iteration where there are several. Colours tell jobs
     apart, or tasks where there is one job. Below a single node that is shared, what is in use of its resources.
@@ -47,9 +51,10 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
         axes.plot(shown.of(int(instance.deadline[job])), top, marker="v", color=colour, clip_on=False)
     middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
     axes.set_yticks(middles, _node_names(instance))
+    _lanes(instance, plan, heights, axes)
     notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * drawn
     label = shown.label + (f" ({'; '.join(notes)})" if notes else "")
-    axes.set(xlabel=label, ylim=(-0.6, top), title=_title(instance, plan))
+    axes.set(xlabel=label, ylim=(-0.6, top), title=_title(instance, plan, shown))
     axes.locator_params(axis="x", integer=shown.unit == 1)
     if len(instance.arrival) > 1 and len({run[0] for run in runs}) <= MOST_JOBS and runs:
         named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -57,6 +62,7 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
         axes.legend(jobs.values(), jobs.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
     if len(heights) == 1 and runs and (len(instance.resources) > 1 or int(instance.node_capacity.max()) > 1):
         draw_usage(instance, plan, axes, shown.of)
+    return {"ticks": (shown.label, 1 / shown.unit)}
 
 
 class _Time:
@@ -84,8 +90,8 @@ def _node_names(instance: Instance) -> list[str]:
     return [f"{kind} {n}" for n in range(len(instance.node_capacity))]
 
 
-def _title(instance: Instance, plan: Timetable) -> str:
-    """The objectives that can differ from plan to plan; dates and traffic where there are any."""
+def _title(instance: Instance, plan: Timetable, shown: _Time) -> str:
+    """The objectives that can differ from plan to plan, times as on the axis; dates and traffic where there are any."""
     if instance.violations(plan):
         return f"{len(plan.task)} runs so far"
     values = instance.evaluate(plan)
@@ -93,7 +99,69 @@ def _title(instance: Instance, plan: Timetable) -> str:
     names += ["traffic"] * bool(instance.edge_volume.any())
     names += ["deadlines_met"] * bool((instance.deadline < UNLIMITED).any())
     units = {goal.name: goal.unit for goal in instance.objectives}
-    return ", ".join(f"{name} {values[name]} {units[name]}" for name in names)
+    parts = []
+    for name in names:
+        time = units[name] == "ticks"
+        parts.append(
+            f"{name} {shown.of(values[name]):.4g} {shown.label}" if time else f"{name} {values[name]} {units[name]}"
+        )
+    return ", ".join(parts)
+
+
+def _lanes(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -> None:
+    """The names of the GPUs beside the rows that are GPUs."""
+    at, names, base = list[float](), list[str](), 0
+    for node, height in enumerate(heights):
+        if (gpus := _gpus(instance, plan, node)) is not None:
+            ends = [
+                next((g for g, first in reversed(list(enumerate(gpus))) if first <= row), 0) for row in range(height)
+            ]
+            at += [base + row for row in range(height)]
+            names += [f"GPU {g}" for g in ends]
+        base += height
+    if at and len(at) <= MOST_LANES:
+        axes.set_yticks(at, names, minor=True)
+        axes.tick_params(axis="y", which="minor", length=0, pad=2)
+        axes.tick_params(axis="y", which="major", length=0, pad=LANE)
+        axes.yaxis.remove_overlapping_locs = False
+
+
+def _gpus(instance: Instance, plan: Timetable, node: int) -> list[int] | None:
+    """The first row of each GPU of a node whose rows are GPUs; None for one whose rows are runs at a time.
+
+    Rows are GPUs where every run has the part of one that the plan names, or one of those that the node has.
+    """
+    here = plan.node == node
+    if here.any() and (plan.gpu[here] >= 0).all():
+        rows, _ = _rows_by_gpu(instance, plan, node)
+        return rows
+    if "gpu" not in instance.resources or not here.any():
+        return None
+    r = instance.resources.index("gpu")
+    several = int(instance.node_capacity[node, r]) > 1
+    if several and (instance.demand[plan.task[here], r] == 1).all():
+        return list(range(int(instance.node_capacity[node, r])))
+    return None
+
+
+def _rows_by_gpu(instance: Instance, plan: Timetable, node: int) -> tuple[list[int], dict[tuple[int, int], int]]:
+    """The first row of each GPU of a node, and (task, iteration) -> its row: those of one GPU beside each other."""
+    runs: dict[int, list[tuple[int, int, int]]] = {}
+    for task, iteration, where, start, gpu in zip(
+        *(c.tolist() for c in (plan.task, plan.iteration, plan.node, plan.start, plan.gpu)), strict=True
+    ):
+        if where == node:
+            runs.setdefault(gpu, []).append((start, task, iteration))
+    firsts, row_of, first = list[int](), dict[tuple[int, int], int](), 0
+    for gpu in range(max(runs, default=-1) + 1):
+        firsts.append(first)
+        free = list[int]()
+        for start, task, iteration in sorted(runs.get(gpu, ())):
+            row = next((r for r, until in enumerate(free) if until <= start), len(free))
+            free[row : row + 1] = [start + int(instance.duration[task])]
+            row_of[task, iteration] = first + row
+        first += max(1, len(free))
+    return firsts, row_of
 
 
 def _places(rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any) -> dict[tuple[int, int], float]:
@@ -119,6 +187,7 @@ def _bars(
     """Draw every run; returns (task, iteration) -> (node, start, end)."""
     where: dict[tuple[int, int], tuple[int, int, int]] = {}
     labelled: set[int] = set()
+    outside: list[tuple[float, float, str]] = []
     several = len({run[1] for run in runs}) > 1
     points = axes.get_window_extent().width / axes.figure.dpi * 72 / (axes.get_xlim()[1] - axes.get_xlim()[0])
     for job, iteration, task, node, start in runs:
@@ -143,7 +212,30 @@ def _bars(
         if text:
             ink = "black" if _colour(instance, job, task) in LIGHT else "white"
             axes.text(shown.of(start) + width / 2, y, text, ha="center", va="center", fontsize=LABEL, color=ink)
+        else:
+            outside.append((y, shown.of(end), texts[-1]))
+    _beside(outside, place, where, axes, points, shown)
     return where
+
+
+def _beside(
+    outside: list[tuple[float, float, str]],
+    place: dict[tuple[int, int], float],
+    where: dict[tuple[int, int], tuple[int, int, int]],
+    axes: Any,
+    points: float,
+    shown: _Time,
+) -> None:
+    """Labels of bars that are too short for them, to the right of these where the row is free for long enough."""
+    starts: dict[float, list[float]] = {}
+    for run, (_, start, _) in where.items():
+        starts.setdefault(place[run], []).append(shown.of(start))
+    border = axes.get_xlim()[1]
+    for y, end, text in outside:
+        free = min([border, *(start for start in starts[y] if start >= end)]) - end
+        if SIGN * len(text) + 3 <= points * free:
+            look = {"ha": "left", "va": "center", "fontsize": LABEL, "color": "#333333"}
+            axes.annotate(text, (end, y), (2, 0), textcoords="offset points", **look)
 
 
 def _short(name: str) -> str:
@@ -164,7 +256,13 @@ def _rows(instance: Instance, plan: Timetable) -> tuple[dict[tuple[int, int, int
         row = next((r for r, until in enumerate(free[node]) if until <= start), len(free[node]))
         free[node][row : row + 1] = [start + int(instance.duration[task])]
         rows[task, iteration, node] = row
-    return rows, [max(1, len(ends)) for ends in free]
+    heights = [max(1, len(ends)) for ends in free]
+    for node in range(len(heights)):
+        if (plan.gpu[plan.node == node] >= 0).all() and (plan.node == node).any():
+            _, row_of = _rows_by_gpu(instance, plan, node)
+            rows |= {(*run, node): row for run, row in row_of.items()}
+            heights[node] = 1 + max(row_of.values())
+    return rows, heights
 
 
 def _transfers(

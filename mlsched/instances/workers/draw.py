@@ -16,8 +16,10 @@ from mlsched.instances.workers.stream import Policy, Stream
 MOST_JOBS = 60
 
 
-def draw(instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, axes: Any) -> None:
-    """A plan of any form of question."""
+def draw(
+    instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, axes: Any
+) -> dict[str, tuple[str, float]]:
+    """A plan of any form of question; times are in minutes."""
     if isinstance(instance, Horizon) and isinstance(plan, Stages):
         draw_stages(instance, plan, axes)
     elif isinstance(instance, Stream) and isinstance(plan, Policy):
@@ -26,6 +28,7 @@ def draw(instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, ax
         draw_decision(instance, plan, axes)
     else:
         raise TypeError(f"a {plan.kind} is no answer to a {instance.kind}")
+    return {"ms": ("minutes", 1 / 60_000)}
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:

@@ -32,8 +32,8 @@ def draw_stages(horizon: Horizon, plan: Stages, axes: Any) -> None:
     axes.plot(arrived, np.zeros(len(arrived)), "^", color="black", markersize=5, clip_on=False, label="arrival")
     axes.plot(ended, np.zeros(len(ended)), "v", color="#d1495b", markersize=5, clip_on=False, label="finish")
     name = horizon.resources[scarce] if len(horizon.resources) else "use"
-    hours = horizon.evaluate(plan)["total_jct"] / 3_600_000
-    axes.set(xlabel="minutes", ylabel=name, ylim=(0, None), title=f"{len(arrived)} jobs, {hours:.2f} hours in sum")
+    minutes = horizon.evaluate(plan)["total_jct"] / 60_000
+    axes.set(xlabel="minutes", ylabel=name, ylim=(0, None), title=f"{len(arrived)} jobs, {minutes:.4g} minutes in sum")
     if len(horizon.resources):
         axes.axhline(int(horizon.capacity[scarce]), color="black", linewidth=0.6)
     if len(arrived) <= 12:

@@ -146,10 +146,10 @@ def test_policies_that_did_the_same_share_a_line(tmp_path):
     made = picture(runs)
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["fifo, srpt, fifo (2)"]
     assert [ax.get_xlabel() for ax in made.axes] == [
-        "completion time (submit to end), minutes",
+        "completion time, minutes",
         "waiting time, minutes",
-        "seconds since the first submit",
-        "seconds since the first submit",
+        "minutes since the first submit",
+        "minutes since the first submit",
     ]
     mlsched.plot_runs({"mine": runs[0]}, tmp_path / "runs.svg")
     assert "mine" in (tmp_path / "runs.svg").read_text()
