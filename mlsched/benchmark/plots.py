@@ -32,6 +32,8 @@ TEXT, SMALL = 8.0, 7.0
 SIGN, SAMPLE = 0.56, 34
 #: Inches beside the panels of a picture that numbers and labels take.
 SIDES = 0.75
+#: The same of a line of text.
+LINE = 0.13
 #: Pictures have no ground of their own; on a dark one the reader's program turns black into white and keeps the hues.
 DARK = "<style>@media (prefers-color-scheme: dark) {:root {filter: invert(1) hue-rotate(180deg)}}</style>"
 
@@ -174,11 +176,14 @@ def _free(
 def finish(made: Figure) -> None:
     """Text of the sizes that paper asks for, titles within their panels."""
     for ax in made.axes:
-        grid = ax.get_gridspec() and ax.get_subplotspec().get_topmost_subplotspec().get_gridspec()
+        place = ax.get_subplotspec()
+        grid = None if place is None else place.get_topmost_subplotspec().get_gridspec()
         columns, rows = (grid.ncols, grid.nrows) if grid else (1, 1)
         across = signs(made.get_figwidth() / columns - SIDES)
-        up = signs(made.get_figheight() / rows - 2 * SIDES)
-        ax.set_title(wrapped(ax.get_title(), across), fontsize=TEXT)
+        title = wrapped(ax.get_title(), across)
+        ax.set_title(title, fontsize=TEXT)
+        others = LINE * (title.count("\n") + 1 if title else 0) + 3 * LINE * bool(made.legends) / rows
+        up = signs(made.get_figheight() / rows - SIDES - others)
         for label, room in ((ax.xaxis.label, across), (ax.yaxis.label, up)):
             label.set(fontsize=TEXT, text=wrapped(label.get_text(), room))
         ax.tick_params(axis="both", which="both", labelsize=SMALL)
@@ -279,7 +284,7 @@ def front_of(found: Any, *, width: float = PAGE, notebook: bool = False) -> Figu
     labels = [goal(name, units.get(name), sense) for name, sense in zip(names, found.senses, strict=True)]
     plain = len(table) == len(names)
     values = np.stack([table[name] for name in names], axis=1) if plain and len(found) else found.values
-    boxes = [(box.lower, box.upper) for box in found.open]
+    boxes: list[tuple[Any, ...]] = [(box.lower, box.upper) for box in found.open]
     if not plain:
         labels = [f"{label}; with who waits" for label in labels]
     elif found.instance is not None and boxes:
