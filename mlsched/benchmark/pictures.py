@@ -52,7 +52,7 @@ def plot(
     Examples:
         >>> axes = mlsched.plot(mlsched.solve(mlsched.generate("quality", "small"), "slaq"), width="column")
         >>> axes.get_xlabel()
-        'job'
+        'job, by predicted loss'
     """
     inches = plots.inches(width)
     if path is not None:
