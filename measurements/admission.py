@@ -1,7 +1,8 @@
 """Admission: Kueue's decisions against the optimum, fronts with proofs, and how long a whole cluster takes.
 
     python measurements/admission.py kueue              verdicts on the answers of Kueue's own code (needs MLSCHED_DATA)
-    python measurements/admission.py certified          fronts of incidents and of Kueue's questions, proved (likewise)
+    python measurements/admission.py certified          fronts of reported incidents, proved whole (likewise)
+    python measurements/admission.py certified-kueue    fronts of Kueue's questions, proved whole (likewise)
     python measurements/admission.py cluster [--nodes N] [--units N] [--seeds N]
 
 Prints one JSON document. Times are CPU seconds of one call each. "lost" is CPUs times age: Kueue's questions have no
@@ -35,12 +36,13 @@ from mlsched.solvers.admission.verdicts import Needs, judge_decision
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("kueue", "certified", "cluster"))
+    parser.add_argument("what", choices=("kueue", "certified", "certified-kueue", "cluster"))
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--units", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=3)
     a = parser.parse_args()
-    asked = {"kueue": kueue, "certified": certified, "cluster": lambda: cluster(a.nodes, a.units, a.seeds)}
+    asked = {"kueue": kueue, "certified": certified, "certified-kueue": certified_kueue}
+    asked["cluster"] = lambda: cluster(a.nodes, a.units, a.seeds)
     print(json.dumps(asked[a.what](), indent=1))
 
 
@@ -97,48 +99,52 @@ def against(asked: list[tuple[Instance, list[str]]], first: tuple[str, ...]) -> 
 
 
 def certified() -> dict[str, Any]:
-    """What it takes to prove fronts whole: each incident's, and those of victims and lost work of Kueue's questions."""
+    """What it takes to prove each incident's front whole."""
     data = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
     found = []
     for path in sorted((data / "incidents").glob("*.json")):
         found.append({"name": path.stem, **proved(mlsched.judge(path))})
         print(found[-1], file=sys.stderr, flush=True)
     names = ("points", "variables", "proof_kb", "made_cpu_s", "check_cpu_s")
-    rows = [[row["name"], row["objectives"], *(f"{row[name]:.3g}" for name in names)] for row in found]
+    rows = [
+        [row["name"], row["objectives"], *(f"{row[name]:.3g}" if name in row else "-" for name in names)]
+        for row in found
+    ]
     header = ["incident", "front of", "points", "variables", "proof, kB", "made, CPU s", "check, CPU s"]
-    return {
-        "incidents": summary(found),
-        "tables": [{"name": "incidents", "header": header, "rows": rows}],
-        "kueue": {"priority_first": kueue_fronts(data, ("top_priority",)), "front": kueue_fronts(data, ())},
-    }
+    return {**summary(found), "tables": [{"name": "incidents", "header": header, "rows": rows}]}
 
 
-def kueue_fronts(data: Path, first: tuple[str, ...]) -> dict[str, Any]:
-    """The same of all questions of Kueue, with what is compared before the front."""
-    found = []
-    for instance, _ in questions(data):
-        verdict = judge_decision(instance, (), jobs=[0], first=first)
-        found.append(proved(Judgement(instance, verdict, Needs((), starts_now=False))))
-        print(first, found[-1], file=sys.stderr, flush=True)
-    return summary(found)
+def certified_kueue() -> dict[str, Any]:
+    """The same of the fronts of victims and lost work of Kueue's questions, where priorities count first, or not."""
+    data = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
+    document = {}
+    for name, first in (("priority_first", ("top_priority",)), ("front", ())):
+        found = []
+        for instance, _ in questions(data):
+            verdict = judge_decision(instance, (), jobs=[0], first=first)
+            found.append(proved(Judgement(instance, verdict, Needs((), starts_now=False))))
+            print(name, found[-1], file=sys.stderr, flush=True)
+        document[name] = summary(found)
+    return document
 
 
 def proved(found: Judgement) -> dict[str, Any]:
     """A judgement's front, proved: how large the proof is, and what it and its check take."""
+    goals = ", ".join(found.verdict.objectives)
     with tempfile.TemporaryDirectory() as place:
         folder, before = Path(place) / "front", resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.process_time()
         try:
             api.certify_judgement(found, folder, time_limit=120)
         except SolverError as error:
-            return {"points": len(found.verdict.front), "reason": str(error)}
+            return {"objectives": goals, "points": len(found.verdict.front), "reason": str(error)}
         after, made = resource.getrusage(resource.RUSAGE_CHILDREN), time.process_time() - started
         started = time.process_time()
         checked = api.check_certificate(folder)
         spent = time.process_time() - started
         assert checked.backing == "certified"
         return {
-            "objectives": ", ".join(found.verdict.objectives),
+            "objectives": goals,
             "points": len(found.verdict.front),
             "variables": (folder / "1.opb").read_text(encoding="utf-8").count("\n* x"),
             "proof_kb": (folder / "1.log").stat().st_size / 1000,

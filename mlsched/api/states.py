@@ -374,11 +374,10 @@ def _verdict(one: Judgement) -> dict[str, Any]:
 
 def _point(instance: Instance, point: Point) -> dict[str, Any]:
     plan = point.plan
-    moved = sorted({int(instance.pod_unit[pod]) for pod in (plan.move >= 0).nonzero()[0]})
     return {
         "values": dict(point.values),
         "evict": named(instance.unit_names, plan.evict.nonzero()[0].tolist()),
-        "move": named(instance.unit_names, moved),
+        "move": named(instance.unit_names, instance.moved(plan.move)),
         "start": named(instance.job_names, plan.start.nonzero()[0].tolist()),
         "plan": plan.to_json(),
     }

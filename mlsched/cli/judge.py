@@ -117,7 +117,7 @@ def _verdict(found: Judgement) -> list[tuple[str, str]]:
     rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in verdict.ineligible[:MOST_NAMES]]
     if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
         plan = verdict.witness.plan
-        moved = sorted({int(found.instance.pod_unit[pod]) for pod in (plan.move >= 0).nonzero()[0]})
+        moved = found.instance.moved(plan.move)
         moves = f", moves {_names(named(found.instance.unit_names, moved))}" if moved else ""
         rows.append(("instead", f"evicts {_names(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
     return [*rows, ("proof", verdict.proof)] if verdict.proof else rows

@@ -1,8 +1,8 @@
 """Integers that cannot overflow unseen: what checkers of prices count with. NumPy and the standard library only.
 
-Prices are whole numbers of 1 / `SCALE`, so that costs are multiplied by it. Arrays are of int64, and a calculation in
-them first proves, in Python's integers, that no entry can leave -`LIMIT` to `LIMIT`; sums over entries are Python
-integers, of any size. What could overflow raises `OverflowError` with a sentence, never a wrong number.
+Arrays are of int64, and a calculation in them first proves, in Python's integers, that no entry can leave -`LIMIT` to
+`LIMIT`; sums over entries are Python integers, of any size. What could overflow raises `OverflowError` with a sentence,
+never a wrong number.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-#: A cost or a value of 1 is so many units of a price.
-SCALE = 2**24
 #: What may stand in an int64 on the way: two of these can still be added.
 LIMIT = 2**62
 #: Sums are made of a part of 31 bits and one of 33, of either of which so many can be added.
@@ -43,30 +41,3 @@ def dot(left: Integers, right: Integers) -> int:
     """The sum of the products of entries, exact whatever its size. Every single product must fit an int64."""
     within("a product", largest(left) * largest(right))
     return total(left * right)
-
-
-def priced(what: str, cost: Integers, use: Integers, prices: Integers) -> Integers:
-    """Of every choice, cost x SCALE + what its use of each resource pays.
-
-    cost: choices; use: choices x resources; prices: resources, 1 / SCALE of a cost for each unit of the resource.
-    """
-    most = [largest(column) * abs(price) for column, price in zip(use.T, prices.tolist(), strict=True)]
-    within(what, largest(cost) * SCALE + sum(most))
-    return np.asarray(cost * SCALE + (use * prices).sum(axis=1))
-
-
-def minima(values: Integers, first: Integers) -> Integers:
-    """The smallest of each group of entries; first: where each group begins, rising from 0, none of them empty."""
-    if not first.size or first[0] != 0 or (np.diff(first) <= 0).any() or first[-1] >= values.size:
-        raise ValueError("first: must rise from 0, each group having an entry")
-    return np.asarray(np.minimum.reduceat(values, first))
-
-
-def proven(cheapest: Integers, prices: Integers, capacity: Integers) -> int:
-    """What prices prove, in 1 / SCALE: the sum of each part's cheapest choice, less what all capacity costs."""
-    return total(cheapest) - dot(prices, capacity)
-
-
-def rounded_up(value: int) -> int:
-    """The smallest whole number of costs that is not below a value in 1 / SCALE."""
-    return -(-value // SCALE)

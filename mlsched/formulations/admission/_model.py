@@ -273,9 +273,8 @@ class Model:
         """(variable, value) pairs of a plan, as far as they are plain to see."""
         pairs = [(s, int(plan.start[j])) for j, s in enumerate(self.start)]
         pairs += [(x, int(plan.evict[u])) for u, x in self.evict.items()]
-        moved = np.zeros(len(plan.evict), dtype=np.int64)
-        moved[self.instance.pod_unit[plan.move >= 0]] = 1
-        pairs += [(m, int(moved[u])) for u, m in self.move.items()]
+        moved = set(self.instance.moved(plan.move))
+        pairs += [(m, int(u in moved)) for u, m in self.move.items()]
         pairs += [(z, int(all(plan.evict[u] for u in units))) for z, units in self.lost.values()]
         if plan.place.size:
             single = [(k, p, v) for (k, p), v in self.put.items() if p in self.each]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.admission import Instance, Plan
-from mlsched.instances.admission.quotas import Quotas
+from mlsched.instances.admission.quotas import Quotas, within_limits
 
 #: Beyond so many evicted units nothing is spared: each takes a look at all quotas.
 MOST = 500
@@ -63,7 +63,7 @@ def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
 
 def _unmoved(instance: Instance, plan: Plan) -> Plan:
     """The plan without moves of units that can stay: the largest stay first."""
-    moved = sorted({int(u) for u in instance.pod_unit[plan.move >= 0]})
+    moved = instance.moved(plan.move)
     if not moved or len(moved) > MOST:
         return plan
     room = _room(instance, plan)
@@ -96,9 +96,8 @@ def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
     """What is left on each node that something comes to."""
     coming = plan.place.sum(axis=0) if plan.place.size else np.zeros(len(instance.node_free), dtype=np.int64)
     touched = {int(n) for n in np.flatnonzero(coming)} | {int(n) for n in plan.move if n >= 0}
-    moved = instance.pod_unit[plan.move >= 0]
     leaving = plan.evict.copy()
-    leaving[moved] = 1
+    leaving[instance.moved(plan.move)] = 1
     room = {n: instance.node_free[n] + instance.node_draining[n] for n in touched}
     for n in touched:
         if plan.place.size:
@@ -111,11 +110,8 @@ def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
 def _allowed(instance: Instance, quotas: Quotas, plan: Plan, gone: set[int]) -> bool:
     """Whether limits and quotas hold, and who must not borrow does not, where these units alone are evicted."""
     started, evicted = np.flatnonzero(plan.start).tolist(), sorted(gone)
-    if len(instance.limit_left):
-        use = instance.limit_job[:, started].sum(axis=1)
-        given = instance.limit_unit[:, evicted].sum(axis=1)
-        if ((use > 0) & (use > instance.limit_left + given)).any():
-            return False
+    if not within_limits(instance, started, evicted):
+        return False
     if not instance.job_use.size:
         return True
     own = quotas.changed(started, evicted)

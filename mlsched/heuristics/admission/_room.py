@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.admission import Instance, Plan
-from mlsched.instances.admission.quotas import Quotas
+from mlsched.instances.admission.quotas import Quotas, within_limits
 
 #: Shape -> how many of its pods come to each node.
 Places = dict[int, IntArray]
@@ -40,9 +40,9 @@ class Room:
 
     def candidates(self, j: int) -> list[int]:
         """Units that job `j` may evict and that are still there."""
-        moved = {int(u) for u in self.instance.pod_unit[self.move >= 0]}
+        gone = {*self.evicted, *self.instance.moved(self.move)}
         able = np.flatnonzero(self.instance.may[j] > 0).tolist()
-        return [u for u in able if u not in self.evicted and u not in moved]
+        return [u for u in able if u not in gone]
 
     def whole(self, gone: Iterable[int]) -> set[int]:
         """These units, and all others of gangs that would fall below their minimum."""
@@ -112,9 +112,7 @@ class Room:
         """Whether quotas and limits let job `j` start once these units are gone; with `borrowing` or not."""
         instance = self.instance
         started, evicted = [*self.started, j], sorted(self.evicted | set(gone))
-        use = instance.limit_job[:, started].sum(axis=1)
-        given = instance.limit_unit[:, evicted].sum(axis=1)
-        if ((use > 0) & (use > instance.limit_left + given)).any():
+        if not within_limits(instance, started, evicted):
             return False
         if int(instance.job_queue[j]) < 0:
             return True

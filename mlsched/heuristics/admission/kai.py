@@ -70,7 +70,7 @@ def _consolidated(room: Room, j: int) -> bool:
     instance = room.instance
     if not room.within(j):
         return False
-    there = set(room.evicted) | {int(u) for u in instance.pod_unit[room.move >= 0]}
+    there = {*room.evicted, *instance.moved(room.move)}
     movable = [u for u in np.flatnonzero(instance.unit_movable).tolist() if room.pods[u] and u not in there]
     movable.sort(key=lambda u: (int(instance.pod_demand[room.pods[u]].sum()), u))
     for count in range(1, len(movable) + 1):

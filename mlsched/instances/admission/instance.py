@@ -200,10 +200,13 @@ class Instance(contract.Instance):
         """The objectives of a feasible `plan`."""
         return judge.evaluate(self, plan)
 
+    def moved(self, move: IntArray) -> list[int]:
+        """The units that a plan's `move` moves, ascending."""
+        return [int(u) for u in np.unique(self.pod_unit[move >= 0])]
+
     def table(self, plan: Plan) -> dict[str, Any]:
         """Every unit and every waiting job: its number and name, and its fate."""
-        moved = np.zeros(len(self.unit_group), dtype=bool)
-        moved[self.pod_unit[plan.move >= 0]] = True
+        moved = np.isin(np.arange(len(self.unit_group)), self.moved(plan.move))
         fate = np.where(plan.evict == 1, "evicted", np.where(moved, "moved", "runs on"))
         units, jobs = len(self.unit_group), len(self.job_priority)
         names = [

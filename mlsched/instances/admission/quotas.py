@@ -1,4 +1,4 @@
-"""Quota trees as arrays, for models, rules and readers. The judge has its own (`judge_quotas.py`)."""
+"""Quota trees as arrays, and limits, for models, rules and readers. The judge has its own (`judge_quotas.py`)."""
 
 from __future__ import annotations
 
@@ -92,3 +92,12 @@ class Quotas:
     def exceeded(self) -> list[tuple[int, int]]:
         """(queue, flavor) that uses more than it may already, before anything starts."""
         return [(int(q), int(f)) for q, f in np.argwhere(self.used > self.allowed)]
+
+
+def within_limits(instance: Instance, started: list[int], evicted: list[int]) -> bool:
+    """Rule 7, limits beside the quotas: whether they hold where these jobs start and these units are evicted."""
+    if not len(instance.limit_left):
+        return True
+    use = instance.limit_job[:, started].sum(axis=1)
+    given = instance.limit_unit[:, evicted].sum(axis=1)
+    return not bool(((use > 0) & (use > instance.limit_left + given)).any())

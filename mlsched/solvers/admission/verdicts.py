@@ -181,7 +181,7 @@ class _Judgement:
         """The fewest of the decision's victims with which its jobs start."""
         if not self.made.evict:
             return None
-        moved = sorted({int(self.question.pod_unit[p]) for p in np.flatnonzero(self.made.plan.move >= 0)})
+        moved = self.question.moved(self.made.plan.move)
         asked = only(about(self.question, self.made.meant), self.made.evict, moved)
         best = self.asked.best(asked.replace(unit_lost=np.ones_like(asked.unit_lost)), "lost")
         if best.plan is None or not best.starts_all or int(best.plan.evict.sum()) >= len(self.made.evict):
