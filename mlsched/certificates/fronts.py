@@ -25,7 +25,7 @@ from mlsched.certificates.translation import translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError, shortened
 from mlsched.core.files import write_json
 
@@ -102,7 +102,7 @@ def certify_front(
             ) from None
         size = f"{len(formula.meanings)} variables, {len(formula.constraints)} constraints"
         progress(f"proving that none is missing beside {len(plans)} points: {size}")
-        if by_formulas.write_proof(new, 1, formula, deadline.remaining(0.0)) is not None:
+        if by_formulas.write_proof(new, 1, formula, deadline.remaining(MOMENT)) is not None:
             raise AnswererError(f"the front is not whole: a plan exists that none of its {len(plans)} points covers")
         write_json(new / "plans.json", {"instance_hash": instance.hash, "plans": [plan.to_json() for plan in plans]})
         values = [[row[name] for name in (*first, *objectives)] for row in judged]
@@ -126,6 +126,8 @@ def _fronts(instance: Instance, objectives: Sequence[str], first: Sequence[str])
             raise InvalidInput(f"fronts in {name} cannot be certified; {', '.join(fronts.costs)} can")
     if len(set(names)) < len(names) or not objectives:
         raise InvalidInput(f"objectives = {', '.join(names)}: must be one or more, none of them twice")
+    if any((instance.rank(name) is None) != (fronts.rank is None) for name in names):
+        raise InvalidInput(f"fronts of a {instance.kind} cannot be certified: what they compare first is not stated")
     return fronts
 
 

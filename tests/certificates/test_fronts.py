@@ -289,3 +289,17 @@ def test_fronts_of_many_points_are_certified(tmp_path):
         assert checked.backing == "certified"
         sizes.append(len(plans))
     assert max(sizes) >= 5
+
+
+def test_a_front_whose_rank_is_not_stated_is_refused(tmp_path, monkeypatch):
+    """Whoever forgets to state what is compared first would have waiting jobs left out of the proof."""
+    import dataclasses
+
+    from mlsched.certificates import fronts
+
+    instance = spread()
+    translation = translation_of(instance)
+    without = dataclasses.replace(translation, fronts=dataclasses.replace(translation.fronts, rank=None))
+    monkeypatch.setattr(fronts, "translation_of", lambda instance: without)
+    with pytest.raises(InvalidInput, match="what they compare first is not stated"):
+        certify_front(instance, [api.solve(instance, "cp-sat").plan], ["victims"], tmp_path / "new")
