@@ -1,8 +1,9 @@
 """MLF-H where what runs queues as well (`queueing=iteration`): who runs now, and who gives way for it.
 
-MLFS queues tasks: "tasks in earlier iterations should have a higher priority", and a job's next iteration is "further
-generated" after the one before. By iterations (`physics`) a placed job holds its nodes to the end; so here, at every
-round, what runs competes with what waits as if its next iteration were queued.
+MLFS queues tasks: "tasks in earlier iterations should have a higher priority", "preempted tasks" go back to the queue,
+and tasks for the next iteration are generated after the one before (Sections 1, 3.3.2 and 3.5). By iterations
+(`physics`) a placed job holds its nodes to the end; so here, at every round, what runs competes with what waits as if
+its next iteration were queued.
 
 1. Who runs: in order of priority, by the engine of all preemptive rules (`_preemption`): capacity first, then pauses.
    What the capacity has no room for pauses nobody.
@@ -27,12 +28,13 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 
 class Competition:
-    """The outcome of step 1. `starting`: tasks that are to start; `pausing`: the running tasks of each job that is to
-    give way, the highest priority first. What the engine would move, only MLF-H's relief of overloaded nodes does.
+    """The outcome of step 1. `priority`: of all tasks; `starting`: tasks that are to start; `pausing`: running tasks of
+    each job that is to give way, the highest priority first. What the engine would move, only MLF-H's relief of
+    overloaded nodes does.
     """
 
     def __init__(self, snapshot: Snapshot, stop: str, priority: Floats) -> None:
-        self._snapshot = snapshot
+        self._snapshot, self.priority = snapshot, priority
         highest = np.full(len(snapshot.arrival), -np.inf)
         np.maximum.at(highest, snapshot.task_job, priority)
         placer = Placer(snapshot, stop, "least-work")

@@ -140,7 +140,7 @@ def decided(
     crowded = given.migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
     if not waiting.size and not crowded:
         return [], [], hosts
-    priority = ordered(snapshot, stop_after, given)
+    priority = ordered(snapshot, stop_after, given) if competition is None else competition.priority
     leaving = relieved(hosts, priority, given.p_s, given.bandwidth) if crowded else []
     for task in leaving:
         if hosts.may_pause[task]:
