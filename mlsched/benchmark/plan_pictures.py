@@ -56,7 +56,7 @@ def plot(
         ax.figure.set_figheight(ax.figure.get_figheight() + STRIP * strips)
     if result is not None:
         head = headline(result, units)
-        ax.set_title(head if ax.get_title() in head else f"{head}\n{ax.get_title()}")
+        ax.title.set_text(head if ax.get_title() in head else f"{head}\n{ax.get_title()}")
     if own:
         plots.one_legend(ax.figure)
         plots.finish(ax.figure)
@@ -85,7 +85,7 @@ def losses(pairs: Sequence[tuple[str, Result, Result]], width: float, notebook: 
         for result, ax in zip((rule, best), two, strict=True):
             ax.set_axisbelow(True)
             plot(result, ax=ax)
-        two[0].set_title(f"{title}\n{two[0].get_title()}")
+        two[0].title.set_text(f"{title}\n{two[0].get_title()}")
         if two[0].get_xlabel() == two[1].get_xlabel():
             ends = [f(a, b) for f, a, b in zip((min, max), two[0].get_xlim(), two[1].get_xlim(), strict=True)]
             for ax in two:

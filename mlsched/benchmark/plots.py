@@ -181,7 +181,7 @@ def finish(made: Figure) -> None:
         columns, rows = (grid.ncols, grid.nrows) if grid else (1, 1)
         across = signs(made.get_figwidth() / columns - SIDES)
         title = wrapped(ax.get_title(), across)
-        ax.set_title(title, fontsize=TEXT)
+        ax.title.set(text=title, fontsize=TEXT)
         others = LINE * (title.count("\n") + 1 if title else 0) + 3 * LINE * bool(made.legends) / rows
         up = signs(made.get_figheight() / rows - SIDES - others)
         for label, room in ((ax.xaxis.label, across), (ax.yaxis.label, up)):

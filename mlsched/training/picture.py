@@ -41,7 +41,8 @@ def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: 
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 5), useMathText=True)
     for ax in axes[len(names) :]:
         ax.set_visible(False)
-    made.suptitle(f"training of {policy}")
+    made.suptitle(f"training of {policy}", fontsize=plots.TEXT + 1)
+    plots.finish(made)
     return made
 
 

@@ -54,7 +54,8 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
     _lanes(instance, plan, heights, axes)
     notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * drawn
     label = shown.label + (f" ({'; '.join(notes)})" if notes else "")
-    axes.set(xlabel=label, ylim=(-0.6, top), title=_title(instance, plan, shown))
+    axes.set(xlabel=label, ylim=(-0.6, top))
+    axes.set_title(_title(instance, plan, shown), pad=9 if due else None)  # above the triangles
     axes.locator_params(axis="x", integer=shown.unit == 1)
     if len(instance.arrival) > 1 and len({run[0] for run in runs}) <= MOST_JOBS and runs:
         named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
