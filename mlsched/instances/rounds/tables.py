@@ -55,8 +55,9 @@ def from_rates(
     whole = np.floor(1000 * rate + 1e-9).astype(np.int64)
     usual, fair = (np.maximum(np.rint(1000 * r), 1).astype(np.int64) for r in reference_rates(rate, configurations))
     keeps = kept(np.asarray(state.age, dtype=np.float64), state.restarts, state.restart_seconds)
+    # Ours: only what runs is restarted. Sia's factor would be 0 for a job that has just come, which would never start.
+    keeps = np.where(state.current >= 0, keeps, 1.0)
     cost = costs(np.where(whole > 0, rate, 0.0), state.current, keeps, power=power)
-    # A job without a past has lost nothing by restarting: Sia's factor would be 0 for it.
     cost = np.where(np.isfinite(cost) & (PPM * cost < NEVER), np.rint(PPM * np.minimum(cost, 1e2)), NEVER)
     done = np.asarray(state.done, dtype=np.int64)
     jobs = len(rate)

@@ -10,8 +10,9 @@ sigma = min(1, G / n). In nearly every call that cannot be had; the weights pi_j
 piecewise-linear logarithm; it is concave and maximised, so that it needs no binaries.
 
 Only the number of rounds n_j = sum_r x_jr counts, so that the program has one integer for each job and the joint row
-sum_j w_j n_j <= G T. A second program puts these rounds in order, the higher pi_j the earlier; where it finds no order
-(jobs of several GPUs may leave gaps), the first is solved again with all x_jr.
+sum_j w_j n_j <= G T. Round by round, whoever must run in all that remain comes first, then by pi_j. Where that
+strands a job, a second program puts the rounds in order, the higher pi_j the earlier (the paper's only way); where
+there is no order (jobs of several GPUs may leave gaps), the first is solved again with all x_jr.
 """
 
 from __future__ import annotations

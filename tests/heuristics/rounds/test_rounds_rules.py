@@ -11,7 +11,8 @@ from mlsched.core.registry import registry
 from mlsched.instances.rounds import Instance
 from mlsched.testing import check_scheduler
 
-RULES = [a for a in registry().available("rounds") if a.rule is not None]
+#: `gavel` refuses jobs whose number of GPUs is chosen; tests/simulation/rounds holds it to what Gavel prints.
+RULES = [a for a in registry().available("rounds") if a.rule is not None and a.name != "gavel"]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
