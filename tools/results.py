@@ -217,6 +217,7 @@ EXPERIMENTS = {
     "slaq": ("slaq",),
     "harmony": ("placement-online", "harmony-rack", "harmony-training"),
     "chic": ("chic",),
+    "gavel": ("gavel",),
     "mlfs": ("mlfs",),
     "findings": ("findings",),
 }
