@@ -101,3 +101,19 @@ def test_a_front_is_highs_own():
     with pytest.raises(InvalidInput, match="fronts are enumerated by highs itself"):
         api.pareto(instance, ["total_score", "victim_count"], solver="highs:solver=scip")
     assert solvers.SOLVERS["highs"].endswith("highs")
+
+
+def test_a_solution_that_breaks_a_row_is_no_answer(monkeypatch):
+    # SCIP did this to models of admission: a row parallel to the objective was gone, and the answer "optimal".
+    model, profit = knapsack()
+    question = formulation(model, Term(1, profit), variables=list(model.v.values()))
+    real = math_opt.solve
+
+    def without_the_last_row(model, name, limits, **options):
+        *_, last = model.linear_constraints()
+        model.delete_linear_constraint(last)
+        return real(model, name, limits, **options)
+
+    monkeypatch.setattr(math_opt, "solve", without_the_last_row)
+    with pytest.raises(SolverError, match="scip returns a solution that breaks a row"):
+        minimise("scip", question, "max", better_than=13)
