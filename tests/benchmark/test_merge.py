@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sqlite3
+from pathlib import Path
 
 import pytest
 from benchmark_examples import row, suite, timeless
@@ -187,12 +188,13 @@ def test_what_is_of_a_machine_and_an_hour_may_differ_and_the_better_backing_is_k
         ),
     ],
 )
-def test_stores_that_do_not_belong_together_are_refused(tmp_path, changes, said):
+def test_stores_that_do_not_belong_together_are_refused(tmp_path, monkeypatch, changes, said):
+    monkeypatch.chdir(tmp_path)  # messages are cut in their middle where paths are long
     suite_ = changes.get("suite", "made")
-    one = written(tmp_path / "one.sqlite", row())
-    other = written(tmp_path / "other.sqlite", row(seed=1, suite=suite_), **changes)
+    one = written(Path("one.sqlite"), row())
+    other = written(Path("other.sqlite"), row(seed=1, suite=suite_), **changes)
     with pytest.raises(InvalidInput) as refused:
-        merge([one, other], tmp_path / "all.sqlite")
+        merge([one, other], Path("all.sqlite"))
     assert str(refused.value).startswith(f"{one} and {other}: {said}")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.sqlite", "other.sqlite"]
 

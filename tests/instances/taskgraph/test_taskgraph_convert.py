@@ -83,7 +83,7 @@ def changed(**changes):
     ("graph", "message"),
     [
         (nx.Graph(), "job 0: is a Graph: must be a networkx DiGraph"),
-        (3, "job 0: is a int"),
+        (3, "graphs: must be a networkx graph for each job"),
         (changed(drop=["duration"]), "job 0, task 'a': has no 'duration'"),
         (changed(a={"duration": 1.5}), "job 0, task 'a': duration = 1.5: must be an integer"),
         (changed(a={"durations": 1}), "job 0, task 'a': unknown attribute 'durations'"),
