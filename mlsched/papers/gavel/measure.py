@@ -37,9 +37,9 @@ READINGS: dict[str, dict[str, Any]] = {
 class Grid:
     """jobs, seeds: of the drawn workloads; gap: mean seconds between arrivals of the continuous ones."""
 
-    jobs: int = 24
-    seeds: int = 4
-    gap: float = 600.0
+    jobs: int = 60
+    seeds: int = 8
+    gap: float = 1500.0
     folder: str = ""
 
 
