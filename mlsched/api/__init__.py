@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mlsched.api.answers import solve
     from mlsched.api.asked import AnyAnswerer, resolve_answerer
     from mlsched.api.calls import answer_once
-    from mlsched.api.certificates import certify, certify_front, check_certificate, check_folder
+    from mlsched.api.certificates import certify, certify_front, check_certificate, check_folder, check_objectives
     from mlsched.api.decomposition import decompose
     from mlsched.api.fronts import pareto
     from mlsched.api.functions import is_function
@@ -26,7 +26,7 @@ _HOMES = {
     "answers": ("solve",),
     "asked": ("AnyAnswerer", "resolve_answerer"),
     "calls": ("answer_once",),
-    "certificates": ("certify", "certify_front", "check_certificate", "check_folder"),
+    "certificates": ("certify", "certify_front", "check_certificate", "check_folder", "check_objectives"),
     "decomposition": ("decompose",),
     "fronts": ("pareto",),
     "functions": ("is_function",),
@@ -46,6 +46,7 @@ __all__ = [
     "certify_judgement",
     "check_certificate",
     "check_folder",
+    "check_objectives",
     "check_reference",
     "decompose",
     "generate",

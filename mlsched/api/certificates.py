@@ -107,10 +107,18 @@ def _found(instance: Instance, objective: str, solver: str | None, seconds: floa
     return plan
 
 
-def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuse a folder in which no certificate by formulas can be made, before any work."""
+def check_folder(folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None) -> None:
+    """Refuse a folder in which no certificate by formulas can be made, before any work; `files` will be written too."""
     engine.version()
     bundle.check_target(Path(folder))
+    for file in files:
+        if file is not None and Path(file).absolute() == Path(folder).absolute():
+            raise InvalidInput(f"{folder}: is to be a file and the folder of the proof; give them two names")
+
+
+def check_objectives(instance: Instance, objectives: Sequence[str]) -> None:
+    """Refuse objectives whose fronts cannot be certified, before any work."""
+    fronts.fronts_of(instance, objectives, ())
 
 
 @explained

@@ -81,7 +81,7 @@ def certify_front(
     cannot be certified; SolverError where no proof was found; AnswererError where a point is missing.
     """
     bundle.check_target(folder)
-    fronts = _fronts(instance, objectives, first)
+    fronts = fronts_of(instance, objectives, first)
     for number, plan in enumerate(plans, 1):
         if wrong := instance.violations(plan):
             raise InvalidInput(f"plan {number} of the front is infeasible: {wrong[0]}")
@@ -115,7 +115,7 @@ def certify_front(
     return checked
 
 
-def _fronts(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> Fronts:
+def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> Fronts:
     """How the fronts are stated; InvalidInput where these objectives cannot be certified."""
     fronts = translation_of(instance).fronts
     if fronts is None:
@@ -142,7 +142,7 @@ def check_front(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Chec
     instance, wrong = bundle.opened(folder, manifest)
     plans, answers = plans_of(folder / "plans.json", instance.plan_type)
     objectives, first = tuple(manifest["objectives"]), tuple(manifest["first"])
-    fronts = _fronts(instance, objectives, first)
+    fronts = fronts_of(instance, objectives, first)
     wrong += ["plans.json answers another instance"] if answers != instance.hash else []
     wrong += _wrong_plans(manifest, instance, plans)
     said, judged = "", [] if wrong else [instance.evaluate(plan) for plan in plans]
@@ -175,6 +175,7 @@ def _wrong_plans(manifest: dict[str, Any], instance: Instance, plans: Sequence[P
             yield f"plan {number} is infeasible: {violations[0]}"
             return
         judged = instance.evaluate(plan)
-        if said != (row := [judged[name] for name in names]):
+        row = [judged[name] for name in names]
+        if said != row or any(type(value) is not int for value in said):
             yield f"plan {number} has {', '.join(map(str, row))}: the manifest claims {shortened(str(said), 100)}"
             return

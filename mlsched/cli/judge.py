@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, only_documents, table, to_write, waiting
-from mlsched.core.errors import InvalidInput, one_line
+from mlsched.core.errors import InvalidInput, MlschedError, one_line
 
 if TYPE_CHECKING:
     from mlsched.api.states import Judgement
@@ -61,7 +61,7 @@ def judge(
     if anonymous and output is None:
         raise InvalidInput("--anonymous: is about the instance that -o writes; name a file with -o")
     if certify is not None:
-        api.check_folder(certify)
+        api.check_folder(certify, output)
     with waiting("judging", time_limit), only_documents():
         found = api.judge(
             *states,
@@ -80,21 +80,28 @@ def judge(
         from mlsched.instances.admission.anonymous import anonymous as without_names
 
         api.save(without_names(found.instance) if anonymous else found.instance, output)
-    certificate = None if certify is None else _certified(found, certify, time_limit)
+    certificate, unproved = (None, None) if certify is None else _certified(found, certify, time_limit)
     document = lambda: {**found.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
     emit(as_json, document, lambda: _screen(found, certificate))
+    if unproved is not None:
+        raise unproved
     if not found.accepted:
         raise ChecksFailed(f"{found.verdict.kind}: {one_line(_sentence(found), 200)}")
 
 
-def _certified(found: Judgement, folder: Path, time_limit: float | None) -> dict[str, Any]:
-    """Prove that the front is whole, in a folder."""
+def _certified(
+    found: Judgement, folder: Path, time_limit: float | None
+) -> tuple[dict[str, Any] | None, MlschedError | None]:
+    """The proof, in a folder, that the front is whole; None where none was found, and why none was."""
     from mlsched import api
     from mlsched.cli.certify import front_document
 
-    with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
-        checked = api.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
-    return front_document(folder, checked)
+    try:
+        with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
+            checked = api.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
+    except MlschedError as error:
+        return None, error
+    return front_document(folder, checked), None
 
 
 def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:

@@ -25,6 +25,7 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Read, read_instance
+from mlsched.core.errors import MlschedError
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def pareto(
 
     instance = read_instance(file, read)
     if certify is not None:
-        api.check_folder(certify)
+        api.check_folder(certify, output, plot, resume)
+        api.check_objectives(instance, objectives)
     with going_on(lambda: _way_on(resume)), _counter(time_limit) as update:
         front = api.pareto(
             instance,
@@ -78,7 +80,7 @@ def pareto(
         write_csv(front, output)
     if plot is not None:
         _plot(front, plot)
-    proof = None if certify is None else _certified(front, certify, time_limit)
+    proof, unproved = (None, None) if certify is None else _certified(front, certify, time_limit)
     certificate = {} if certify is None or proof is None else {"certificate": front_document(certify, proof)}
     lines = [] if certify is None or proof is None else front_shown(certify, proof)
     figures = {name: column.tolist() for name, column in front.table().items()}
@@ -88,22 +90,32 @@ def pareto(
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
     if not len(front) and not front.complete:
         raise ChecksFailed(f"{file}: no point was found within the limits; give it more time, or resume")
+    if unproved is not None:
+        raise unproved
     if certify is not None and proof is None:
         raise ChecksFailed(f"{certify}: was not made: the front is not complete; give it more time, or resume")
 
 
-def _certified(front: Front, folder: Path, time_limit: float | None) -> CheckedFront | None:
-    """Prove the front whole, in a folder; None where it is not known to be."""
+def _certified(front: Front, folder: Path, time_limit: float | None) -> tuple[CheckedFront | None, MlschedError | None]:
+    """The proof that the front is whole, None where it is not known to be or none was found; and why none was."""
     from mlsched import api
 
     if not front.complete or not front.plans:
-        return None
+        return None, None
     assert front.instance is not None
     assert front.objectives is not None
-    with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
-        return api.certify_front(
-            front.instance, front.plans, folder, objectives=front.objectives, time_limit=time_limit, progress=progress
-        )
+    try:
+        with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
+            return api.certify_front(
+                front.instance,
+                front.plans,
+                folder,
+                objectives=front.objectives,
+                time_limit=time_limit,
+                progress=progress,
+            ), None
+    except MlschedError as error:
+        return None, error
 
 
 def _way_on(resume: Path | None) -> str:

@@ -177,6 +177,8 @@ def test_a_solution_that_a_log_shows_proves_nothing(folder):
 def test_a_point_that_is_moved_is_no_front(folder):
     instance, plans, values = read(folder)
     assert "plan 1 has" in changed(folder, values=[[values[0][0], values[0][1] - 1], values[1]])
+    assert "plan 1 has" in changed(folder, values=[[float(value) for value in row] for row in values])
+    assert "plan 1 has" in changed(folder, values=[[*map(str, row)] for row in values])
     worse = plan_of(instance, evict=[0, 1, 2], start=[0], place=plans[0].place)
     row = instance.evaluate(worse)
     moved = [row["victims"], row["lost"]]

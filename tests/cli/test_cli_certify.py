@@ -12,6 +12,7 @@ from certificate_examples import needs_exact
 
 import mlsched
 from mlsched import api
+from mlsched.core.errors import SolverError
 from mlsched.solvers.prices import search
 from mlsched.solvers.prices.listed import ListedOptions
 
@@ -127,4 +128,41 @@ def test_a_front_that_is_not_complete_is_not_certified(cli, tmp_path):
     mlsched.save(mlsched.generate("quality", "small", seed=9), file)
     asked = ("pareto", file, "total_loss_reduction", "worst_loss", "--time-limit", "0", "--certify", made)
     assert cli(*asked).status != 0
+    assert not made.exists()
+
+
+@needs_exact
+def test_what_cannot_be_certified_is_refused_before_the_front_is_sought(cli, tmp_path, monkeypatch):
+    """Neither search nor file: of a problem without certified fronts, and where a file would take the folder's name."""
+    graph, small, made = tmp_path / "graph.json", tmp_path / "small.json", tmp_path / "made"
+    mlsched.save(mlsched.generate("taskgraph", "small"), graph)
+    mlsched.save(mlsched.generate("quality", "small"), small)
+    monkeypatch.setattr(api, "pareto", lambda *given, **named: pytest.fail("the front was sought"))
+    monkeypatch.setattr(api, "judge", lambda *given, **named: pytest.fail("the state was judged"))
+    cli("pareto", graph, "makespan", "total_jct", "--certify", made).refused("fronts of a taskgraph.instance cannot")
+    asked = ("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made)
+    cli(*asked, "-o", made).refused("give them two names")
+    cli(*asked, "--resume", made).refused("give them two names")
+    cli("judge", small, "--certify", made, "-o", made).refused("give them two names")
+    assert not made.exists()
+
+
+@needs_exact
+@pytest.mark.parametrize("command", ["pareto", "judge"])
+def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypatch, command):
+    file, made = tmp_path / "asked.json", tmp_path / "made"
+    mlsched.save(one_node(job_priority=[1, 2], **TWO_JOBS), file)
+    asked = (command, file, *(["victims", "lost"] if command == "pareto" else []))
+    whole = cli(*asked, "--json").document
+
+    def unproved(*given, **named):
+        raise SolverError("no proof within the limits; give more time")
+
+    monkeypatch.setattr("mlsched.api.certificates.fronts.certify_front", unproved)
+    said = cli(*asked, "--certify", made, "--json")
+    assert said.status != 0
+    assert "no proof within the limits" in said.err
+    document, key = json.loads(said.out), "values" if command == "pareto" else "front"
+    assert document[key] == whole[key]
+    assert "certificate" not in document
     assert not made.exists()
