@@ -162,6 +162,7 @@ def certify_front(
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     check_folder(folder)
     seconds = make_limits(time_limit, None, seed=0, threads=1).seconds
+    objectives, first = ([names] if isinstance(names, str) else names for names in (objectives, first))
     return fronts.certify_front(
         instance, plans, objectives, Path(folder), first=first, seconds=seconds, progress=progress
     )

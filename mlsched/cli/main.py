@@ -113,6 +113,17 @@ def _options(arguments: list[str]) -> set[str]:
     return {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
 
 
+def _called(arguments: list[str]) -> list[str]:
+    """The names of the command that was called, such as collection, card."""
+    command, names = _command(arguments[0]), list[str]()
+    for name in arguments:
+        if name not in (inside := getattr(command, "commands", {})):
+            break
+        command = inside[name]
+        names.append(name)
+    return names
+
+
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     output.say(f"note: {message}")
 
@@ -140,8 +151,7 @@ def run(arguments: list[str]) -> int:
         return 1
     except USAGE_ERROR as wrong:
         message = " ".join(wrong.format_message().split()).rstrip(".")  # lists of choices come a line each
-        known = arguments[:1] if arguments[0] in _command(arguments[0]).commands else []
-        output.say(f"{message}; see `{' '.join(['mlsched', *known, '--help'])}`")
+        output.say(f"{message}; see `{' '.join(['mlsched', *_called(arguments), '--help'])}`")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")

@@ -40,9 +40,16 @@ def export(
     from mlsched.benchmark.export import export as write
     from mlsched.benchmark.reference import with_gaps
     from mlsched.benchmark.store import read_rows
+    from mlsched.core.errors import UnknownName
 
     check_format(output)
-    write(with_gaps(read_rows(store, suite)), output)
+    rows = read_rows(store)
+    suites = sorted({row.suite for row in rows})
+    if suite is not None and suite not in suites:
+        raise UnknownName(
+            f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites) or 'no rows at all'}"
+        )
+    write(with_gaps([row for row in rows if suite in (None, row.suite)]), output)
 
 
 def compare(

@@ -282,6 +282,16 @@ def test_what_cannot_be_certified_is_refused_before_any_work(tmp_path, folder):
 
 
 @needs_exact
+def test_one_objective_need_not_be_in_a_list(tmp_path):
+    instance = mlsched.generate("quality", "small")
+    plans = [api.solve(instance, "brute-force", objective="worst_loss").plan]
+    checked = api.certify_front(instance, plans, tmp_path / "made", objectives="worst_loss")
+    assert (checked.backing, checked.objectives) == ("certified", ("worst_loss",))
+    with pytest.raises(InvalidInput, match="no objective 'worst_los'"):
+        api.certify_front(instance, plans, tmp_path / "new", objectives="worst_loss", first="worst_los")
+
+
+@needs_exact
 @needs_kueue
 def test_fronts_of_many_points_are_certified(tmp_path):
     sizes = []

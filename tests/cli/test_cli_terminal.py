@@ -103,6 +103,8 @@ def test_messages_name_options_where_there_are_some(message, options, said):
     ("arguments", "fragment"),
     [
         (["slove"], "No such command 'slove'. Did you mean 'solve'?; see `mlsched --help`"),
+        (["collection", "card", "."], "Missing option '--url'; see `mlsched collection card --help`"),
+        (["collection", "crad", "."], "see `mlsched collection --help`"),
         (["generate", "preemptoin"], "no problem 'preemptoin' (did you mean 'preemption'?)"),
         (["generate", "preemption", "--preset", "smal"], "no preset 'smal' (did you mean 'small'?); there are"),
         (["list", "solvers", "--problem", "qualiti"], "no problem 'qualiti' (did you mean 'quality'?)"),
