@@ -323,10 +323,10 @@ def simulate(
 def _refuse_endless(world: Simulation, workload: Any) -> None:
     """Raise InvalidInput for a workload with a job that fits no node."""
     if reasons := world.never_start(workload):
-        raise InvalidInput(
-            f"the run could never end: {'; '.join(reasons)}; "
-            "enlarge the cluster, or drop such jobs of a trace with oversize=drop"
+        remedy = (
+            "drop such jobs of a trace with oversize=drop" if world.from_file is None else "take them out of the log"
         )
+        raise InvalidInput(f"the run could never end: {'; '.join(reasons)}; enlarge the cluster, or {remedy}")
 
 
 def refusal(

@@ -66,7 +66,8 @@ class Simulation:
     policy is asked for, `tabulate(instance, rule, seed)` asks the rule in every state that a run may come to.
     `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
     `bound(workload, pausing)` gives figures of the summary that no run of the workload can be below, whatever answers
-    it; without pausing, no run in which nothing pauses.
+    it; without pausing, no run in which nothing pauses. `held(workload, log)`: whether a run is held to it, where some
+    are not, since they leave work undone (None: all are).
     `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     `from_file(path, cluster, limit, **options)` makes one of a file of the world's own formats, where it has some;
@@ -99,6 +100,7 @@ class Simulation:
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None
     bound: Callable[[Any, bool], Mapping[str, float]] | None = None
+    held: Callable[[Any, Any], bool] | None = None
     unit: int = 1
     physics: str = ""
     replays_logs: bool = False
@@ -257,13 +259,16 @@ class Run:
     def gaps(self) -> dict[str, Gap]:
         """How far each of these figures is above its bound, as a share of it: from the optimum, at most so far.
 
-        Raises InvalidInput, with the proof, for a log that cannot have been so (`lint`).
+        Empty for a run that is not held to the bound, such as one that drops jobs. Raises InvalidInput, with the proof,
+        for a log that cannot have been so (`lint`).
         """
         if findings := self._findings:
             more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
             raise InvalidInput(f"{self.answerer}: no gap, since the log cannot have been so: {findings[0]}{more}; "
                                "correct the log or the cluster")  # fmt: skip
         value = self.summary()
+        if self.simulation.held is not None and not self.simulation.held(self.workload, self.log):
+            return {}
         return {name: gap_between(value[name], bound, sense="min", unit="ticks") for name, bound in self.bound.items()}
 
     def lint(self) -> list[Any]:

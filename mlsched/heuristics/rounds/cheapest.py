@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import answerer
-from mlsched.heuristics.rounds._room import Room
 from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.room import Room
 
 
 @answerer("cheapest", problem="rounds", objectives=("goodput_cost",), warm_start=True, paper="none")

@@ -14,10 +14,10 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import answerer
-from mlsched.heuristics.rounds._room import Room
 from mlsched.heuristics.rounds.shares import Asked, Readings
 from mlsched.heuristics.rounds.shares import policy as named
 from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.room import Room
 
 
 def _world(params: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.registry import answerer
-from mlsched.heuristics.rounds._room import Room
 from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.room import Room
 from mlsched.solvers.rounds.relaxation import fractional
 
 

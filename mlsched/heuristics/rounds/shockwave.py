@@ -20,8 +20,8 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import answerer
-from mlsched.heuristics.rounds._room import Room
 from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.room import Room
 from mlsched.solvers.rounds.shockwave import Jobs, Window, shockwave
 
 

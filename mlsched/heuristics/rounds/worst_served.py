@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import answerer
-from mlsched.heuristics.rounds._room import Room
 from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.room import Room
 
 
 @answerer("worst-served", problem="rounds", objectives=("least_served",), warm_start=True, paper="none")

@@ -27,6 +27,7 @@ SIMULATION = Simulation(
     from_trace=from_trace,
     from_file=from_file,
     bound=bound.bound,
+    held=outcome.complete,
     unit=MICRO,
     assumed=assumed,
     drawn=Drawn(

@@ -100,7 +100,10 @@ def read_jobs(
             raise InvalidFile(f"{job.where}: {error}") from None
         rates.append([in_digits(rate[name]) for name in capacity])
         if max(rates[-1])[0] > EXACT:
-            raise InvalidFile(f"{job.where}: model {job.model!r} does more than {EXACT // PICO} steps per second")
+            raise InvalidFile(
+                f"{job.where}: model {job.model!r} does more than {EXACT // PICO} steps per second, the most that is "
+                f"counted; give larger steps, such as 1000 as one, in {table.source} and in the log"
+            )
         steps.append(job.steps or _steps(job, rate, measured_on))
     digits = np.array(rates, dtype=np.int64).reshape(len(jobs), len(capacity), 2)
     return Workload(
@@ -136,8 +139,8 @@ def _jobs(path: str | os.PathLike[str]) -> Iterator[Job]:
                 text.fail(f"has more than {MOST_JOBS} jobs", "give limit")
             if job.gpus < 1:
                 text.bad("gpus", job.gpus, "must be at least 1")
-            if not 0 < job.weight <= PPM:
-                text.bad("weight", job.weight, f"must be above 0 and at most {PPM}")
+            if not 1 / PPM <= job.weight <= PPM:
+                text.bad("weight", job.weight, f"must be between {1 / PPM:g} and {PPM}")
             yield job
 
 

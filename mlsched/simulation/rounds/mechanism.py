@@ -67,6 +67,19 @@ class Mechanism:
         jobs = taken(r.accounts, r.active, r.gpus, r.capacity, order, strict=self.policy.strict)
         r.run(jobs, set(r.active[r.accounts.known[r.active]].tolist()))
 
+    def stuck(self) -> str:
+        """What holds a run up in which jobs wait, nothing runs and nothing will arrive, and what helps."""
+        r, w = self.rounds, self.workload
+        job = int(r.active[0])
+        given = [name for name, share in zip(w.types, r.accounts.share[job], strict=True) if share > 0]
+        model = f" ({w.models[job]})" if w.models else ""
+        where = f"on {r.gpus[job]} GPUs was given {', '.join(given) or 'no type'} of {w.cluster}, where it cannot run"
+        return (
+            f"{self.policy.name}: at {r.now:.10g} s nothing runs, nothing will arrive and "
+            f"{len(r.active)} of {len(r.gpus)} jobs wait: job {job}{model} {where}; "
+            "take a policy that knows the rates, such as fifo_perf, or leave such jobs out"
+        )
+
 
 def rounds_of(workload: Workload, options: Options) -> Rounds:
     """The physics of a workload, before anything has happened."""
@@ -88,7 +101,7 @@ def play(workload: Workload, policy: Policy, options: Options) -> Mechanism:
     while rounds.unfinished:
         idle = idle + 1 if rounds.next() is None else 0
         if idle > MOST_IDLE:
-            raise Stuck(f"{policy.name}: at {rounds.now:.10g} s jobs wait, nothing runs and nothing will arrive")
+            raise Stuck(mechanism.stuck())
         rounds.advance()
         if rounds.unfinished:
             mechanism.begin()

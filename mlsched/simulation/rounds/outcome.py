@@ -74,6 +74,11 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     }
 
 
+def complete(workload: Workload, log: Log) -> bool:
+    """Whether no job was dropped; only such runs are held to the bound."""
+    return not jobs(workload, log)["dropped"].any()
+
+
 def series(workload: Workload, log: Log) -> dict[str, Any]:
     """Samples for plots of distributions."""
     table = jobs(workload, log)

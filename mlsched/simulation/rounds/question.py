@@ -10,7 +10,20 @@ from mlsched.instances.rounds.goodput import Configurations
 from mlsched.instances.rounds.tables import State, from_rates
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.physics import Rounds
-from mlsched.simulation.rounds.workload import PPM, Workload
+from mlsched.simulation.rounds.workload import Workload
+
+#: The largest weight of the question.
+MOST_WEIGHT = 10**6
+
+
+def whole(weight: IntArray) -> IntArray:
+    """Weights as the question has them: the least whole numbers in the same ratio, at most 10^6 (then rounded)."""
+    least: IntArray = weight // np.gcd.reduce(weight) if len(weight) else weight
+    most = int(least.max(initial=1))
+    if most <= MOST_WEIGHT:
+        return least
+    scaled: IntArray = np.maximum(1, np.rint(least * (MOST_WEIGHT / most))).astype(np.int64)
+    return scaled
 
 
 class Asker:
@@ -22,6 +35,7 @@ class Asker:
         types = len(workload.types)
         self.type = np.repeat(np.arange(types), len(self.sizes))
         self.size = np.tile(self.sizes, types)
+        self.weight = whole(workload.weight)
         self.rate = workload.rates[:, self.type] * (workload.gpus[:, None] == self.size)
 
     def ask(self, rounds: Rounds) -> Instance:
@@ -42,7 +56,7 @@ class Asker:
                 current=held[jobs],
                 restarts=np.zeros(len(jobs), dtype=np.int64),
                 restart_seconds=np.full(len(jobs), float(self.options.resume)),
-                weight=np.maximum(1, w.weight[jobs] // PPM),
+                weight=self.weight[jobs],
             ),
             length=float(self.options.round),
             pause=float(self.options.resume),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
-from mlsched.heuristics.rounds._room import Room
 from mlsched.instances._values import one_of
 from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.room import Room
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.workload import MICRO, PICO, PPM, Workload
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 
+from mlsched.core.errors import Stuck
 from mlsched.heuristics.rounds.shares import policy
 from mlsched.instances.rounds import Instance, Plan
 from mlsched.simulation.rounds.log import Log
@@ -60,6 +61,8 @@ class RoundsWorld:
             if self.rounds.next() is None:  # nothing runs and nothing will come: the shares are due at once
                 self.rounds.advance()
                 self.mechanism.begin()
+                if self.rounds.next() is None:
+                    raise Stuck(self.mechanism.stuck())
 
     def ask(self) -> Instance | None:
         """Who runs where in the coming round."""

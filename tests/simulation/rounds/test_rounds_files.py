@@ -87,6 +87,13 @@ def test_clusters_in_words() -> None:
         (LOG.replace("10,1,", "nan,1,"), TABLE, "fast=1", "line 3: submit = 'nan'"),
         (LOG.replace("text,10,1", "text,10,0"), TABLE, "fast=1", "gpus = 0: must be at least 1"),
         ("model,submit,gpus,steps\n", TABLE, "fast=1", "has no job"),
+        (LOG, TABLE.replace("10,5", "20000,5"), "fast=1", "line 2: .* more than 9007 steps per second.*larger steps"),
+        (
+            "model,submit,gpus,steps,weight\nvision,0,1,5,1e-7\n",
+            TABLE,
+            "fast=1",
+            "line 2: weight = .*1e-07.*: .* 1e-06",
+        ),
         ("a\tb\tc\n", TABLE, "fast=1", "line 1: has 3 fields: a trace of Gavel has 7 or 10"),
         ("", TABLE, "fast=1", "is empty"),
         (LOG, TABLE.replace("10,5", "fast,5"), "fast=1", "line 2: fast = 'fast': must be steps per second"),

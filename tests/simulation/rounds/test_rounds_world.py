@@ -16,6 +16,7 @@ from mlsched.heuristics.rounds.shares import POLICIES
 from mlsched.simulation.rounds import SIMULATION, Options
 from mlsched.simulation.rounds import strategies as drawn
 from mlsched.simulation.rounds.mechanism import play
+from mlsched.simulation.rounds.question import whole
 from mlsched.simulation.rounds.servers import assign
 from mlsched.simulation.rounds.workload import MICRO
 
@@ -63,6 +64,48 @@ def test_fifo_as_printed_runs_on_the_last_type_alone(tmp_path) -> None:
     assert set(printed.log.columns()["type"].tolist()) == {0}  # "slow" is the last in the alphabet
     meant = run(tmp_path, log, "slow=6,fast=1", policy="fifo", fifo="drawn")
     assert set(meant.log.columns()["type"].tolist()) == {0, 1}
+
+
+def test_a_job_given_a_type_on_which_it_cannot_run_ends_the_run_with_a_line_that_says_so(tmp_path) -> None:
+    """Both types have room for job 0 here, and FIFO as printed gives it the last in the alphabet."""
+    line = r"fifo: at 0 s .*1 of 1 jobs wait: job 0 \(c\) on 2 GPUs was given slow .*take .* fifo_perf"
+    with pytest.raises(Stuck, match=line):
+        run(tmp_path, "c,0,2,100\n", "fast=2,slow=2", policy="fifo")
+    assert run(tmp_path, "c,0,2,100\n", "fast=2,slow=2").jobs["end"].tolist() == [50]
+
+
+@pytest.mark.parametrize("log", ["c,0,2,1\n", "c,0,2,1\na,0,1,100\n"])
+def test_runs_that_drop_jobs_are_not_held_to_the_bound(tmp_path, capsys, log) -> None:
+    """One step on two GPUs is never done as printed; with every job dropped there is no mean completion time."""
+    found = run(tmp_path, log, "fast=3")
+    assert found.summary()["dropped"] == 1
+    assert found.gaps == {}
+    command = ["simulate", "gavel:policy=fifo_perf", "--physics", "gavel", "--trace", tmp_path / "log.csv"]
+    more = ["--cluster", "fast=3", "--set", f"throughputs={tmp_path / 'table.csv'}"]
+    with pytest.raises(SystemExit) as ended:
+        main([*map(str, command), *more])
+    assert not ended.value.code
+    assert "above its bound" not in capsys.readouterr().out
+    assert set(run(tmp_path, log, "fast=3", remainder="run").gaps) == {"mean_completion_s", "makespan_s"}
+
+
+def test_jobs_that_can_never_start_are_refused_with_a_remedy_that_there_is(tmp_path) -> None:
+    with pytest.raises(InvalidInput, match="enlarge the cluster, or take them out of the log"):
+        run(tmp_path, "c,0,2,100\n", "fast=1")
+
+
+@pytest.mark.parametrize(
+    ("weights", "asked"),
+    [
+        ([500_000, 1_000_000], [1, 2]),
+        ([1_500_000, 1_000_000], [3, 2]),
+        ([3_000_000, 3_000_000], [1, 1]),
+        ([1, 10**12], [1, 10**6]),
+        ([999_999_999_999, 10**12], [10**6, 10**6]),
+    ],
+)
+def test_weights_keep_their_ratio_where_a_round_is_asked(weights, asked) -> None:
+    assert whole(np.array(weights)).tolist() == asked
 
 
 def test_resuming_costs_steps_but_not_time(tmp_path) -> None:
@@ -140,7 +183,7 @@ def test_runs_are_saved_and_loaded(tmp_path) -> None:
 def test_policies_of_shares_and_rules_stand_side_by_side_on_the_command_line(tmp_path, capsys) -> None:
     small(tmp_path)
     command = ["simulate", "gavel:policy=max_min", "lp-rounding", "--physics", "gavel", "--trace", tmp_path / "log.csv"]
-    more = ["--cluster", "fast=2,slow=1", "--set", f"throughputs={tmp_path / 'table.csv'}"]
+    more = ["--cluster", "fast=2,slow=1", "--set", f"throughputs={tmp_path / 'table.csv'}", "--set", "remainder=run"]
     with pytest.raises(SystemExit) as ended:
         main([*map(str, command), *more])
     assert not ended.value.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds.instance import Instance, Plan
 
 
 class Room:
