@@ -1,9 +1,10 @@
 """Gavel (Narayanan et al., OSDI 2020): shares of time by one of its policies, and the round that they bring about.
 
 In the world of rounds its mechanism keeps account of what each job has had of its share, and asks the policy anew when
-jobs come and go (`mlsched simulate gavel:policy=max_min_perf ...`; the world's option `shares`). Asked about one round
-alone, it answers with the round that the mechanism runs just after it has asked the policy, when no job has had
-anything yet: type after type, the jobs of the largest shares first.
+jobs come and go (`mlsched simulate gavel:policy=max_min_perf ...`; the world's option `shares`). It chooses types alone:
+a job that runs on several numbers of GPUs has the smallest of them. Asked about one round alone, it answers with the
+round that the mechanism runs just after it has asked the policy, when no job has had anything yet: type after type, the
+jobs of the largest shares first.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import answerer
 from mlsched.heuristics.rounds.shares import Asked, Readings
 from mlsched.heuristics.rounds.shares import policy as named
@@ -52,9 +52,10 @@ def _asked(instance: Instance, *, aware: bool) -> tuple[Asked, np.ndarray]:
     """What the policy is asked, and the configuration of each job on each type (-1: none)."""
     jobs, types = len(instance.remaining), len(instance.capacity)
     runs = instance.rate > 0
-    gpus = np.where(runs, instance.config_gpus, 0).max(axis=1, initial=1)
-    if (runs & (instance.config_gpus != gpus[:, None])).any():
-        raise InvalidInput("gavel: some job runs on several numbers of GPUs; its policies choose types alone")
+    most = int(instance.config_gpus.max(initial=1))
+    gpus = np.where(runs, instance.config_gpus, most).min(axis=1, initial=most)
+    # Its jobs have one number of GPUs each; of those that may choose, the policy sees the smallest.
+    runs &= instance.config_gpus == gpus[:, None]
     config = np.full((jobs, types), -1)
     rate = np.zeros((jobs, types))
     for job, at in np.argwhere(runs).tolist():

@@ -11,8 +11,7 @@ from mlsched.core.registry import registry
 from mlsched.instances.rounds import Instance
 from mlsched.testing import check_scheduler
 
-#: `gavel` refuses jobs whose number of GPUs is chosen; tests/simulation/rounds holds it to what Gavel prints.
-RULES = [a for a in registry().available("rounds") if a.rule is not None and a.name != "gavel"]
+RULES = [a for a in registry().available("rounds") if a.rule is not None]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
