@@ -1,8 +1,8 @@
 """Gavel (Narayanan et al., OSDI 2020): shares of time by one of its policies, and the round that they bring about.
 
 In the world of rounds its mechanism keeps account of what each job has had of its share, and asks the policy anew when
-jobs come and go (`mlsched simulate gavel:policy=max_min_perf ...`; the world's option `shares`). It chooses types alone:
-a job that runs on several numbers of GPUs has the smallest of them. Asked about one round alone, it answers with the
+jobs come and go (`mlsched simulate gavel:policy=max_min_perf ...`; the world's option `shares`). It chooses types: a
+job that runs on several numbers of GPUs has the smallest of them. Asked about one round alone, it answers with the
 round that the mechanism runs just after it has asked the policy, when no job has had anything yet: type after type, the
 jobs of the largest shares first.
 """
