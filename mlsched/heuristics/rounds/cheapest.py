@@ -18,8 +18,6 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     room = Room(instance)
     saved = (instance.waiting_cost[:, None] - instance.goodput_cost) / instance.config_gpus
     jobs, configs = np.nonzero((saved > 0) & (instance.rate > 0))
-    for k in np.argsort(-saved[jobs, configs], kind="stable").tolist():
-        j, c = int(jobs[k]), int(configs[k])
-        if room.config[j] < 0 and instance.config_gpus[c] <= room.free[instance.config_type[c]]:
-            room.take(j, c)
+    order = np.argsort(-saved[jobs, configs], kind="stable")
+    room.take_in_order(jobs[order], configs[order])
     return room.plan()

@@ -42,9 +42,9 @@ def answer(instance: Instance, *, rng: np.random.Generator, policy: str = "max_m
     room = Room(instance)
     for kind in order.tolist():
         for job in np.argsort(-shares[:, kind], kind="stable").tolist():
-            free = room.config[job] < 0 and config[job, kind] in room.fitting(job)
-            if free and (shares[job, kind] > 0 or not chosen.strict):
-                room.take(job, int(config[job, kind]))
+            at = int(config[job, kind])
+            if at >= 0 and room.fits(job, at) and (shares[job, kind] > 0 or not chosen.strict):
+                room.take(job, at)
     return room.plan()
 
 

@@ -28,11 +28,7 @@ def answer(
     room = Room(instance)
     shares = fractional(instance, by).shares
     jobs, configs = np.nonzero(shares > 1e-9)
-    for k in np.argsort(-shares[jobs, configs], kind="stable").tolist():
-        j, c = int(jobs[k]), int(configs[k])
-        if room.config[j] < 0 and instance.config_gpus[c] <= room.free[instance.config_type[c]]:
-            room.take(j, c)
-    for j in np.argsort(-instance.age, kind="stable").tolist():
-        if room.config[j] < 0:
-            room.take_fastest(j)
+    order = np.argsort(-shares[jobs, configs], kind="stable")
+    room.take_in_order(jobs[order], configs[order])
+    room.fill_by_age()
     return room.plan()

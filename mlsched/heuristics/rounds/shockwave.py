@@ -44,9 +44,7 @@ def answer(
         plan = shockwave(window, _jobs(instance, able, gpus))
         for k in np.flatnonzero(plan.runs[:, 0]).tolist():
             room.take_fastest(int(able[k]))
-    for j in np.argsort(-instance.age, kind="stable").tolist():
-        if room.config[j] < 0:
-            room.take_fastest(j)
+    room.fill_by_age()
     return room.plan()
 
 

@@ -16,6 +16,12 @@ class Room:
         self.free = instance.capacity.copy()
         self.config = np.full(len(instance.remaining), -1, dtype=np.int64)
 
+    def fits(self, job: int, config: int) -> bool:
+        """Whether the job has nothing yet and this configuration is still free."""
+        instance = self.instance
+        free = self.free[instance.config_type[config]]
+        return bool(self.config[job] < 0 and instance.config_gpus[config] <= free)
+
     def fitting(self, job: int) -> IntArray:
         """The configurations in which the job can run and that fit."""
         instance = self.instance
@@ -33,6 +39,18 @@ class Room:
             return False
         self.take(job, int(fitting[np.argmax(self.instance.rate[job, fitting])]))
         return True
+
+    def take_in_order(self, jobs: IntArray, configs: IntArray) -> None:
+        """Pair after pair, let the job run in the configuration if that fits."""
+        for job, config in zip(jobs.tolist(), configs.tolist(), strict=True):
+            if self.fits(job, config):
+                self.take(job, config)
+
+    def fill_by_age(self) -> None:
+        """Let jobs that have nothing yet run in their fastest configurations that fit, the oldest first."""
+        for job in np.argsort(-self.instance.age, kind="stable").tolist():
+            if self.config[job] < 0:
+                self.take_fastest(job)
 
     def plan(self) -> Plan:
         """The plan of what was taken."""
