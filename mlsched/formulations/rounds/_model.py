@@ -18,11 +18,14 @@ waiting.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from mlsched.core.contract import entry
 from mlsched.core.deadline import Deadline
+from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.rounds.tables import OBJECTIVES, Table
 from mlsched.instances.rounds import Instance, Plan
 
@@ -87,6 +90,23 @@ class Model:
                 self.rows.append(({z[rank[u]]: -1, **better}, -1))
         terms = {z[k]: sign * (levels[k] - levels[k - 1]) for k in z}
         return Expressed(table.base + sign * lowest, terms, {z[k]: sign * levels[k] + table.base for k in z})
+
+    def formulation(self, model: Any, variables: Any, weighted: Callable[[Sum], Any]) -> Formulation:
+        """In a language: its model with all rows, its variables by number, and its weighted sum."""
+
+        def decode(value_of: Callable[[Any], int]) -> Plan:
+            return self.plan([v for v in self.x.values() if value_of(variables[v])])
+
+        def encode(plan: Plan) -> list[tuple[Any, int]]:
+            return [(variables[v], value) for v, value in self.values(plan)]
+
+        return Formulation(
+            model,
+            {name: (Term(1, weighted(found.terms)),) for name, found in self.objectives.items()},
+            decode,
+            encode,
+            {name: found.constant for name, found in self.objectives.items()},
+        )
 
     def plan(self, taken: list[int]) -> Plan:
         """The plan of the variables that are 1."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.registry import model_builder
 from mlsched.formulations.rounds._model import Model, Sum
 from mlsched.formulations.rounds.tables import OBJECTIVES
-from mlsched.instances.rounds import Instance, Plan
+from mlsched.instances.rounds import Instance
 
 
 @model_builder("highs", problem="rounds", solver="highs", objectives=tuple(OBJECTIVES))
@@ -30,16 +29,4 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
     for terms, limit in deadline.over(made.rows):
         mip.row.add((None, weighted(terms), limit))
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
-        return made.plan([v for v in made.x.values() if value_of(mip.v[v])])
-
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
-        return [(mip.v[v], value) for v, value in made.values(plan)]
-
-    return Formulation(
-        mip,
-        {name: (Term(1, weighted(found.terms)),) for name, found in made.objectives.items()},
-        decode,
-        encode,
-        {name: found.constant for name, found in made.objectives.items()},
-    )
+    return made.formulation(mip, mip.v, weighted)
