@@ -72,12 +72,7 @@ def picture(runs: Iterable[Run] | Mapping[str, Run], *, width: float = plots.PAG
         _lines(axes[5], courses, "running_jobs", "jobs running", 1, unit)
     for ax in axes[3:]:
         _counts(ax)
-    plots.legend(made, axes)
-    plots.finish(made)
-    made.draw_without_rendering()  # panels have their places
-    for ax in axes:
-        plots.direct_labels(ax)
-    return made
+    return _finished(made, axes)
 
 
 def _panels(count: int, width: float, notebook: bool) -> tuple[Figure, list[Any]]:
@@ -128,12 +123,7 @@ def _of_samples(named: Mapping[str, Run], width: float, notebook: bool) -> Figur
         unit if any(SECONDS in key for key in series) else None,
     )
     _counts(last)
-    plots.legend(made, axes)
-    plots.finish(made)
-    made.draw_without_rendering()  # panels have their places
-    for ax in axes:
-        plots.direct_labels(ax)
-    return made
+    return _finished(made, axes)
 
 
 def _unfinished(run: Run) -> dict[str, Any]:
@@ -230,3 +220,13 @@ def _lines(
         means = np.diff(np.interp(until, times, area)) / np.maximum(np.diff(until), 1e-9)
         ax.stairs(means, until / length, baseline=None, label=name, **plots.style(index, len(found)))
     ax.set(xlabel=f"{name_of_unit} since the first submit", ylabel=label, xlim=(0, end / length or 1))
+
+
+def _finished(made: Figure, axes: Any) -> Figure:
+    """The figure with its legend and the names beside its lines."""
+    plots.legend(made, axes)
+    plots.finish(made)
+    made.draw_without_rendering()  # panels have their places
+    for ax in axes:
+        plots.direct_labels(ax)
+    return made
