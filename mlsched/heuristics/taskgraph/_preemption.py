@@ -103,6 +103,11 @@ def holding(placer: Placer, pauses: list[int]) -> Flags:
     return holds
 
 
+def world_of_queueing(params: dict[str, Any]) -> dict[str, Any]:
+    """To queue anew in every iteration, jobs must be allowed to pause and go on, unless the user says otherwise."""
+    return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
+
+
 def refuse_unless_pausing(snapshot: Snapshot, rule: str, instead: str = "leave preempt out") -> None:
     """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
     if snapshot.pausing != "keep":

@@ -13,7 +13,7 @@ evaluation of MLFS refers for TensorFlow's scheduler, also has priorities and qu
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Floats, owners
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing
+from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.heuristics.taskgraph._turns import Lost, in_turns
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -36,12 +36,7 @@ def received(snapshot: Snapshot, owner: IntArray) -> Floats:
     return np.asarray(np.bincount(owner, share, len(owner))[owner])
 
 
-def world(params: dict[str, Any]) -> dict[str, Any]:
-    """To share time, jobs must be allowed to pause and go on."""
-    return {"pausing": "keep"} if params["queueing"] == "iteration" else {}
-
-
-@answerer("fair", problem="taskgraph", asks="decision", world=world, paper="none")
+@answerer("fair", problem="taskgraph", asks="decision", world=world_of_queueing, paper="none")
 def answer(
     snapshot: Snapshot,
     *,

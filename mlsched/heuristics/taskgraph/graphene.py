@@ -29,7 +29,7 @@ What is simpler, or other:
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from mlsched.core.params import NotNegative, Share
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_ticks, shares
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, serve
+from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, serve, world_of_queueing
 from mlsched.heuristics.taskgraph._troublesome import ranks
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -47,13 +47,12 @@ from mlsched.instances.taskgraph.states import RUNNING
 EVERYWHERE, NOWHERE = -1, -2
 
 
-def world(params: dict[str, Any]) -> dict[str, Any]:
-    """To compete anew in every iteration, jobs must be allowed to pause and go on."""
-    return {"pausing": "keep"} if params["queueing"] == "iteration" else {}
-
-
 @answerer(
-    "graphene", problem="taskgraph", asks="decision", world=world, paper="Grandl et al., OSDI 2016, Sections 4 and 5"
+    "graphene",
+    problem="taskgraph",
+    asks="decision",
+    world=world_of_queueing,
+    paper="Grandl et al., OSDI 2016, Sections 4 and 5",
 )
 def answer(
     snapshot: Snapshot,

@@ -40,7 +40,7 @@ from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE, Floats, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
 from mlsched.heuristics.taskgraph._mlf_relief import relieved
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing
+from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -54,7 +54,7 @@ def world(params: dict[str, Any]) -> dict[str, Any]:
     """
     if params["migration"]:
         return {"movement": "anytime", "pausing": "keep"}
-    return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
+    return world_of_queueing(params)
 
 
 @dataclasses.dataclass(frozen=True)
