@@ -24,6 +24,7 @@ from typing import Any
 from mlsched.api.known import trivial_bound
 from mlsched.benchmark.collection.entry import LONGEST_NAME, Entry, check_line, described, entries, instance_path
 from mlsched.benchmark.collection.table import plain
+from mlsched.benchmark.formats import LATEX
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json
 from mlsched.core.opening import MOST_TEXT, read_text, shown_path
@@ -190,17 +191,13 @@ def cite_as(name: str, details: Details, published: str) -> str:
     """BibTeX of the collection."""
     key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "collection"
     fields = {
-        "title": f"{{{_tex(name)}: scheduling questions of machine-learning clusters, plans and bounds}}",
-        "author": f"{{{_tex(details.creator)}}}",
+        "title": f"{{{name.translate(LATEX)}: scheduling questions of machine-learning clusters, plans and bounds}}",
+        "author": f"{{{details.creator.translate(LATEX)}}}",
         "year": published[:4],
         "version": f"{{{details.version}}}",
         "url": f"{{{details.url}}}",
     }
     return f"@misc{{{key}, " + ", ".join(f"{field} = {value}" for field, value in fields.items()) + "}"
-
-
-def _tex(text: str) -> str:
-    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", " "))
 
 
 def _croissant(
