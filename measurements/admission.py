@@ -28,7 +28,7 @@ from _kueue import questions
 
 import mlsched
 from mlsched import api
-from mlsched.api.states import Judgement
+from mlsched.api.judgement import Judgement
 from mlsched.core.errors import SolverError
 from mlsched.instances.admission import Instance
 from mlsched.solvers.admission.verdicts import Needs, judge_decision

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from mlsched.instances.admission.states import Options, instance_of, read_states
+from mlsched.instances.admission.states.state import State
+
 Json = dict[str, Any]
 NOW = "2026-11-24T12:00:00Z"
 
@@ -24,6 +27,22 @@ def written(folder: Path, documents: dict[str, Json | str]) -> list[Path]:
 def listed(*items: Json) -> Json:
     """What `kubectl get -o json` prints of several objects."""
     return {"apiVersion": "v1", "kind": "List", "items": list(items), "metadata": {"resourceVersion": ""}}
+
+
+def read(folder, documents, **options) -> State:
+    """The one state that these documents hold."""
+    (state,) = read_states(written(folder, documents), Options(**options))
+    return state
+
+
+def asked(folder, documents, **options):
+    """The instance of that state."""
+    return instance_of(read(folder, documents, **options))
+
+
+def by_name(instance, field):
+    """Unit -> its entry of a field."""
+    return dict(zip(instance.unit_names, getattr(instance, field).tolist(), strict=True))
 
 
 # Kueue -------------------------------------------------------------------------------------------------------------

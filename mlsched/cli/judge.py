@@ -12,7 +12,7 @@ from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, only_docu
 from mlsched.core.errors import InvalidInput, MlschedError, one_line
 
 if TYPE_CHECKING:
-    from mlsched.api.states import Judgement
+    from mlsched.api.judgement import Judgement
 
 #: Names, points and changes that are shown; `--json` has all.
 MOST_NAMES, MOST_POINTS, MOST_CHANGES, MOST_LINES = 5, 8, 6, 6
@@ -168,9 +168,9 @@ def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
 
 def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
     """Names of these numbers, as the documents have them; imported when first needed."""
-    from mlsched.api import states
+    from mlsched.api import judgement
 
-    return states.named(names, numbers)
+    return judgement.named(names, numbers)
 
 
 def _names(names: list[str]) -> str:

@@ -1,0 +1,38 @@
+"""Snapshots of KAI become the instance that one works out by hand."""
+
+from __future__ import annotations
+
+import state_examples as examples
+from state_examples import asked, by_name
+
+
+def test_kai_by_hand(tmp_path):
+    instance = asked(tmp_path, {"snapshot.json": examples.kai_state()})
+    gangs = [instance.group_names[g] for g in instance.unit_group]
+    assert dict(zip(instance.unit_names, gangs, strict=True)) == {
+        "ml/big-0": "ml/big", "ml/big-1": "ml/big", "ml/small-0": "ml/small",
+    }  # fmt: skip
+    assert dict(zip(instance.group_names, instance.group_min.tolist(), strict=True)) == {"ml/big": 2, "ml/small": 1}
+    # Team b holds 12 GPUs and deserves 6; team a would hold 10 of its 10. Of its own queue: none is lower.
+    assert dict(zip(instance.unit_names, instance.may[0].tolist(), strict=True)) == {
+        "ml/big-0": 1, "ml/big-1": 1, "ml/small-0": 0,
+    }  # fmt: skip
+    assert instance.unit_movable.tolist() == [1, 1, 1]
+    assert by_name(instance, "unit_lost")["ml/small-0"] == 2 * 2 * 3600
+
+
+def test_kai_does_not_reclaim_beyond_what_a_queue_deserves(tmp_path):
+    snapshot = examples.kai_state()
+    snapshot["rawObjects"]["queues"][1]["spec"]["resources"]["gpu"]["quota"] = 9
+    assert asked(tmp_path, {"snapshot.json": snapshot}).may.sum() == 0
+
+
+def test_kai_shares_of_gpus_are_thousandths(tmp_path):
+    snapshot = examples.kai_state()
+    small = next(pod for pod in snapshot["rawObjects"]["pods"] if pod["metadata"]["name"] == "small-0")
+    small["metadata"]["annotations"]["gpu-fraction"] = "0.25"
+    del small["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"]
+    instance = asked(tmp_path, {"snapshot.json": snapshot})
+    column = instance.resources.index("nvidia.com/gpu (250 thousandths)")
+    assert instance.pod_demand[instance.unit_names.index("ml/small-0"), column] == 1
+    assert instance.node_free[0, column] == 4 * 8 - 4 * 6 - 1
