@@ -48,6 +48,8 @@ def minimise(
 class _Run:
     """One formulation inside HiGHS, solved for one term after another."""
 
+    name = "highs"
+
     def __init__(self, formulation: Formulation, limits: Limits, hint: Plan | None) -> None:
         self.formulation, self.deadline = formulation, Deadline(limits.seconds)
         self.work: Counter[str] = Counter()

@@ -27,8 +27,6 @@ from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_
 NAMES = {"scip": "GSCIP", "ortools-highs": "HIGHS"}
 #: See `solvers.BACKENDS`: 0.8 to 3.0 on models of 1,400 to 30,000 variables.
 COMPILING = 2.5
-#: How far a solution may be beyond a row of `fix`, which itself has half a unit of slack.
-SLACK = 1e-6
 
 
 def minimise(
@@ -62,8 +60,6 @@ class _Run:
         self.matrix = compile_model(formulation.model)
         self.model, self.columns = _model(self.matrix)
         self.hints = [] if hint is None else [self._start(hint)]
-        #: The rows of `fix`: a cost vector and the most it may come to.
-        self.fixed: list[tuple[Any, float]] = []
 
     def _start(self, hint: Plan) -> Any:
         pairs = self.formulation.encode(hint)
@@ -100,10 +96,6 @@ class _Run:
             return Stage(ended, None, None, safe_bound(why.objective_bounds.dual_bound))
         values = result.variable_values()
         solution = np.array([values[column] for column in self.columns])
-        if any(cost @ solution > limit + SLACK for cost, limit in self.fixed):
-            # SCIP as OR-Tools 9.15 has it: it takes a row parallel to the objective for a cutoff, and may then return,
-            # as "optimal", a solution beyond it. Such an answer is none.
-            raise SolverError(f"{self.name} returns a solution that breaks a row of the model")
         value = round(result.objective_value())
         return Stage(
             ended, solution, value, value if ended == "optimal" else safe_bound(why.objective_bounds.dual_bound)
@@ -113,7 +105,6 @@ class _Run:
         """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
         cost, constant = self.costs(sign * term.expression)
         self.model.add_linear_constraint(self._sum(cost) <= value + 0.5 - constant)
-        self.fixed.append((cost, value + 0.5 - constant))
 
     def _sum(self, cost: Any) -> Any:
         return self.mathopt.LinearSum(float(cost[i]) * self.columns[i] for i in np.flatnonzero(cost).tolist())

@@ -13,12 +13,14 @@ from collections import Counter
 from typing import Any, Protocol
 
 from mlsched.core.contract import Plan, Sense
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Formulation, Outcome, StoppedBy, Term
 from mlsched.solvers.backends.pyomo_matrix import LARGEST
 
 #: Objectives are integers: an absolute gap below 1 proves the last one.
 ABSOLUTE_GAP = 0.999
+#: How far a solution may be beyond a row of `fix`, which has half a unit of slack: a broken one is half a unit beyond.
+_BEYOND = 0.25
 #: Name of the deterministic measure in `Outcome.work` that `Limits.work` limits.
 WORK = "nodes"
 
@@ -36,6 +38,7 @@ class Stage:
 class Run(Protocol):
     """One formulation inside a solver, solved for one term after another."""
 
+    name: str
     work: Counter[str]
 
     def solve(self, term: Term, sign: int) -> Stage:
@@ -62,6 +65,7 @@ def minimise_terms(
     constants = sum(term.weight * term.expression for term in terms if isinstance(term.expression, int))
     total = sign * (formulation.constant.get(objective, 0) + constants)
     plan = None
+    rows = _Rows(run, sign)
     for index, term in enumerate(variable or [Term(1, 0)]):
         last = index + 1 >= len(variable)
         if better_than is not None and last:
@@ -71,8 +75,9 @@ def minimise_terms(
                 return Outcome("infeasible", None, None, "proof", dict(run.work))
             if variable:
                 _refuse_wide(run, term)
-                run.fix(term, sign, room)
+                rows.fix(term, room)
         stage = run.solve(term, sign)
+        rows.hold(stage)
         # Before its last term is bounded, a plan may be no better than what it is to beat.
         if stage.solution is not None and (better_than is None or last):
             plan = run.decode(stage.solution)
@@ -87,8 +92,34 @@ def minimise_terms(
         assert stage.value is not None
         total += term.weight * stage.value
         if not last:
-            run.fix(term, sign, stage.value)
+            rows.fix(term, stage.value)
     return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
+
+
+class _Rows:
+    """The rows that bound objectives, and the check that solutions keep them.
+
+    SCIP as OR-Tools 9.15 has it takes a row parallel to the objective for a cutoff, and may then return, as "optimal",
+    a solution beyond it. No judge would see that: the plan is feasible, only no better than what it is to beat.
+    """
+
+    def __init__(self, run: Run, sign: int) -> None:
+        self.run, self.sign = run, sign
+        #: A cost vector and the most it may come to.
+        self.fixed: list[tuple[Any, float]] = []
+
+    def fix(self, term: Term, value: int) -> None:
+        """Keep the term at `value` or below from now on."""
+        self.run.fix(term, self.sign, value)
+        cost, constant = self.run.costs(self.sign * term.expression)
+        self.fixed.append((cost, value + 0.5 - constant))
+
+    def hold(self, stage: Stage) -> None:
+        """Raise SolverError where the solution breaks a row: such an answer is none."""
+        if stage.solution is None:
+            return
+        if any(cost @ stage.solution > most + _BEYOND for cost, most in self.fixed):
+            raise SolverError(f"{self.run.name} returns a solution that breaks a row of the model")
 
 
 def _refuse_wide(run: Run, term: Term) -> None:
