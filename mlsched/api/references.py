@@ -16,19 +16,22 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import check_seed
 from mlsched.core.versions import versions
 from mlsched.simulation import Run
-from mlsched.simulation.bound.completion import OF_REFERENCES, climbed
+from mlsched.simulation.bound.completion import OF_REFERENCES, OF_RUNS, climbed
 from mlsched.simulation.bound.parts import earliest_end
 from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.taskgraph.iterations import Jobs
+from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.taskgraph.iterations.reference import folder as files
-from mlsched.simulation.taskgraph.iterations.reference import proof, search
+from mlsched.simulation.taskgraph.iterations.reference import proof, ranks, search
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule
-from mlsched.simulation.taskgraph.iterations.reference.question import Question, as_log, question
+from mlsched.simulation.taskgraph.iterations.reference.question import Question, as_log, log_of, question
 
 #: Moves of the neighbourhood search where nothing else is said.
 MOVES = 5000
-#: The rules of which the best run is the reference where jobs may pause: all know the running times.
+#: Where jobs may pause, a change of ranks runs the whole log again, and takes about as long as so many moves.
+A_CHANGE = 100
+#: The rules of which the best run is the reference where jobs pause, but are not free to move, or start in parts.
 WITH_PAUSES = ("srpt:preempt=true", "srpt:size=time,preempt=true")
 #: Moves after which an interrupted search goes on.
 KEPT_EVERY = 1000
@@ -56,10 +59,11 @@ def make_reference(
         workload: of a log, as `workload` makes it (task graphs by iterations).
         folder: where the reference goes.
         pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and
-            the schedule is the best of runs of rules that know the running times, and of what is found without pauses:
-            a list after prices, which is improved.
+            in the schedule jobs run by rank, and smaller ones move to other nodes where a larger one finds none.
+            Where a schedule without pauses can be better, such a one is looked for as well.
         weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
-        moves: how often such a list is changed.
+        moves: of the search without pauses, in each of which a few jobs change places; with pauses, ranks are changed
+            once for a hundred of these.
         seed: of these changes, an integer >= 0.
         reading: what the log was read with, for the manifest.
         told: called with (stage, moves, value) as the work goes on; where it returns True, the best until then is kept.
@@ -112,8 +116,7 @@ def make_reference(
         prices = None
 
     if pausing:
-        if not _best_run(workload, before, weights, keep, told):
-            _best_without(workload, weight, asked, claim, moves, keep, told)
+        _with_pauses(workload, weight, asked, before, claim, moves, keep, told)
         return claim
     those = question(workload, weight)
     stored = None if before is None else search.on_board(those, *files.starts_of(target, workload))
@@ -172,48 +175,84 @@ def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refere
     return before
 
 
-def _best_run(workload: Jobs, before: Reference | None, weights: str, keep: Callable[..., None], told: Told) -> bool:
-    """The best of the runs with pauses; those that were made before are not made again. Whether to stop now."""
-    best = None if before is None else (before.value, before.how)
-    for made, rule in enumerate(WITH_PAUSES, start=1):
-        if before is not None and made <= before.moves:
-            continue
-        run = simulate(workload, rule, options=dataclasses.asdict(files.options(True)))
-        value = files.total(workload, run.log, weights)
-        better = best is None or value < best[0]
-        if best is None or better:
-            best = value, rule
-        keep(*best, made, run.log.to_json() if better else None)
-        if told(rule, 0, best[0]):
-            return True
-    return False
-
-
-def _best_without(
-    workload: Jobs, weight: IntArray, asked: Pieces, claim: Reference, moves: int, keep: Callable[..., None], told: Told
+def _with_pauses(
+    workload: Jobs,
+    weight: IntArray,
+    asked: Pieces,
+    before: Reference | None,
+    claim: Reference,
+    moves: int,
+    keep: Callable[..., None],
+    told: Told,
 ) -> None:
-    """Take what is found without pauses where it is better than `claim`, which has runs with pauses.
+    """The best of schedules by ranks and, where that can be better, of what is found without pauses; of jobs that are
+    not free to move, or start in parts, of runs of rules.
 
-    Moves are counted on from the rules, and one for the list. Where more moves are asked for than before, they are all
-    made anew: they end at the schedule of a reference without pauses with as many moves and the same seed.
+    Where more is asked for than was done before (`claim.moves`), all is done anew, and what was there is kept unless
+    something is better.
     """
-    rules = len(WITH_PAUSES)
-    if claim.moves >= rules + 1 + moves:
-        return
-    best = claim.value, claim.how
+    best = None if before is None else (before.value, before.how)
+    stop = False
 
-    def found(schedule: Schedule, how: str, made: int) -> None:
+    def better(value: int, how: str, made: int, log: Callable[[], Stretches]) -> None:
         nonlocal best
-        value, log = those.value(schedule[0]), None
-        if value < best[0]:
-            best, log = (value, f"{how}, without pauses"), as_log(those, schedule[0], schedule[1]).to_json()
-        keep(*best, max(claim.moves, rules + 1 + made), log)
+        new = best is None or value < best[0]
+        best = (value, how) if best is None or new else best
+        keep(*best, max(claim.moves, made), log().to_json() if new else None)
+
+    def heard(stage: str, made: int, value: int) -> bool:
+        nonlocal stop
+        stop = stop or told(stage, made, value)
+        return stop
 
     try:
         those = question(workload, weight)
-        _searched(those, asked, None, 0, moves, claim.seed, found, told)
+        if workload.movement != "anytime":
+            raise InvalidInput(f"reference: jobs may not move at any time (movement={workload.movement})")
     except InvalidInput as error:
-        told(f"no schedule without pauses is looked for: {error}", 0, best[0])
+        told(f"no ranks are looked for: {error}", 0, 0 if best is None else best[0])
+        _runs_of_rules(workload, claim, better, heard)
+        return
+    changes = moves // A_CHANGE
+    steps = len(ranks.POWERS) + changes
+    if claim.moves >= steps + moves:
+        return
+    how = "jobs by rank, where smaller ones make way"
+    ranks.search(
+        those,
+        changes,
+        claim.seed,
+        heard,
+        lambda found, made: better(found.value(), how, made, lambda: log_of(those, found.rows)),
+    )
+    if stop:
+        return
+    assert best is not None, "there is a schedule for each power"
+    climb = climbed(asked, earliest_end(asked), pausing=False, effort=OF_RUNS[False])
+    if climb is None or best[0] <= climb.best:
+        better(*best, steps + moves, lambda: log_of(those, []))
+        return
+
+    def found(schedule: Schedule, how: str, made: int) -> None:
+        better(
+            those.value(schedule[0]),
+            f"{how}, without pauses",
+            steps + made,
+            lambda: as_log(those, schedule[0], schedule[1]),
+        )
+
+    _searched(those, asked, None, 0, moves, claim.seed, found, heard)
+
+
+def _runs_of_rules(workload: Jobs, claim: Reference, better: Callable[..., None], told: Told) -> None:
+    """The runs of the rules with pauses; those that were made before are not made again."""
+    for made, rule in enumerate(WITH_PAUSES, start=1):
+        if made > claim.moves:
+            run = simulate(workload, rule, options=dataclasses.asdict(files.options(True)))
+            value = files.total(workload, run.log, claim.weights)
+            better(value, rule, made, lambda run=run: run.log)
+            if told(rule, 0, value):
+                return
 
 
 @explained

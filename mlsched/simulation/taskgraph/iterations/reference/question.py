@@ -1,14 +1,16 @@
-"""What of a workload a schedule without pauses must respect, as plain as searches need it; and a schedule as a log."""
+"""What of a workload a schedule must respect, as plain as searches need it; and a schedule as a log."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.instances.taskgraph.gpus import gpu_column
+from mlsched.instances.taskgraph.gpus import gpu_column, tightest
 from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.log import FINISH, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
@@ -19,9 +21,10 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 class Question:
     """Jobs of tasks that hold nodes from their job's start to its end.
 
-    capacity: nodes x resources; release, length (ticks) and weight: of each job; kind: of each job, the number of what
-    it asks for; tasks: of each kind, the rows (demand of each resource) of its tasks, the largest first; nodes: of each
-    kind, which nodes may run it (1) or not; order: of each kind, which of the template's tasks each row is.
+    capacity: nodes x resources; release, length (ticks), cycle (an iteration, 10^-6 ticks) and weight: of each job;
+    kind: of each job, the number of what it asks for; tasks: of each kind, the rows (demand of each resource) of its
+    tasks, the largest first; nodes: of each kind, which nodes may run it (1) or not; order: of each kind, which of the
+    template's tasks each row is.
     Where GPUs of a node are told apart, a task with a part of one counts as if it held the whole.
     """
 
@@ -29,6 +32,7 @@ class Question:
     capacity: IntArray
     release: IntArray
     length: IntArray
+    cycle: IntArray
     weight: IntArray
     kind: IntArray
     tasks: list[IntArray]
@@ -62,37 +66,82 @@ def question(jobs: Jobs, weight: IntArray) -> Question:
         nodes.append(jobs.eligible[jobs.task_class[first:end]].min(axis=0))
         order.append(by_size.tolist())
     paces = Paces(jobs)
-    lengths = [
-        -(-(pace.first + (rounds - 1) * pace.cycle) // WHOLE)
-        for job, rounds in enumerate(jobs.max_iterations.tolist())
-        for pace in [paces.of(job, [0] * (jobs.span(job)[1] - jobs.span(job)[0]))]
-    ]
-    length = np.array(lengths, dtype=np.int64)
-    return Question(jobs, capacity[:, kept], jobs.arrival, length, weight, jobs.template, tasks, nodes, order)
+    cycle = np.array(
+        [paces.of(job, [0] * len(tasks[kind])).cycle for job, kind in enumerate(jobs.template.tolist())], dtype=np.int64
+    )
+    length = np.array([-(-n * c // WHOLE) for n, c in zip(jobs.max_iterations.tolist(), cycle.tolist(), strict=True)])
+    return Question(
+        jobs,
+        capacity[:, kept],
+        jobs.arrival,
+        length.astype(np.int64),
+        cycle,
+        weight,
+        jobs.template,
+        tasks,
+        nodes,
+        order,
+    )
+
+
+class Held(NamedTuple):
+    """A stretch of a schedule: a job's start and end, ppm of its iterations that were done at the start, the price that
+    it paid (10^-6 ticks), how it ended (`log`), and the nodes of the rows of its kind's tasks.
+    """
+
+    job: int
+    start: int
+    end: int
+    done: int
+    paid: int
+    outcome: int
+    nodes: tuple[int, ...]
 
 
 def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Stretches:
-    """The log of the schedule in which jobs start at these ticks, the rows of their kinds' tasks on these nodes."""
-    jobs, log, paces = asked.jobs, Stretches(), Paces(asked.jobs)
+    """The log of the schedule in which jobs start at these ticks, without pauses, on these nodes (as in `Held`)."""
+    ends = (start + asked.length).tolist()
+    held = [
+        Held(j, s, e, 0, 0, FINISH, tuple(places[j])) for j, (s, e) in enumerate(zip(start.tolist(), ends, strict=True))
+    ]
+    return log_of(asked, held)
+
+
+def log_of(asked: Question, held: Iterable[Held]) -> Stretches:
+    """The log of a schedule; GPUs that are told apart are given out as the world does."""
+    jobs, log = asked.jobs, Stretches()
     devices = Devices(jobs, jobs.demand * (jobs.duration > 0)[:, None])
-    end = start + asked.length
-    events = sorted([(t, 1, j) for j, t in enumerate(start.tolist())] + [(t, 0, j) for j, t in enumerate(end.tolist())])
+    stretches = list(held)
+    events = sorted(
+        [(h.start, 1, h.job, k) for k, h in enumerate(stretches)]
+        + [(h.end, 0, h.job, k) for k, h in enumerate(stretches)]
+    )
     rows: dict[int, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
-    for time, begins, job in events:
-        of_kind = asked.order[int(asked.kind[job])]
+    for time, begins, job, number in events:
+        stretch, of_kind = stretches[number], asked.order[int(asked.kind[job])]
         if begins:
             nodes = [0] * len(of_kind)
-            for task, node in zip(of_kind, places[job], strict=True):
+            for task, node in zip(of_kind, stretch.nodes, strict=True):
                 nodes[task] = node
-            devices.change([], [(job, task, node, -1) for task, node in enumerate(nodes)])
-            rows[job] = (tuple(nodes), devices.of(job, len(nodes)))
+            for task, node in enumerate(nodes):
+                devices.change([], [(job, task, node, _gpu(jobs, devices, jobs.span(job)[0] + task, node))])
+            rows[number] = (tuple(nodes), devices.of(job, len(nodes)))
         else:
-            nodes_of, gpus = rows.pop(job)
-            pace = paces.of(job, list(nodes_of))
-            log.rows.append((job, int(start[job]), time, 0, 0, pace.first, pace.cycle, 0, 0, FINISH))
+            nodes_of, gpus = rows.pop(number)
+            cycle = int(asked.cycle[job])
+            log.rows.append(
+                (job, stretch.start, time, *divmod(stretch.done, WHOLE), cycle, cycle, 0, stretch.paid, stretch.outcome)
+            )
             log.places.append(nodes_of)
             if jobs.gpu_unit:
                 log.gpus.append(gpus)
                 for task in range(len(nodes_of)):
                     devices.leave(job, task)
     return log
+
+
+def _gpu(jobs: Jobs, devices: Devices, task: int, node: int) -> int:
+    """The GPU that a task with a part of one takes; -1: none, or whole ones, which need no name."""
+    if not jobs.gpu_unit:
+        return -1
+    return tightest(devices.free[node], int(jobs.demand[task, gpu_column(jobs.resources)]), jobs.gpu_unit)

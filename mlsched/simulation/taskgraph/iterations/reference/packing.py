@@ -1,0 +1,140 @@
+"""Which job is on which nodes, and how smaller jobs move so that another finds nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+
+#: Nodes that are tried when a task finds none.
+MOST_TRIED = 12
+
+Nodes = tuple[int, ...]
+
+
+class Packing:
+    """`free`: nodes x resources, what is left; `places`: of each job that holds nodes, those of its tasks (of its kind,
+    the largest first).
+
+    tasks, nodes: of each kind of job, as in `Question`; kind: of each job.
+    """
+
+    def __init__(self, capacity: IntArray, tasks: list[IntArray], nodes: list[IntArray], kind: IntArray) -> None:
+        self.capacity, self.free = capacity, capacity.copy()
+        self.places: dict[int, Nodes] = {}
+        self._tasks, self._kind = tasks, kind.tolist()
+        self._may: list[npt.NDArray[np.bool_]] = [row.astype(bool) for row in nodes]
+        self._open = np.ones(len(capacity), dtype=bool)  # nodes on which jobs are placed
+        self._of_node: list[set[int]] = [set() for _ in capacity]  # jobs of one task
+        self._changes: list[tuple[int, Nodes]] = []  # who left, and from where; (): who came
+
+    def begin(self) -> None:
+        """Note changes from now on."""
+        self._changes = []
+
+    @property
+    def before(self) -> dict[int, Nodes]:
+        """Of each job that has changed since `begin`, where it was then; () where it held nothing."""
+        return dict(reversed(self._changes))
+
+    def leave(self, job: int) -> None:
+        """A job holds nothing any more."""
+        nodes = self.places.pop(job)
+        self._changes.append((job, nodes))
+        for node, row in zip(nodes, self._tasks[self._kind[job]], strict=True):
+            self.free[node] += row
+        if len(nodes) == 1:
+            self._of_node[nodes[0]].discard(job)
+
+    def put(self, job: int, nodes: Nodes) -> bool:
+        """A job takes these nodes, if they have room."""
+        rows = self._tasks[self._kind[job]]
+        for node, row in zip(nodes, rows, strict=True):
+            self.free[node] -= row
+        if (self.free[list(nodes)] < 0).any():
+            for node, row in zip(nodes, rows, strict=True):
+                self.free[node] += row
+            return False
+        self._changes.append((job, ()))
+        self.places[job] = nodes
+        if len(nodes) == 1:
+            self._of_node[nodes[0]].add(job)
+        return True
+
+    def place(self, job: int, *, moving: bool = False) -> bool:
+        """A job takes for each task the node with least room that has enough, if there are such.
+
+        moving: smaller jobs may move so that there are, and for these still smaller ones. Where there are none even so,
+        nothing has changed.
+        """
+        kind, since = self._kind[job], len(self._changes)
+        rows, may = self._tasks[kind], self._may[kind]
+        chosen = list[int]()
+        for row in rows:
+            node = self._fitting(row, may)
+            if node < 0 and moving:
+                node = self._emptied(row, may)
+            if node < 0:
+                break
+            self.free[node] -= row
+            chosen.append(node)
+        for node, row in zip(chosen, rows, strict=False):
+            self.free[node] += row
+        if len(chosen) == len(rows):
+            return self.put(job, tuple(chosen))
+        self._undo(since)
+        return False
+
+    def _undo(self, since: int) -> None:
+        """Take back all changes but the first so many."""
+        while len(self._changes) > since:
+            job, nodes = self._changes.pop()
+            if nodes:
+                self.put(job, nodes)
+            else:
+                self.leave(job)
+            self._changes.pop()
+
+    def _fitting(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
+        """The node with least room among those that have enough; -1: there is none."""
+        able = np.flatnonzero((self.free >= row).all(axis=1) & may & self._open)
+        return int(able[self.free[able].sum(axis=1).argmin()]) if able.size else -1
+
+    def _emptied(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
+        """A node that has room for a task after a few smaller jobs have moved; -1: none was found, and nobody moved."""
+        tries: list[tuple[int, int, list[int]]] = []
+        room = self.free[self._open].sum(axis=0)
+        for node in np.flatnonzero(may & self._open & (self.capacity >= row).all(axis=1)).tolist():
+            lacking = row - self.free[node]
+            leaving = self._leaving(node, lacking, int(row.sum()))
+            if leaving and (room - self.free[node] >= lacking).all():
+                tries.append((len(leaving), node, leaving))
+        for _, node, leaving in sorted(tries)[:MOST_TRIED]:
+            since = len(self._changes)
+            self._open[node] = False
+            for job in leaving:
+                self.leave(job)
+            found = all(self.place(job, moving=True) for job in leaving)
+            self._open[node] = True
+            if found:
+                return node
+            self._undo(since)
+        return -1
+
+    def _leaving(self, node: int, lacking: IntArray, below: int) -> list[int]:
+        """Few jobs on a node, each smaller than `below`, that together hold what is lacking, the largest first; none
+        where all of them do not.
+        """
+        there = [(int((row := self._tasks[self._kind[job]][0]).sum()), job, row) for job in self._of_node[node]]
+        there = sorted((entry for entry in there if entry[0] < below), key=lambda entry: entry[:2])
+        found: list[tuple[int, int]] = []
+        while (lacking > 0).any():
+            if not there:
+                return []
+            # The smallest that holds all that is lacking, or the largest.
+            at = next((k for k, (_, _, row) in enumerate(there) if (row >= lacking).all()), len(there) - 1)
+            size, job, row = there.pop(at)
+            found.append((-size, job))
+            lacking = lacking - row
+        return [job for _, job in sorted(found)]
