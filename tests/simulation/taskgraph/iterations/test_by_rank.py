@@ -13,6 +13,7 @@ from jobs_examples import jobs_of
 from small_logs import best_with_pauses, logs
 
 import mlsched
+from mlsched.api import references
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.taskgraph.iterations import Options, replay
 from mlsched.simulation.taskgraph.iterations.log import MOVE
@@ -131,7 +132,7 @@ def test_the_schedule_with_pauses_is_near_the_bound(tmp_path):
     load = mlsched.workload(
         "synthetic:gangs:jobs=60,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
     )
-    rules = [mlsched.simulate(load, rule).summary()["total_jct"] for rule in mlsched.api.references.WITH_PAUSES]
+    rules = [mlsched.simulate(load, rule).summary()["total_jct"] for rule in references.WITH_PAUSES]
     found = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=200)
     assert found.value < min(rules), "no rule moves what is in the way"
     assert found.how == "jobs by rank, where smaller ones make way"
@@ -158,5 +159,5 @@ def test_jobs_that_are_not_free_to_move_are_run_by_rules(tmp_path):
     found = mlsched.make_reference(
         load.replace(movement="none"), tmp_path / "x", pausing=True, told=lambda stage, *_: bool(said.append(stage))
     )
-    assert found.how in mlsched.api.references.WITH_PAUSES
+    assert found.how in references.WITH_PAUSES
     assert any("may not move at any time" in stage for stage in said)
