@@ -2,10 +2,11 @@
 
     python measurements/forged.py [--bundles N] [--seed N] [--time-limit S]
 
-Prints one JSON document. N folders (default 5,000), each a genuine certificate of a tiny instance (two of each problem)
-that `tests/forgery.py` has changed in one or two ways, hashes made anew, are checked by a process of their own kind,
-with a time limit of S wall seconds (default 1.5). "accepted falsely": the check passed, and brute force finds another
-optimum than the one that the folder claims, or a better one than its bound. "slowest, s": CPU seconds. "MB": the
+Prints one JSON document. N folders (default 5,000), each a genuine certificate of a tiny instance (two of each
+problem, by formulas and by prices) that `tests/forgery.py` has changed in one or two ways, hashes made anew, are
+checked by a process of their own kind, with a time limit of S wall seconds (default 1.5). "accepted falsely": the check
+passed, and brute force finds another optimum than the one that the folder claims, or a better one than its bound.
+"slowest, s": CPU seconds. "MB": the
 largest resident memory that the process had had after the check.
 """
 
@@ -29,6 +30,7 @@ import certificate_examples
 import forgery
 
 from mlsched import api
+from mlsched.certificates.prices.statement import statements
 from mlsched.core.errors import MlschedError
 
 
@@ -97,9 +99,9 @@ def main() -> None:
                 objective = instance.objectives[k % len(instance.objectives)].name
                 api.certify(instance, genuine[-1], objective=objective, proof="formulas")
                 assert asked(process, genuine[-1])[0] == "accepted"
-                if problem != "taskgraph":
+                if objective in statements()[instance.kind].module.CLAIMS:
                     genuine.append(Path(place) / f"{problem}{k}-prices")
-                    api.certify(instance, genuine[-1], objective=objective)
+                    api.certify(instance, genuine[-1], objective=objective, proof="prices")
                     assert asked(process, genuine[-1])[0] == "accepted"
         for number in range(given.bundles):
             folder = Path(place) / "forged"

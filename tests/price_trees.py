@@ -29,7 +29,7 @@ def _change(tree: list[Any], dice: random.Random) -> None:
         tree[k] = [{}]
         return
     price = node[0]
-    match dice.randrange(10):
+    match dice.randrange(11):
         case 0 if price:
             row = dice.choice(list(price))
             price[row] = _number(price[row]) + dice.choice([-1, 1, -1000, 1000])
@@ -48,6 +48,10 @@ def _change(tree: list[Any], dice: random.Random) -> None:
             node[k] = _number(node[k]) + dice.choice([-1, 1, 7])
         case 5 if len(node) > 1:
             del node[1:]
+        case 10 if price:
+            row = dice.choice(list(price))  # another tick, group or row: "GROUP A B" of task graphs, and others
+            words = [str(max(0, int(w) + dice.choice([-1, 1, 5]))) if w.isdecimal() else w for w in row.split(" ")]
+            price[" ".join(words)] = price.pop(row)
         case 6:
             node[1:] = [dice.randrange(6), dice.choice([*price, "0", "row 1", "cores"]), dice.randrange(-2, 9)]
         case 7:

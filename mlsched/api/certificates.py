@@ -18,7 +18,7 @@ from mlsched.certificates.received import FRONT, KINDS, manifest_of
 from mlsched.certificates.translation import translation_of
 from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.deadline import Deadline
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError
 from mlsched.core.registry import registry
 from mlsched.solvers import prices
@@ -28,6 +28,8 @@ Proofs = Literal["prices", "formulas"]
 #: Of the time for all, what finding the plan may take, and of what then remains, finding the proof: the rest is for
 #: its check.
 FOR_PLAN, FOR_PROOF = 0.5, 0.8
+#: The same for a proof by prices after which formulas are tried.
+FOR_GAP = 0.3
 
 
 @explained
@@ -42,7 +44,7 @@ def certify(
     proof: Proofs | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
-    """Prove that a plan is optimal and write the proof to a folder, for `check_certificate` and for `checker.py`.
+    """Prove that a plan is optimal, or how far from it at most, and write the proof to a folder that anyone can check.
 
     Args:
         instance: what is asked.
@@ -53,7 +55,9 @@ def certify(
         time_limit: wall seconds, with prices for all of it: where the time is over before the plan is proved optimal,
             the certificate says how far from the best it is at most (`Checked.gap`). With formulas: for the plan, and
             again for each proof.
-        proof: "prices" or "formulas"; by default prices where the problem can be stated so.
+        proof: "prices" or "formulas"; by default prices where the problem can be stated so. Those of task graphs prove
+            a gap as a rule: then formulas are tried for the rest of the time (without a limit: until they end), and
+            where they do not end the gap is what is certified.
         progress: called with a line that says how far the proof is.
 
     Raises:
@@ -69,33 +73,52 @@ def certify(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     goal = aim(instance, objective).name
-    kind = proof or ("prices" if instance.kind in statements() else "formulas")
-    if kind not in ("prices", "formulas"):
+    if proof not in (None, "prices", "formulas"):
         raise InvalidInput(f"proof = {proof!r}: must be 'prices' or 'formulas'")
-    if kind == "prices":
+    kinds = (proof,) if proof else _kinds(instance, goal)
+    if "prices" in kinds:
         statement_of(instance).check(goal)
     else:
         engine.version()
     bundle.check_target(Path(folder))
-    if kind == "formulas":
+    if "prices" not in kinds:
         translation_of(instance)
     deadline = Deadline(make_limits(time_limit, None, seed=0, threads=1).seconds)
     if plan is None:
-        share = time_limit if time_limit is None or kind == "formulas" else FOR_PLAN * time_limit
+        share = FOR_PLAN * time_limit if time_limit is not None and "prices" in kinds else time_limit
         progress("finding a plan")
         plan = _found(instance, goal, solver, share)
-    if kind == "formulas":
+    if "prices" not in kinds:
         return bundle.certify(instance, goal, plan, Path(folder), seconds=time_limit)
     if wrong := instance.violations(plan):
         raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
+    value, share = instance.evaluate(plan)[goal], FOR_GAP if "formulas" in kinds else FOR_PROOF
     remaining = deadline.remaining()
-    share = None if remaining is None else FOR_PROOF * remaining
-    value = instance.evaluate(plan)[goal]
     try:
-        trees, bound = prices.trees(instance, goal, value, Deadline(share), progress)
+        trees, bound = prices.trees(
+            instance, goal, value, Deadline(None if remaining is None else share * remaining), progress
+        )
     except prices.Refuted:
         raise AnswererError(f"the plan is not optimal: its {goal} is {value}, and a better plan exists") from None
+    if bound != value and "formulas" in kinds:
+        gap = f"prices prove {goal} {bound} at best, and the plan has {value}"
+        progress(f"{gap}; now looking for a proof of the best by formulas")
+        remaining = deadline.remaining(MOMENT)
+        try:
+            return bundle.certify(
+                instance, goal, plan, Path(folder), seconds=None if remaining is None else FOR_PROOF * remaining
+            )
+        except (SolverError, InvalidInput) as error:
+            progress(f"{error}; the gap is certified")
     return bundle.certify_by_prices(instance, goal, plan, Path(folder), trees, bound)
+
+
+def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
+    """The kinds of proof that are tried, in this order, where none is asked for."""
+    statement = statements().get(instance.kind)
+    if statement is None or objective not in statement.module.CLAIMS:
+        return ("formulas",)
+    return ("prices",) if statement.reaches else ("prices", "formulas")
 
 
 def _found(instance: Instance, objective: str, solver: str | None, seconds: float | None) -> Plan:

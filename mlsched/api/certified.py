@@ -8,7 +8,7 @@ from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices.statement import statements
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, SolverError
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError
 from mlsched.core.result import Result
 from mlsched.solvers import prices
 
@@ -33,7 +33,7 @@ def certified(instance: Instance, result: Result) -> Result:
     except prices.Refuted:
         said = f"{result.answerer} calls {result.objective} = {result.value} optimal"
         raise AnswererError(f"{said}, and a better plan exists") from None
-    except (OutOfTime, SolverError):
+    except (InvalidInput, OutOfTime, SolverError):
         return result
     proved = bound == result.value and not wrong
     return dataclasses.replace(result, backing="certified") if proved else result

@@ -33,6 +33,7 @@ RELEASED = {
     "f701f3537f1ca79985329db93202680d22cf115110505c572fc7afd2e9f6fa7e": "1.0.0",  # prices: placement.instance
     "aa200f3bd7c95f103bb510959dcc3bc39dd3f81203167f6848edad698d4a0243": "1.0.0",  # prices: preemption.instance
     "66881e3af613630a9e1f8272d4eac82d7c7678a03982a010cfbb1e59ddf552bd": "1.0.0",  # prices: quality.instance
+    "0c8d6bdab620ce831c59b6fcefdf67e56d2feded9ec933beb5f684c4c75b7858": "1.0.0",  # prices: taskgraph.instance
     "01c1e5bfb19e2737ffb996a0a69049bd0936f643d4fcf8e0cb78121e098286e1": "1.0.0",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.

@@ -33,7 +33,8 @@ def certify(
 ) -> None:
     """Prove that a plan is optimal, or how far from it at most, for a checker that needs nothing of mlsched.
 
-    Proofs by prices need nothing more; proofs by formulas, which task graphs have, need the extra "certify".
+    Proofs by prices need nothing more. Those of task graphs prove a gap as a rule; then a proof of the best is looked
+    for by formulas, for the rest of the time, which needs the extra "certify".
     """
     from mlsched import api
     from mlsched.core.contract import Plan

@@ -160,9 +160,9 @@ def test_a_manifest_that_is_no_object_is_refused(forged, refusal):
 def test_no_forgery_is_accepted_unless_what_it_claims_is_true(genuine, tmp_path, report):
     """A small slice of `measurements/forged.py`. Too large files are a test of their own, above."""
     fate = Counter[str]()
-    folders = [genuine, tmp_path / "prices", tmp_path / "others"]
-    api.certify(list(drawn("preemption", 8))[-1], folders[1])
-    api.certify(list(drawn("placement", 8))[-1], folders[2])
+    folders = [genuine, *(tmp_path / problem for problem in ("preemption", "placement", "taskgraph"))]
+    for folder in folders[1:]:
+        api.certify(list(drawn(folder.name, 8))[-1], folder, proof="prices")
     for number in range(draws(90, 1500)):
         folder, dice = tmp_path / str(number), random.Random(number)
         forgery.forge(folders, folder, dice)

@@ -25,13 +25,15 @@ class Statement:
     CLAIMS: objective -> a function of the instance as JSON data, a bound and `spend`, which is called with how much is
     listed; it returns the claims (`core.py`) which together say that no plan is better than the bound. SIGN:
     objective -> 1 or -1, where there is one claim whose target is that times the bound. `agrees`, where it makes
-    tables that the instance has too: whether they are the same.
+    tables that the instance has too: whether they are the same. `reaches`: whether prices and branches go as far as the
+    best; where not, they leave a gap as a rule, and formulas go on from there.
     """
 
     kind: str
     module: ModuleType
     shared: tuple[ModuleType, ...] = ()
     agrees: Callable[[Any, dict[str, Any]], bool] = lambda instance, data: True
+    reaches: bool = True
 
     def claims(
         self, instance: Instance, objective: str, bound: int, spend: Callable[[int], None] = lambda steps: None

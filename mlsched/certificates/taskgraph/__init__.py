@@ -11,6 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.formula import Formula, Term
+from mlsched.certificates.prices import timed
+from mlsched.certificates.prices.statement import Statement
+from mlsched.certificates.taskgraph import prices
 from mlsched.certificates.taskgraph._schedule import Places, Run, Schedule, edges, heads
 from mlsched.certificates.translation import Translation
 from mlsched.core.errors import InvalidInput
@@ -221,6 +224,7 @@ BY_OBJECTIVE: dict[str, tuple[Callable[[Instance, str, int], Formula], str]] = {
     "traffic": (_traffic, "traffic"),
     **dict.fromkeys(GAINS, (_by_deadlines, "deadline")),
 }
+PRICES = Statement("taskgraph.instance", prices, (timed,), reaches=False)
 TRANSLATION = Translation(
     "taskgraph.instance",
     {name: (functools.partial(formulas, name), LEMMAS[lemma]) for name, (_, lemma) in BY_OBJECTIVE.items()},

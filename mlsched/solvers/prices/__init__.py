@@ -7,12 +7,15 @@ from typing import Any
 
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.preemption.prices import Hosting
+from mlsched.certificates.prices import core
 from mlsched.certificates.prices.listed import Listed
 from mlsched.certificates.prices.statement import statement_of
+from mlsched.certificates.prices.timed import Timed
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.gap import gap_between
+from mlsched.solvers.prices import timed
 from mlsched.solvers.prices.hosting import HostingOptions
 from mlsched.solvers.prices.listed import ListedOptions
 from mlsched.solvers.prices.placing import PlacingOptions
@@ -32,21 +35,38 @@ def trees(
     SolverError where the time is over before a bound is proved.
     """
     statement, goal = statement_of(instance), instance.objective(objective)
-    claims = statement.claims(instance, objective, value)
-    sign, made = statement.module.SIGN.get(objective), []
+    sign, rank = statement.module.SIGN.get(objective), instance.rank(objective)
+
+    def claims_of(bound: int) -> list[Any]:
+        try:
+            return statement.claims(instance, objective, bound)
+        except core.Wrong as wrong:
+            raise InvalidInput(f"{objective} of this {instance.kind} cannot be certified by prices: {wrong}") from None
+
+    def said(part: str, bound: int, done: str) -> None:
+        away = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
+        progress(f"{part}{done}, at most {away} from the best")
+
+    claims, made = claims_of(value), []
+    if isinstance(claims[0], Timed):
+        return timed.trees(
+            lambda bound: claims_of(bound)[0],
+            value,
+            sign,
+            deadline,
+            lambda bound, cells: said("", bound, f"prices of {cells} times"),
+        )
     for k, claim in enumerate(claims, 1):
         part = f"claim {k} of {len(claims)}: " if len(claims) > 1 else ""
 
-        def said(bound: int, nodes: int, part: str = part) -> None:
-            away = ""
-            if sign is not None:
-                rank = instance.rank(objective)
-                gap = gap_between(value, sign * bound, sense=goal.sense, unit=goal.unit, rank=rank)
-                away = f", at most {gap} from the best"
-            progress(f"{part}{nodes} nodes{away}")
+        def at(bound: int, nodes: int, part: str = part) -> None:
+            if sign is None:
+                progress(f"{part}{nodes} nodes")
+            else:
+                said(part, sign * bound, f"{nodes} nodes")
 
         try:
-            proof = prove(_options(claim), deadline, said)
+            proof = prove(_options(claim), deadline, at)
         except OutOfTime:
             raise SolverError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):

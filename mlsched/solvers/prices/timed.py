@@ -1,0 +1,228 @@
+"""Claims about what happens when, proved by prices of ticks: from a linear relaxation over a grid of ticks.
+
+Where prices change at the ticks of a grid only, an event is cheapest at the start or the end of its window or where the
+grid, moved by one of its shifts, has a tick. So these starts are enough, and the relaxation over them is exact for such
+prices, however long the horizon. Its columns say which share of an event has started by a tick, so that its rows are
+sparse. The grid is refined while there is time, and what a coarse one proves is a certificate already.
+
+A makespan is no sum: that nothing fits before a bound is proved by prices for which the cheapest starts cost more than
+all there is. They come from the relaxation that stretches all rooms by as little as is needed to fit. Windows end the
+earlier the smaller the bound is, for total_jct too, so that the largest bound that can be proved is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.core import SCALE, Price
+from mlsched.certificates.prices.timed import END, Timed
+from mlsched.core.deadline import MOMENT, Deadline
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import NO_LIMITS
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+
+#: Intervals of the first grid, how many times more the next one has, and the nonzeros of the largest relaxation.
+FIRST, FINER, MOST_NONZEROS = 16, 4, 4_000_000
+#: Prices of a relaxation with stretched rooms are multiplied by this, so that their rounding does not matter.
+STRETCHED = 2**24
+
+
+class Relaxation:
+    """The linear relaxation of a claim over starts at the ticks of a grid; stretched: min what rooms must grow by."""
+
+    def __init__(self, claim: Timed, grid: IntArray, stretched: bool) -> None:
+        self.grid, self._cells = grid, len(grid) - 1
+        self.groups = [g for g in claim.capacity.room if g not in dominated(claim)]
+        self._first = {g: k * self._cells for k, g in enumerate(self.groups)}
+        self._rows, self._spans = len(self.groups) * self._cells, np.diff(grid)
+        rooms = np.array([claim.capacity.room[g] for g in self.groups], dtype=np.float64)
+        self._rooms = (rooms[:, None] * self._spans).ravel()
+        self._upper = self._rooms.copy()
+        self._entries: list[tuple[Any, Any, Any]] = []  # row, column, value
+        costs, columns, rising = [np.zeros(0)], 0, [np.zeros(0, dtype=np.int64)]
+        for event in claim.events:
+            cost = self._add(event, columns)
+            costs.append(cost)
+            rising.append(columns + np.arange(max(0, len(cost) - 1)))
+            columns += len(cost)
+        self.cost = np.concatenate(costs)
+        earlier = np.concatenate(rising)  # what has started by a tick has by the next one
+        order = self._rows + np.arange(len(earlier))
+        self._entries += [(order, earlier, np.ones(len(order))), (order, earlier + 1, -np.ones(len(order)))]
+        self._upper = np.concatenate([self._upper, np.zeros(len(order))])
+        if stretched:
+            held = np.flatnonzero(self._rooms)
+            self._entries.append((held, np.full(len(held), columns), -self._rooms[held]))
+            self.cost = np.append(np.zeros(columns), 1.0)
+        self.stretched = stretched
+
+    def _add(self, event: Any, columns: int) -> Any:
+        """Enter an event into the rows; the costs of its columns, which are numbered on from `columns`."""
+        grid, terms = self.grid, [(self._first[g], s, w) for g, s, w in event.terms if g in self._first]
+        ends = [event.low, event.high, *([event.due, event.due + 1] if event.gain else [])]
+        at = np.unique(np.concatenate([np.array(ends), *(grid - s for s in {s for _, s, _ in terms})]))
+        at = at[(at >= event.low) & (at <= event.high)]
+        if not len(at):
+            return np.zeros(0)
+        for first, shift, weight in terms:
+            ticks = np.clip(at + shift, grid[0], grid[-1])
+            moved = np.diff(ticks)
+            used = np.flatnonzero(moved)
+            cell = np.searchsorted(grid, ticks[used], side="right") - 1
+            self._entries.append((first + cell, columns + used, -float(weight) * moved[used]))
+            self._upper[first : first + self._cells] -= weight * np.clip(ticks[-1] - grid[:-1], 0, self._spans)
+        return -np.diff(event.rate * at.astype(np.float64) - event.gain * (at <= event.due))
+
+    @property
+    def nonzeros(self) -> int:
+        """How many there are in the matrix."""
+        return sum(len(rows) for rows, _, _ in self._entries)
+
+    def prices(self, deadline: Deadline) -> Price:
+        """The prices of the claim's rows at the end of the relaxation, or at the deadline, rounded."""
+        from scipy.sparse import csr_matrix
+
+        row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
+        matrix = csr_matrix((value, (row, column)), shape=(len(self._upper), len(self.cost)))
+        kept = np.flatnonzero(np.diff(matrix.indptr))
+        highspy, highs = import_highspy(), new_highs(NO_LIMITS)
+        lp, matrix = highspy.HighsLp(), matrix[kept]
+        lp.num_row_, lp.num_col_ = matrix.shape
+        if not lp.num_row_ or not lp.num_col_:
+            return {}
+        lower, upper = np.zeros(lp.num_col_), np.ones(lp.num_col_)
+        if self.stretched:
+            lower[-1], upper[-1] = -1.0, highspy.kHighsInf
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.cost, lower, upper
+        lp.row_lower_, lp.row_upper_ = np.full(lp.num_row_, -highspy.kHighsInf), self._upper[kept]
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+        lp.a_matrix_.value_ = matrix.data
+        if (remaining := deadline.remaining(MOMENT)) is not None:
+            highs.setOptionValue("time_limit", remaining)
+        check(highs.passModel(lp), "passModel")
+        highs.run()
+        dual = np.zeros(len(self._upper))
+        if len(found := highs.getSolution().row_dual) == lp.num_row_:
+            dual[kept] = np.maximum(0.0, -np.asarray(found))
+        return self._named(dual[: self._rows] * (STRETCHED if self.stretched else 1.0))
+
+    def _named(self, dual: Any) -> Price:
+        """Prices as the checker reads them: a row for each time that one lasts."""
+        made: Price = {}
+        ticks = self.grid.tolist()
+        for group, first in self._first.items():
+            prices = [round(p * SCALE) for p in dual[first : first + self._cells].tolist()]
+            changes = [0, *(k for k in range(1, self._cells) if prices[k] != prices[k - 1]), self._cells]
+            for k, end in zip(changes, changes[1:], strict=False):
+                if prices[k]:
+                    made[f"{group} {ticks[k]} {ticks[end]}"] = prices[k]
+        return made
+
+
+def dominated(claim: Timed) -> set[str]:
+    """Groups that say no more than another one: of no event is the amount a larger part of the room."""
+    held = [group for group, room in claim.capacity.room.items() if room]
+    place = {group: k for k, group in enumerate(held)}
+    parts = np.zeros((len(held), len(claim.events)))
+    for b, event in enumerate(claim.events):
+        for group, _, amount in event.terms:
+            if amount > 0 and group in place:
+                parts[place[group], b] = amount / claim.capacity.room[group]
+    less = set[str]()
+    for k, group in enumerate(held):
+        for other in range(len(held)):
+            if other != k and held[other] not in less and (parts[k] <= parts[other]).all():
+                less.add(group)
+                break
+    return less
+
+
+class Search:
+    """The best bound that is proved so far, and its prices."""
+
+    def __init__(self, claim_of: Callable[[int], Timed], value: int, sign: int | None, deadline: Deadline) -> None:
+        self._claim_of, self.value, self._deadline = claim_of, value, deadline
+        self.sign, self.threshold = sign or 1, sign is None
+        self.bound, self.price = 0, Price()
+        if not self.threshold:
+            claim = claim_of(value)
+            self.bound = self.sign * min(claim.target, _up(core.bound(claim, {}, {})[1]))
+
+    def attempt(self, bound: int, cells: int) -> bool:
+        """Try to prove a bound by prices on a grid; whether all ticks were in it, or no more can be."""
+        claim = self._claim_of(bound)
+        grid, whole = grid_of(claim, cells)
+        price: Price = {}
+        if len(grid) > 1 and not self._take(claim, bound, {}):
+            relaxation = Relaxation(claim, grid, self.threshold)
+            if relaxation.nonzeros > MOST_NONZEROS:
+                return True
+            price = relaxation.prices(self._deadline)
+        self._take(claim, bound, price)
+        return whole
+
+    def _take(self, claim: Timed, bound: int, price: Price) -> bool:
+        """Whether prices prove this bound; what they prove is kept where it is the best so far."""
+        proven = core.bound(claim, price, {})[1]
+        done = proven > SCALE * (claim.target - 1)
+        if not done:
+            bound = 0 if self.threshold else self.sign * _up(proven)
+        if self.sign * bound > self.sign * self.bound:
+            self.bound, self.price = bound, price
+        return done
+
+    def narrow(self, cells: int) -> None:
+        """Search for the largest bound below the value that is proved where windows end as early as it says.
+
+        The larger the bound the less its windows prove, so that most often the next one decides: ever larger steps,
+        until one fails.
+        """
+        high, step, failed = self.value - 1, 1, False
+        while self.bound < high and not self._deadline.passed():
+            tried = min(self.bound + step, high) if not failed else (self.bound + high + 1) // 2
+            self.attempt(tried, cells)
+            if self.bound < tried:
+                high, failed = tried - 1, True
+            step *= 2
+
+
+def grid_of(claim: Timed, cells: int) -> tuple[IntArray, bool]:
+    """So many intervals of about the same length from the first to the last tick that matters; whether of one tick."""
+    first = min((event.low for event in claim.events), default=0)
+    last = [event.high for event in claim.events if event.high < END // 2]
+    last += [event.due + 1 for event in claim.events if event.gain and event.due < END // 2]
+    ticks = max(last, default=first) - first
+    if ticks < 1:
+        return np.zeros(0, dtype=np.int64), True
+    steps = np.arange(min(cells, ticks) + 1, dtype=object) * ticks // min(cells, ticks)
+    return first + steps.astype(np.int64), cells >= ticks
+
+
+def _up(scaled: int) -> int:
+    return -(-scaled // SCALE)
+
+
+def trees(
+    claim_of: Callable[[int], Timed],
+    value: int,
+    sign: int | None,
+    deadline: Deadline,
+    said: Callable[[int, int], None] = lambda bound, cells: None,
+) -> tuple[list[list[Any]], int]:
+    """A tree of one leaf that proves that no plan is better than a bound, and the bound: `value` where that can be.
+
+    claim_of: of a bound. sign: see `Statement.module`. said: called with the bound so far and the size of the grid.
+    """
+    search, cells, whole = Search(claim_of, value, sign, deadline), FIRST, False
+    while not whole and search.bound != value and not deadline.passed():
+        said(search.bound, cells)
+        whole = search.attempt(value, cells)
+        if search.sign > 0 and (search.threshold or whole):
+            search.narrow(cells)
+        cells *= FINER
+    return [[[search.price]]], search.bound
