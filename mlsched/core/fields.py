@@ -229,14 +229,17 @@ class LabelsSpec(Spec):
 
 @dataclasses.dataclass(frozen=True)
 class RecordSpec(Spec):
-    """A record inside a record; from a file it comes as that record's own JSON."""
+    """A record inside a record; from a file it comes as that record's own JSON. An `optional` one may be None."""
 
     of: Any = None
+    optional: bool = False
 
     def form(self) -> str:
-        return str(self.of.kind)
+        return f"{self.of.kind}{' or none' if self.optional else ''}"
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
+        if value is None and self.optional:
+            return None
         if isinstance(value, dict):
             kind, version = value.get("kind"), value.get("version")
             if (kind, version) != (self.of.kind, self.of.version):
@@ -250,7 +253,7 @@ class RecordSpec(Spec):
         return value
 
     def to_json(self, value: Any) -> Any:
-        return value.to_json()
+        return None if value is None else value.to_json()
 
 
 def array(
@@ -297,6 +300,7 @@ def labels(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def record(of: Any, *, doc: str = "") -> Any:
-    """Declare a field that holds another record, of class `of`."""
-    return dataclasses.field(metadata={"spec": RecordSpec(doc, of)})
+def record(of: Any, *, optional: bool = False, doc: str = "") -> Any:
+    """Declare a field that holds another record, of class `of`; an optional one may be None, and is then left out."""
+    metadata = {"spec": RecordSpec(doc, of, optional), "later": optional, "default": None}
+    return dataclasses.field(default=None if optional else dataclasses.MISSING, metadata=metadata)

@@ -143,7 +143,8 @@ def run(
             wanted = min(wishes, default=wanted if wanted is not None and wanted > now else None)
             if progress is not None:
                 progress(now, world.unfinished())
-    return Trip(number, recorded, now)
+    # Worlds with mechanisms of their own ask policies that are no answerers; those are decisions as well.
+    return Trip(number + getattr(world, "decided", 0), recorded, now)
 
 
 def _answer(

@@ -3,9 +3,9 @@
 It knows no types: all GPUs are the same to it, a job holds what its smallest configuration does, and runs at its usual
 rate, a step being an epoch. Jobs of the plan's first round then run in their fastest configurations that fit.
 
-What is ours:
-- The plan is made anew in every round (the paper: on arrival, completion, and every 8 rounds), so nothing is
-  remembered between rounds.
+In the world of rounds plans are made as the authors' program makes them and stand for some rounds
+(`simulation/rounds/planner.py`). Asked about one round alone, what is ours:
+- Nothing is remembered between rounds, so that a plan is made for each.
 - A job ought to end after all its steps at the share of a GPU that there is now for each job, min(1, G / n); the paper
   averages the contention since the job arrived.
 - GPUs that the plan leaves free go to jobs in the order of their age.
@@ -13,7 +13,7 @@ What is ours:
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -25,7 +25,12 @@ from mlsched.instances.rounds.room import Room
 from mlsched.solvers.rounds.shockwave import Jobs, Window, shockwave
 
 
-@answerer("shockwave", problem="rounds", paper="Shockwave, Section 6")
+def _world(params: dict[str, Any]) -> dict[str, Any]:
+    renamed = {"rounds": "window"}
+    return {"plan": "shockwave", **{renamed.get(name, name): value for name, value in params.items()}}
+
+
+@answerer("shockwave", problem="rounds", world=_world, paper="Shockwave, Section 6")
 def answer(
     instance: Instance,
     *,

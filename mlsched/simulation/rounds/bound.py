@@ -8,7 +8,7 @@ import numpy as np
 
 from mlsched.simulation.rounds.workload import MICRO, Workload
 from mlsched.solvers.rounds.fluid import grid, makespan_bound, total_jct_bound
-from mlsched.solvers.rounds.shares import Rates
+from mlsched.solvers.rounds.shares import Floats, Rates
 
 #: Intervals of time in the linear program of completion times: more prove more.
 INTERVALS = 120
@@ -20,8 +20,12 @@ def bound(workload: Workload, pausing: bool = True) -> dict[str, float]:
     return {"mean_completion_s": mean_completion(workload), "makespan_s": makespan(workload)}
 
 
-def _rates(workload: Workload) -> Rates:
-    return Rates(np.where(workload.fits, workload.rates, 0.0), workload.gpus, workload.capacity)
+def _asked(workload: Workload) -> tuple[Rates, Floats]:
+    """Rates, and how much of each job there is: steps, or (jobs that change their batch sizes) the job itself."""
+    rates, amount = workload.rates, workload.steps.astype(float)
+    if workload.adaptation is not None:
+        rates, amount = 1 / workload.adaptation.seconds(workload.steps), np.ones(len(amount))
+    return Rates(np.where(workload.fits, rates, 0.0), workload.gpus, workload.capacity), amount
 
 
 @functools.lru_cache(maxsize=8)
@@ -30,7 +34,7 @@ def makespan(workload: Workload) -> float:
     release = workload.submit / MICRO
     if not len(release):
         return 0.0
-    return float(release.min()) + makespan_bound(_rates(workload), workload.steps.astype(float), release)
+    return float(release.min()) + makespan_bound(*_asked(workload), release)
 
 
 @functools.lru_cache(maxsize=8)
@@ -41,5 +45,5 @@ def mean_completion(workload: Workload, intervals: int = INTERVALS) -> float:
         return 0.0
     last = max(makespan(workload), float(release.max()) + 1.0)
     borders = grid(float(release.min()), last, intervals)
-    total = total_jct_bound(_rates(workload), workload.steps.astype(float), release, borders)
+    total = total_jct_bound(*_asked(workload), release, borders)
     return total / len(release)

@@ -22,22 +22,27 @@ from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import EXACT, ints
 from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
 from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
+from mlsched.simulation.rounds import batch_sizes
+from mlsched.simulation.rounds.adaptation import Adaptation
 from mlsched.simulation.rounds.workload import MICRO, PICO, PPM, Workload, in_digits, in_micro
 
 #: Most jobs of a log.
 MOST_JOBS = 1_000_000
-#: Fields of a line -> (model, steps, gpus, weight, submit) by position; None: there is none.
+#: Fields of a line -> (model, steps, gpus, weight, submit, mode) by position; None: there is none.
 _LAYOUTS = {
-    7: (0, 4, 6, None, 5),  # Gavel's MSR traces
-    10: (0, 5, 6, 7, 9),  # Gavel
-    12: (0, 5, 6, 8, 11),  # Shockwave
+    7: (0, 4, 6, None, 5, None),  # Gavel's MSR traces
+    10: (0, 5, 6, 7, 9, None),  # Gavel
+    12: (0, 5, 6, 8, 11, 7),  # Shockwave
 }
+#: How jobs of Shockwave's traces change their batch sizes.
+MODES = ("static", "accordion", "gns")
 #: Where Gavel's mechanism begins to fill, where the cluster's text says nothing else.
 ORDER = ("v100", "p100", "k80")
 
 
 class Job(NamedTuple):
-    """A line: model, arrival (s), GPUs, steps or (of an own log) seconds alone, weight; and where it stands."""
+    """A line: model, arrival (s), GPUs, steps or (of an own log) seconds alone, weight; where it stands; and the mode
+    of a trace of Shockwave."""
 
     model: str
     submit: float
@@ -46,6 +51,7 @@ class Job(NamedTuple):
     seconds: float
     weight: float
     where: str
+    mode: str = ""
 
 
 def parse_types(text: str) -> dict[str, int]:
@@ -72,12 +78,14 @@ def read_jobs(
     limit: int | None = None,
     gpus: int = 0,
     measured_on: str = "",
+    adapt: bool = True,
 ) -> Workload:
     """The jobs of a log on a cluster, with their rates of a table (`read_throughputs`).
 
     cluster: GPUs of each type, "v100=8,p100=16,k80=24". limit: the first so many jobs. gpus: only jobs that hold so
     many (0: all). measured_on: the type on which the durations of an own log were measured; without it, the type that
-    is fastest for each job. Times are rounded to 10^-6 s.
+    is fastest for each job. adapt: jobs of a trace of Shockwave change their batch sizes as it says (`batch_sizes`);
+    else they keep those with which they begin. Times are rounded to 10^-6 s.
     """
     table = throughputs if isinstance(throughputs, Throughputs) else read_throughputs(throughputs)
     capacity = parse_types(cluster) if isinstance(cluster, str) else dict(cluster)
@@ -116,10 +124,16 @@ def read_jobs(
         fine=digits[:, :, 1],
         weight=ints(round(job.weight * PPM) for job in jobs),
         models=tuple(job.model for job in jobs),
+        adaptation=_adaptation(jobs, steps, table, tuple(capacity)) if adapt else None,
         source=f"{Path(path).name} with {Path(table.source).name}"
         + (f", jobs on {gpus} GPUs" if gpus else "")
         + (f", the first {limit}" if limit is not None else ""),
     )
+
+
+def _adaptation(jobs: list[Job], steps: list[int], table: Throughputs, types: tuple[str, ...]) -> Adaptation | None:
+    found = [batch_sizes.Job(job.model, job.gpus, of, job.mode) for job, of in zip(jobs, steps, strict=True)]
+    return batch_sizes.adaptation(found, table, types)
 
 
 def _steps(job: Job, rate: Mapping[str, float], measured_on: str) -> int:
@@ -155,7 +169,9 @@ def _tabs(text: Text) -> Iterator[Job]:
                 f"has {len(fields)} fields: a trace of Gavel has 7 or 10, one of Shockwave 12, separated by tabs",
                 "give such a trace, or a CSV file with the columns model, submit, gpus and steps",
             )
-        model, steps, gpus, weight, submit = (None if at is None else fields[at] for at in _LAYOUTS[len(fields)])
+        model, steps, gpus, weight, submit, mode = (None if at is None else fields[at] for at in _LAYOUTS[len(fields)])
+        if mode is not None and mode not in MODES:
+            text.bad("mode", mode, f"must be one of {', '.join(MODES)}")
         yield Job(
             text.label("model", model),
             _seconds(text, "arrival", submit or ""),
@@ -164,6 +180,7 @@ def _tabs(text: Text) -> Iterator[Job]:
             0.0,
             1.0 if weight is None else _seconds(text, "weight", weight),
             f"{text.name}, line {text.line}",
+            mode or "",
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from mlsched.core.errors import Stuck
 from mlsched.heuristics.rounds.shares import Asked, Policy, Readings
 from mlsched.simulation.rounds.accounts import Floats
+from mlsched.simulation.rounds.adaptation import Progress
 from mlsched.simulation.rounds.greedy import taken
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.physics import Rounds
@@ -26,7 +27,6 @@ class Mechanism:
         self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum))
         self.calls: list[tuple[float, list[int], Floats]] = []
         self._shuffle = random.Random(options.seed + 5)
-        self._visible = self._seen()
 
     def _seen(self) -> Floats:
         """Rates as the policy sees them."""
@@ -41,7 +41,7 @@ class Mechanism:
         r, w = self.rounds, self.workload
         return Asked(
             jobs=r.active,
-            rate=self._visible[r.active],
+            rate=self._seen()[r.active],
             gpus=w.gpus[r.active],
             weight=w.weight[r.active] / PPM,
             remaining=np.array([r.remaining[j] for j in r.active.tolist()], dtype=np.float64),
@@ -90,6 +90,7 @@ def rounds_of(workload: Workload, options: Options) -> Rounds:
         workload.rates,
         workload.capacity.tolist(),
         options,
+        None if workload.adaptation is None else Progress(workload.adaptation, workload.steps),
     )
 
 

@@ -30,6 +30,11 @@ class Options(Checked):
         gives it; "vertex" - a corner. Average completion times differ by up to 4 % (14 % for min_total_duration).
     oversized: a type with fewer GPUs than the job needs is "allocated" - given shares of like any other; "excluded" -
         one on which it cannot run.
+    emptied: a job to which a change of batch size gives all that remained (`adaptation`) is "failed" - it holds its
+        GPUs for five slices without a step, which fail, and ends with the last; "ended" - done at once.
+    plan: who plans windows of rounds: "shockwave", or "" - nobody. Of its plans: window - rounds that one is for;
+        replan - rounds after which another is made at the latest; makespan, fairness, ratio - its k, lambda and rho;
+        gap - relative, at which HiGHS stops; `seed` is HiGHS' own.
     """
 
     round: Annotated[int, Range(1, 86400)] = 360
@@ -43,3 +48,11 @@ class Options(Checked):
     unaware: Literal["first", "average"] = "first"
     optimum: Literal["interior", "vertex"] = "interior"
     oversized: Literal["allocated", "excluded"] = "allocated"
+    emptied: Literal["failed", "ended"] = "failed"
+    plan: Literal["", "shockwave"] = ""
+    window: Annotated[int, Range(1, 200)] = 20
+    replan: Annotated[int, Range(1, 200)] = 8
+    makespan: Annotated[float, Range(0, 1e6)] = 1e-3
+    fairness: Annotated[float, Range(0, 100)] = 12.0
+    ratio: Annotated[float, Range(0.01, 1e6)] = 1.0
+    gap: Annotated[float, Range(0, 1)] = 1e-3

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from mlsched.core.fields import IntArray
 from mlsched.simulation.metrics import percentiles
+from mlsched.simulation.rounds.adaptation import Progress
 from mlsched.simulation.rounds.log import Log
 from mlsched.simulation.rounds.workload import MICRO, Workload
 
@@ -23,8 +26,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     np.minimum.at(start, c["job"], c["start"] / MICRO)
     np.maximum.at(end, c["job"], c["end"] / MICRO)
     ran = c["failed"] == 0
-    did = np.bincount(c["job"][ran], weights=c["steps"][ran], minlength=count)
-    dropped = did < workload.steps
+    dropped = ~_finished(workload, c["job"][ran], c["steps"][ran])
     seconds = (c["end"] - c["start"]) / MICRO * workload.gpus[c["job"]]
     order = np.lexsort([c["start"], c["job"]])
     job, kind = c["job"][order], c["type"][order]
@@ -39,6 +41,16 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
         "moves": np.bincount(job[1:][moved], minlength=count),
         "dropped": dropped.astype(np.int64),
     }
+
+
+def _finished(workload: Workload, job: IntArray, steps: IntArray) -> npt.NDArray[np.bool_]:
+    """Which jobs have done all their steps; slices in the order in which they were run."""
+    if workload.adaptation is None:
+        return np.asarray(np.bincount(job, weights=steps, minlength=len(workload.steps)) >= workload.steps)
+    progress = Progress(workload.adaptation, workload.steps)
+    for one, count in zip(job.tolist(), steps.tolist(), strict=True):
+        progress.ran(one, count)
+    return np.array([progress.left(one) == 0 for one in range(len(workload.steps))])
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:

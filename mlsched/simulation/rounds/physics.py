@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.simulation.rounds.accounts import Accounts, Floats
+from mlsched.simulation.rounds.adaptation import Progress
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.servers import Held, assign
 
@@ -38,7 +39,11 @@ class Slice:
 
 
 class Rounds:
-    """The jobs of a cluster, round by round. `rate`: jobs x types, steps per second; times in seconds."""
+    """The jobs of a cluster, round by round. `rate`: jobs x types, steps per second now; times in seconds.
+
+    `progress`: of jobs that change their batch sizes; their rates and the steps that remain then change at the ends of
+    slices.
+    """
 
     def __init__(
         self,
@@ -48,12 +53,14 @@ class Rounds:
         rate: Floats,
         capacity: Sequence[int],
         options: Options,
+        progress: Progress | None = None,
     ) -> None:
-        self.arrival, self.gpus, self.capacity, self.rate = list(arrival), list(gpus), list(capacity), rate
+        self.arrival, self.gpus, self.capacity, self.rate = list(arrival), list(gpus), list(capacity), rate.copy()
         self.rates: list[list[float]] = rate.tolist()
+        self.progress = progress
         self.options = options
         self.remaining = list(steps)
-        self.accounts = Accounts(len(steps), len(capacity), rate, options.round / 2)
+        self.accounts = Accounts(len(steps), len(capacity), self.rate, options.round / 2)
         self.now = self.arrival[0] if self.arrival else 0.0
         self.active: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.slices: list[Slice] = []
@@ -94,7 +101,7 @@ class Rounds:
             for finish, job, kind, begun, count, kept in sorted(self.running, key=lambda one: (-one[0], one[1])):
                 self._account(finish, job, kind, begun, started, count, kept)
             self.running = []
-            self.active = self.active[[self.remaining[j] > 0 and j not in self.dropped for j in self.active.tolist()]]
+            self.active = self.active[[j not in self.ended and j not in self.dropped for j in self.active.tolist()]]
         first = self._arrived
         while self._arrived < len(self.arrival) and self.arrival[self._arrived] <= self.now:
             self._arrived += 1
@@ -114,16 +121,24 @@ class Rounds:
         self.slices.append(Slice(self.rounds - 1, job, kind, begun, finish, count, kept, failed))
         if failed:
             self._failures[job] += 1
-            if self._failures[job] >= MOST_FAILURES:
+            if self._failures[job] >= MOST_FAILURES and self.remaining[job] > 0:
                 self.dropped.add(job)
+            elif self._failures[job] >= MOST_FAILURES:
+                self.ended[job] = finish
             self.need = True
             return
         self._failures[job] = 0
         self.remaining[job] -= count
+        emptied = False
+        if self.progress is not None and self.progress.ran(job, count):
+            self.remaining[job] = self.progress.left(job)
+            self.rate[job] = self.progress.rates(job)
+            self.rates[job] = self.rate[job].tolist()
+            emptied = self.options.emptied == "failed"
         self.accounts.book(job, kind, booked)
         self.booked += booked * self.gpus[job]
         self.served[job] += (finish - begun) * self.gpus[job]
-        if self.remaining[job] <= 0:
+        if self.remaining[job] <= 0 and not emptied:
             self.ended[job] = finish
             self.need = True
 

@@ -36,22 +36,22 @@ class Asker:
         self.type = np.repeat(np.arange(types), len(self.sizes))
         self.size = np.tile(self.sizes, types)
         self.weight = whole(workload.weight)
-        self.rate = workload.rates[:, self.type] * (workload.gpus[:, None] == self.size)
 
     def ask(self, rounds: Rounds) -> Instance:
         """The round that begins now."""
         w, jobs = self.workload, rounds.active
         left = ints(rounds.remaining[j] for j in jobs.tolist())
+        done = w.steps[jobs] - left if rounds.progress is None else ints(rounds.progress.done[j] for j in jobs.tolist())
         held = np.full(len(w.submit), -1)
         for kind, before in enumerate(rounds.held):
             for job in before:
                 held[job] = int(np.flatnonzero((self.type == kind) & (self.size == w.gpus[job]))[0])
         return from_rates(
-            self.rate[jobs],
+            rounds.rate[jobs][:, self.type] * (w.gpus[jobs, None] == self.size),
             Configurations(self.type, self.size, w.capacity),
             State(
                 remaining=left,
-                done=w.steps[jobs] - left,
+                done=done,
                 age=rounds.now - np.array([rounds.arrival[j] for j in jobs.tolist()]),
                 current=held[jobs],
                 restarts=np.zeros(len(jobs), dtype=np.int64),

@@ -11,6 +11,11 @@
 5. A slice fails where some of the job's GPUs get no step (reading "dropped"), or where there is none; five in a row,
    and the job is dropped.
 6. Every job runs until its steps are done, or is dropped.
+7. A job that changes its batch size has another at the end of a slice if at the end of the slice before it wanted one:
+   the next on the way to what it wanted in the epoch that it was in, or (where it looks ahead) in the one after that.
+   Its steps done are then those of the epochs begun, and all its steps are scaled; where that changes their number of
+   epochs, they are those of as many epochs as before. If none remains then, the job does five more slices without a
+   step, which fail (reading "failed"), or has ended.
 
 Shares no code with the physics; Python integers and fractions. Times in the log are rounded to 10^-6 s, and the physics
 adds up floats: a time may be off by two of these units.
@@ -18,6 +23,7 @@ adds up floats: a time may be off by two of these units.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from fractions import Fraction
 
@@ -52,11 +58,15 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
             findings.add("log", f"the row {tuple(row)} names no job, or no type on which it runs, or no time")
     _check_starts(workload, rounds, findings)
     remaining, failures = workload.steps.tolist(), [0] * len(workload.submit)
+    batches = [_Batches(workload, job) for job in range(len(workload.submit))]
     for number in sorted(rounds):
         _check_capacity(workload, rounds[number], findings)
         before = {row[1] for row in rounds.get(number - 1, [])}
         for row in rounds[number]:
-            _check_slice(workload, options, row, before, remaining, failures, findings)
+            _check_slice(workload, options, row, before, batches[row[1]], remaining, failures, findings)
+    for job, one in enumerate(batches):
+        if one.emptied and options.emptied == "failed" and failures[job] < MOST_FAILURES:
+            findings.add("lost job", f"job {job} has done its steps, but {failures[job]} empty slices")
     for job, left in enumerate(remaining):
         if left > 0 and failures[job] < MOST_FAILURES:
             findings.add("lost job", f"job {job} has {left} steps before it when the run ends")
@@ -95,6 +105,7 @@ def _check_slice(
     options: Options,
     row: Row,
     before: set[int],
+    batches: _Batches,
     remaining: list[int],
     failures: list[int],
     findings: Findings,
@@ -102,10 +113,11 @@ def _check_slice(
     number, job, kind, start, end, steps, _, failed = row
     if start < int(workload.submit[job]) - OFF:
         findings.add("arrival", f"job {job} runs at {start / MICRO} s, before it has come")
-    if remaining[job] <= 0 or failures[job] >= MOST_FAILURES:
+    idle = batches.emptied and options.emptied == "failed"
+    if (remaining[job] <= 0 and not idle) or failures[job] >= MOST_FAILURES:
         findings.add("end", f"job {job} runs in round {number}, after it has left")
         return
-    rate = Fraction(int(workload.rate[job, kind]) * PICO + int(workload.fine[job, kind]), PICO**2)
+    rate = batches.rate(kind)
     full = {min(int(rate * options.round + error), remaining[job]) for error in (ROUNDING, -ROUNDING)}
     possible = set()
     for count in full:
@@ -126,8 +138,59 @@ def _check_slice(
         failures[job] += 1
     else:
         failures[job] = 0
-        remaining[job] -= steps
+        remaining[job] = batches.after(steps)
 
 
 def _around(lost: int) -> tuple[Fraction, ...]:
     return (ROUNDING, -ROUNDING) if lost else (Fraction(0),)
+
+
+class _Batches:
+    """One job's steps and batch sizes, as line 7 has them."""
+
+    def __init__(self, workload: Workload, job: int) -> None:
+        self.workload, self.job = workload, job
+        self.done, self.all = 0, int(workload.steps[job])
+        self.number, self.wish = 0, 0  # of the batch size it has, and of the one that it has wished for
+        self.emptied = False  # by a change
+
+    def rate(self, kind: int) -> Fraction:
+        """Steps per second on a type."""
+        w, a, job = self.workload, self.workload.adaptation, self.job
+        where = (w.rate[job, kind], w.fine[job, kind])
+        if a is not None:
+            where = (a.rate[job, self.number, kind], a.fine[job, self.number, kind])
+        return Fraction(int(where[0]) * PICO + int(where[1]), PICO**2)
+
+    def after(self, steps: int) -> int:
+        """What remains after a slice of so many steps."""
+        self.done += steps
+        a = self.workload.adaptation
+        if a is None or self.done >= self.all:
+            return self.all - self.done
+        if self.wish != self.number:
+            samples, size = int(a.samples[self.job]), [int(one) for one in a.batch[self.job]]
+            was, now = (math.ceil(Fraction(samples, size[n])) for n in (self.number, self.wish))
+            scaled = math.ceil(Fraction(self.all * size[self.number], size[self.wish]))
+            epochs = math.ceil(Fraction(self.all, was))
+            self.all = scaled if math.ceil(Fraction(scaled, now)) == epochs else epochs * now
+            self.done = math.ceil(Fraction(self.done, was)) * now
+            self.number = self.wish
+            self.emptied = self.done >= self.all
+        wanted = max(self._wanted(self._epoch() + more) for more in range(int(a.ahead[self.job]) + 1))
+        self.wish = min(max(wanted, self.number - 1), self.number + 1)
+        return max(0, self.all - self.done)
+
+    def _epoch(self) -> int:
+        a = self.workload.adaptation
+        assert a is not None
+        steps = math.ceil(Fraction(int(a.samples[self.job]), int(a.batch[self.job, self.number])))
+        return math.ceil(Fraction(self.done, steps))
+
+    def _wanted(self, epoch: int) -> int:
+        a = self.workload.adaptation
+        assert a is not None
+        changes: list[tuple[int, int]] = list(
+            zip(a.wants_from[self.job].tolist(), a.wants[self.job].tolist(), strict=True)
+        )
+        return max((begin, place, wanted) for place, (begin, wanted) in enumerate(changes) if begin <= epoch)[2]

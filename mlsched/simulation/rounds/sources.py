@@ -25,6 +25,7 @@ def from_file(
     throughputs: str = "",
     gpus: Annotated[int, Range(0, 10**6)] = 0,
     measured_on: str = "",
+    adapt: bool = True,
 ) -> Workload:
     """The jobs of a log on GPUs of several types (`files.read_jobs`)."""
     if not throughputs:
@@ -34,7 +35,9 @@ def from_file(
         )
     if cluster is None:
         raise InvalidInput(f"{path}: give the cluster, GPUs of each type, such as v100=8,p100=16,k80=24")
-    return read_jobs(path, throughputs=throughputs, cluster=cluster, limit=limit, gpus=gpus, measured_on=measured_on)
+    return read_jobs(
+        path, throughputs=throughputs, cluster=cluster, limit=limit, gpus=gpus, measured_on=measured_on, adapt=adapt
+    )
 
 
 def from_trace(trace: Any, nodes: Any, *, seed: int = 0) -> Workload:

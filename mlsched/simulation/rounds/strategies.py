@@ -12,6 +12,7 @@ from mlsched.core.fields import IntArray, ints
 from mlsched.instances._values import one_of
 from mlsched.instances.rounds import Instance, Plan
 from mlsched.instances.rounds.room import Room
+from mlsched.simulation.rounds.adaptation import Adaptation
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.workload import MICRO, PICO, PPM, Workload
 
@@ -36,7 +37,9 @@ def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy
         rate = column(one_of(0, PICO // 3, PICO, 7 * PICO // 2, 20 * PICO), count * kinds).reshape(count, kinds)
         nowhere = ~((rate > 0) & (needs[:, None] <= capacity)).any(axis=1)
         rate[nowhere, int(capacity.argmax())] = PICO
+        adapts = draw(st.booleans(), label="adapts")
         return Workload(
+            adaptation=draw(_adaptations(rate)) if adapts else None,
             types=tuple(f"t{m}" for m in range(kinds)),
             capacity=capacity,
             submit=np.sort(column(one_of(0, 0, 1, 5 * MICRO, 400 * MICRO, 3000 * MICRO))),
@@ -47,6 +50,39 @@ def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy
         )
 
     return draw_workload()
+
+
+def _adaptations(rate: IntArray) -> SearchStrategy[Adaptation]:
+    """Two or three batch sizes a job, that double; epochs of few steps, so that they change often."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_adaptation(draw: DrawFn) -> Adaptation:
+        count, kinds = rate.shape
+        regimes, changes = draw(st.integers(1, 3), label="regimes"), draw(st.integers(1, 4), label="changes")
+
+        def table(entries: SearchStrategy[int], width: int) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=count * width, max_size=count * width))).reshape(count, width)
+
+        faster = table(one_of(1, 2, 3), regimes)  # halves of the rate of the regime before
+        rates = np.array(
+            [[rate[j] * np.prod(faster[j, 1 : g + 1]) // 2**g for g in range(regimes)] for j in range(count)]
+        )
+        begins = np.sort(table(one_of(0, 1, 2, 5, 40), changes), axis=1)
+        begins[:, 0] = 0
+        return Adaptation(
+            samples=table(one_of(1, 7, 40, 600), 1)[:, 0],
+            batch=table(one_of(1, 2, 16), 1) * 2 ** np.arange(regimes),
+            rate=rates.reshape(count, regimes, kinds),
+            fine=np.zeros((count, regimes, kinds), dtype=np.int64),
+            ahead=table(one_of(0, 1), 1)[:, 0],
+            wants_from=begins,
+            wants=table(st.integers(0, regimes - 1), changes),
+            believed_from=begins,
+            believed=table(st.integers(0, regimes - 1), changes),
+        )
+
+    return draw_adaptation()
 
 
 @functools.cache
@@ -60,6 +96,7 @@ def options() -> SearchStrategy[Options]:
         resume=st.sampled_from([0, 0, 5, 20]),
         remainder=st.sampled_from(["dropped", "run"]),
         gaps=st.sampled_from(["booked", "idle"]),
+        emptied=st.sampled_from(["failed", "ended"]),
     )
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, refuse_falling, text
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, record, refuse_falling, text
 from mlsched.core.record import Record
+from mlsched.simulation.rounds.adaptation import PICO as PICO
+from mlsched.simulation.rounds.adaptation import Adaptation
 
-#: Parts of a step per second in `Workload.rate`.
-PICO = 10**12
 #: Parts of a second in `Workload.submit`.
 MICRO = 10**6
 #: Parts of a weight of 1.
@@ -45,6 +45,9 @@ class Workload(Record):
     weight: IntArray = array("jobs", low=1, high=10**12, fill=PPM, doc="importance of the job, 10^-6; 10^6: ordinary")
     models: tuple[str, ...] = labels("jobs", default=(), distinct=False, spoken=True, doc="what each job trains")
     source: str = text(default="", doc="where the jobs come from")
+    adaptation: Adaptation | None = record(
+        Adaptation, optional=True, doc="how jobs change their batch sizes, and with them their rates"
+    )
 
     def check(self) -> None:
         refuse_falling("submit", self.submit)
@@ -52,6 +55,11 @@ class Workload(Record):
             slowest = min((rate for rate in rates if rate), default=PICO)
             if steps * PICO // slowest > EXACT // MICRO:
                 raise InvalidInput(f"steps[{j}] = {steps}: would take more than {EXACT // MICRO} s; lower it")
+        if self.adaptation is not None:
+            first = self.adaptation.rate[:, :1], self.adaptation.fine[:, :1]
+            same = [np.array_equal(np.squeeze(a, 1), b) for a, b in zip(first, (self.rate, self.fine), strict=True)]
+            if not all(same):
+                raise InvalidInput("adaptation: the rates of each job's first regime must be the workload's own")
 
     @functools.cached_property
     def rates(self) -> npt.NDArray[np.float64]:
@@ -71,6 +79,9 @@ class Workload(Record):
     @functools.cached_property
     def shortest(self) -> npt.NDArray[np.float64]:
         """Seconds that each job takes without a pause on the type that is fastest for it; inf: it fits nowhere."""
+        if self.adaptation is not None:
+            seconds = np.where(self.fits, self.adaptation.seconds(self.steps), np.inf)
+            return np.asarray(seconds.min(axis=1, initial=np.inf))
         best = np.where(self.fits, self.rates, 0.0).max(axis=1, initial=0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(self.steps / best)

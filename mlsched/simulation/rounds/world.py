@@ -5,7 +5,9 @@
 2. Time goes from round to round. A job that runs does min(floor(360 tau), remaining) steps; the round lasts until the
    last one has done its own. Until then freed GPUs idle, and arrivals wait.
 3. At the end of a round: account what ran, the last to end first; admit who has come; then say who runs next. With a
-   policy of shares (`Options.shares`) its mechanism does (`mechanism`); without one, the answerer is asked each round.
+   policy of shares (`Options.shares`) its mechanism does (`mechanism`), with plans of windows of rounds the planner
+   (`planner`); without either, the answerer is asked each round.
+4. Jobs that change their batch sizes do so at the ends of slices (`adaptation`).
 
 The physics count time in floats, as Gavel's program does; the clock is told it in 10^-6 s, rounded up.
 """
@@ -14,12 +16,14 @@ from __future__ import annotations
 
 import math
 
-from mlsched.core.errors import Stuck
+from mlsched.core.errors import InvalidInput, Stuck
 from mlsched.heuristics.rounds.shares import policy
 from mlsched.instances.rounds import Instance, Plan
 from mlsched.simulation.rounds.log import Log
 from mlsched.simulation.rounds.mechanism import Mechanism, rounds_of
 from mlsched.simulation.rounds.options import Options
+from mlsched.simulation.rounds.physics import Rounds
+from mlsched.simulation.rounds.planner import Planner
 from mlsched.simulation.rounds.question import Asker
 from mlsched.simulation.rounds.workload import MICRO, Workload
 
@@ -30,11 +34,15 @@ class RoundsWorld:
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
         self.rounds = rounds_of(workload, options)
-        chosen = policy(options.shares) if options.shares else None
-        self.mechanism = None if chosen is None else Mechanism(self.rounds, workload, options, chosen)
+        self.mechanism = _mechanism(self.rounds, workload, options)
         self._asker = Asker(workload, options)
         self._asking = False
         self._noted = 0
+
+    @property
+    def decided(self) -> int:
+        """How often a policy of shares, or for a plan, was asked."""
+        return 0 if self.mechanism is None else len(self.mechanism.calls)
 
     def next_event(self) -> int | None:
         """The end of the round, or the next arrival where nothing runs."""
@@ -79,3 +87,12 @@ class RoundsWorld:
         for one in self.rounds.slices[self._noted :]:
             self.log.add(one)
         self._noted = len(self.rounds.slices)
+
+
+def _mechanism(rounds: Rounds, workload: Workload, options: Options) -> Mechanism | Planner | None:
+    """What says who runs in place of the answerer, if something does."""
+    if options.plan and options.shares:
+        raise InvalidInput("plan: whoever plans rounds takes no shares; leave out plan or shares")
+    if options.plan:
+        return Planner(rounds, workload, options)
+    return Mechanism(rounds, workload, options, policy(options.shares)) if options.shares else None

@@ -3,6 +3,10 @@
 A job that is k-th from the end of a GPU's queue delays k jobs, itself included, by its own time p there, so that the
 sum of completion times is that of k p + (age) over a matching of jobs and places. Jobs that run keep their GPU; the
 others are matched to the GPUs that are left, and the first of each queue gets it. Jobs hold one GPU each.
+
+`allox_gangs` is what Shockwave's program (uw-mad-dash/shockwave, `policies/allox.py`) makes of it for jobs on s GPUs:
+they are matched to one GPU like the others, and get 1 / s of its time; only jobs on one GPU keep theirs; and of the
+jobs to be matched only the oldest are, a fifth of them or as many as there are GPUs.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from mlsched.solvers.rounds.shares import Floats
 
 #: Steps per second of a job on a type on which it cannot run.
 CANNOT = 1e-10
+#: The part of the waiting jobs that `allox_gangs` matches at least (its alpha).
+OLDEST = 0.2
 
 
 class _AlloX:
@@ -33,10 +39,7 @@ class _AlloX:
         jobs = asked.jobs.tolist()
         self.given = {job: kind for job, kind in self.given.items() if job in set(jobs)}
         waiting = np.array([row for row, job in enumerate(jobs) if job not in self.given], dtype=np.int64)
-        # GPUs stand in order of the alphabet of their types: it decides between equal matchings.
-        alphabet = sorted(range(len(asked.types)), key=lambda m: asked.types[m])
-        kept = list(self.given.values())
-        gpus = np.repeat(alphabet, [int(asked.capacity[m]) - kept.count(m) for m in alphabet])
+        gpus = _free(asked, list(self.given.values()))
         if len(waiting) and len(gpus):
             waiting = waiting[np.argsort(-asked.age[waiting], kind="stable")]
             for row, kind in _first(asked, waiting, gpus):
@@ -46,6 +49,35 @@ class _AlloX:
             if job in self.given:
                 found[row, self.given[job]] = 1.0
         return found
+
+
+class _Gangs:
+    """The types that jobs were given, and keep their shares of, until they are done."""
+
+    def __init__(self, readings: Readings) -> None:
+        self.given: dict[int, set[int]] = {}
+
+    def __call__(self, asked: Asked) -> Floats:
+        jobs, size = asked.jobs.tolist(), dict(zip(asked.jobs.tolist(), asked.gpus.tolist(), strict=True))
+        self.given = {job: kinds for job, kinds in self.given.items() if job in size}
+        kept = {job: kinds for job, kinds in self.given.items() if size[job] == 1}
+        waiting = np.array([row for row, job in enumerate(jobs) if job not in kept], dtype=np.int64)
+        gpus = _free(asked, [kind for kinds in kept.values() for kind in kinds])
+        if len(waiting) and len(gpus):
+            waiting = waiting[np.argsort(-asked.age[waiting], kind="stable")]
+            waiting = waiting[: max(int(OLDEST * len(waiting)), len(gpus))]
+            for row, kind in _first(asked, waiting, gpus):
+                self.given.setdefault(jobs[row], set()).add(kind)
+        found = np.zeros(asked.rate.shape)
+        for row, job in enumerate(jobs):
+            found[row, sorted(self.given.get(job, ()))] = 1.0 / size[job]
+        return found
+
+
+def _free(asked: Asked, kept: list[int]) -> np.ndarray:
+    """The type of each GPU that is not kept. They stand in alphabetical order, which decides ties."""
+    alphabet = sorted(range(len(asked.types)), key=lambda m: asked.types[m])
+    return np.repeat(alphabet, [int(asked.capacity[m]) - kept.count(m) for m in alphabet])
 
 
 def _first(asked: Asked, waiting: np.ndarray, gpus: np.ndarray) -> list[tuple[int, int]]:
@@ -69,4 +101,5 @@ def _start(readings: Readings) -> Shares:
     return _AlloX(readings)
 
 
+GANGS = Policy("allox_gangs", _Gangs, aware=True, doc="AlloX as Shockwave's program runs it, with jobs on several GPUs")
 ALLOX = Policy("allox", _start, aware=True, doc="AlloX: the matching that makes completion times smallest in sum")
