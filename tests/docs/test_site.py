@@ -48,6 +48,18 @@ def test_the_home_page_installs_and_shows_a_picture_before_it_lists_pages() -> N
     assert (DOCS / picture[1]).is_file()
 
 
+def test_lines_of_code_fit_beside_the_navigation() -> None:
+    """site.css makes room for 120 signs, on a screen of 1280 pixels: what is longer would be cut off until scrolled."""
+    long = [
+        f"{path.relative_to(DOCS)}: {line}"
+        for path in SITE
+        for block in re.findall(r"^```.*?^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+        if len(line) > 120
+    ]
+    assert not long
+
+
 def _words(text: str) -> list[str]:
     """Words as the site's search knows them: stems."""
     stemmer = pytest.importorskip("snowballstemmer").stemmer("english")
