@@ -15,8 +15,8 @@ def table() -> str:
         "# Answerers",
         "",
         "Everything that answers instances, problem by problem. Parameters follow the name after a colon:",
-        "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what an answerer is shown. Another page says which",
-        "rules and policies are [better than random actions](against-random.md).",
+        "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what an answerer is shown. Another page says",
+        "which rules and policies are [better than random actions](against-random.md).",
     ]
     for problem in sorted(registry().problems.values(), key=lambda p: p.name):
         lines += ["", f"## {problem.name}", "", f"{problem.title.capitalize()}. Paper: {problem.paper}.", ""]
