@@ -16,7 +16,7 @@ from mlsched import solvers
 from mlsched.api.known import in_spite_of, keep_known
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan, Question
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError, a_or_an
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.registry import registry
 from mlsched.simulation import simulations
@@ -71,7 +71,9 @@ def adapted(
     else:
         plan = adapter(instance, lambda question: _planned(answerer, question, objective, limits, params))
     if plan is not None and not isinstance(plan, Plan):
-        raise AnswererError(f"{answerer.name}: {ADAPTERS[instance.asks]} gave a {type(plan).__name__}, not a plan")
+        raise AnswererError(
+            f"{answerer.name}: {ADAPTERS[instance.asks]} gave {a_or_an(type(plan).__name__)}, not a plan"
+        )
     return plan
 
 

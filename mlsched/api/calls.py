@@ -10,7 +10,7 @@ from mlsched import solvers
 from mlsched.api.adapters import adapted, native
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError, said
+from mlsched.core.errors import AnswererError, MlschedError, a_or_an, said
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
 
@@ -42,10 +42,10 @@ def _answer(
     if answerer.rule is None:
         outcome = solvers.run(answerer, instance, objective, limits, hint, values)
         if not isinstance(outcome, Outcome):
-            raise AnswererError(f"{answerer.name} returned a {type(outcome).__name__}: must be an Outcome")
+            raise AnswererError(f"{answerer.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
         return outcome
     rng, shown = np.random.default_rng(limits.seed), answerer.shown(instance)
     plan, _ = answerer.rule(shown, memory=None, rng=rng, limits=limits, **values)
     if plan is None:
-        raise AnswererError(f"{answerer.name} returned no plan; a rule must return a {instance.plan_type.kind}")
+        raise AnswererError(f"{answerer.name} returned no plan; a rule must return {a_or_an(instance.plan_type.kind)}")
     return Outcome("feasible", plan, None)

@@ -16,7 +16,7 @@ import numpy as np
 
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge
+from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge, a_or_an
 
 
 def is_foreign(answerer: Answerer) -> bool:
@@ -66,7 +66,9 @@ class Guarded:
         plan = answer[0] if isinstance(answer, tuple) and answer else answer
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
             # A class of its own could say one thing to the judge and another to the clock.
-            raise AnswererError(f"{self.name} returned a {type(plan).__name__}: must be a {instance.plan_type.kind}")
+            raise AnswererError(
+                f"{self.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
+            )
         return answer
 
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from mlsched.api.guard import Guarded
 from mlsched.core.contract import Plan
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure, said
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure, a_or_an, said
 
 #: Linux: orphans of this process' offspring become its children.
 PR_SET_CHILD_SUBREAPER = 36
@@ -181,7 +181,7 @@ def _plain(value: Any) -> Any:
     """A number of NumPy's as JSON knows it."""
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
-    raise TypeError(f"a {type(value).__name__} is no JSON data")
+    raise TypeError(f"{a_or_an(type(value).__name__)} is no JSON data")
 
 
 def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
@@ -237,7 +237,9 @@ def _rule(
 
 def _written(answerer: Any, instance: Any, plan: Any) -> dict[str, Any]:
     if not isinstance(plan, Plan):
-        raise AnswererError(f"{answerer.name} returned a {type(plan).__name__}: must be a {instance.plan_type.kind}")
+        raise AnswererError(
+            f"{answerer.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
+        )
     return plan.to_json()
 
 

@@ -28,7 +28,7 @@ from typing import Any, Literal, Self, get_args
 from mlsched.core import errors
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure
+from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure, a_or_an
 from mlsched.core.formulation import Limits, Outcome, Status, StoppedBy
 from mlsched.simulation.clock import Rule
 
@@ -355,7 +355,7 @@ def _parsed(answer: bytes) -> dict[str, Any] | None:
 def _plan(name: str, instance: Instance, data: Any) -> Plan:
     kind = instance.plan_type
     if not isinstance(data, dict) or data.get("kind") != kind.kind:
-        raise AnswererError(f"{name} returned no plan; a rule must return a {kind.kind}")
+        raise AnswererError(f"{name} returned no plan; a rule must return {a_or_an(kind.kind)}")
     try:
         return kind.from_json(data)
     except (InvalidInput, TypeError) as error:

@@ -15,7 +15,7 @@ from mlsched.api import saved_fronts, saved_results, saved_runs
 from mlsched.api.records import ANSWERS
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError
+from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError, a_or_an
 from mlsched.core.files import check_header
 from mlsched.core.opening import shown_path
 from mlsched.core.result import Result
@@ -32,7 +32,7 @@ def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]
     if isinstance(thing, Run):
         return _headed("run", saved_runs.document(thing))
     kinds = "an instance, plan, workload, result, front or run"
-    raise InvalidInput(f"{name}: a {type(thing).__name__} cannot be saved; give {kinds}")
+    raise InvalidInput(f"{name}: {a_or_an(type(thing).__name__)} cannot be saved; give {kinds}")
 
 
 def _headed(kind: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.fields import IntArray
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -24,7 +24,9 @@ from mlsched.solvers.front.result import Box, Front, FrontStatus, boxes
 def document(front: Front, name: str) -> dict[str, Any]:
     """What the file of a front holds beside its kind and version; `name` is the file's, for messages."""
     if front.plans is not None and not all(isinstance(plan, Plan) for plan in front.plans):
-        raise InvalidInput(f"{name}: the front's plans are a {type(front.plans[0]).__name__} each; save front.values")
+        raise InvalidInput(
+            f"{name}: the front's plans are {a_or_an(type(front.plans[0]).__name__)} each; save front.values"
+        )
     return {
         "objectives": None if front.objectives is None else list(front.objectives),
         "answerer": front.answerer,

@@ -9,7 +9,7 @@ from mlsched.api.calls import answer_once
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.formulation import Limits
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -40,7 +40,7 @@ def _hint(
         if wrong := instance.violations(hint):
             raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
     elif hint is not None and not (isinstance(hint, str) and hint == "none"):
-        shown = repr(hint) if isinstance(hint, str) else f"a {type(hint).__name__}"
+        shown = repr(hint) if isinstance(hint, str) else a_or_an(type(hint).__name__)
         raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
     given = hint if isinstance(hint, Plan) else None
     if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):

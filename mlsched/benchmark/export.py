@@ -28,6 +28,8 @@ TABLE_NOTE = (
 def export(rows: Sequence[Row], path: Path) -> None:
     """Write the rows that `run_suite` or `reference.with_gaps` made, in the format of the suffix, atomically."""
     check_format(path)
+    if not rows:
+        raise InvalidInput(f"{path}: there are no rows to write; give a store or a suite that has some")
     FORMATS[path.suffix](rows, path)
 
 

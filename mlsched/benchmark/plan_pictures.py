@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlsched.benchmark import plots
 from mlsched.core.contract import Instance, Plan, worded
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
@@ -37,7 +37,9 @@ def plot(
             raise InvalidInput(f"plot: {result.answerer} found no plan ({result.status}); there is nothing to draw")
         plan = result.plan
     if not isinstance(plan, Plan):
-        raise InvalidInput(f"plot: a {type(plan).__name__} is no plan and no result; give one, see mlsched.solve")
+        raise InvalidInput(
+            f"plot: {a_or_an(type(plan).__name__)} is no plan and no result; give one, see mlsched.solve"
+        )
     if not isinstance(instance, Instance):
         raise InvalidInput("plot: which instance does the plan answer? give plot(plan, instance)")
     draw = registry().problem(instance.problem).draw

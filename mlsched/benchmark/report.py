@@ -50,7 +50,7 @@ CITE_NOTE = (
 def write_report(rows: Sequence[Row], path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write `report(rows)` to `path`, atomically, with today's date."""
     text = report(rows, title=title, written=_minutes(now()))
-    with atomic_write(Path(path)) as stream:
+    with atomic_write(Path(path), folders=True) as stream:
         stream.write(text)
 
 

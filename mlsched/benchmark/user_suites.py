@@ -34,7 +34,7 @@ from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.outside import outside
 from mlsched.benchmark.suites import SUITES
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, a_or_an, meant
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import split
 from mlsched.core.registry import registry
@@ -174,9 +174,11 @@ def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str,
     for path in files:
         instance = load(path, **(read if path.suffix != ".json" else {}))
         if not isinstance(instance, Instance):
-            raise InvalidFile(f"{shown_path(path)}: is a {instance.kind}: must be an instance")
+            raise InvalidFile(f"{shown_path(path)}: is {a_or_an(instance.kind)}: must be an instance")
         if instance.asks != registry().problem(instance.problem).instance_type.asks:
-            raise InvalidFile(f"{shown_path(path)}: is a {instance.kind}, which has no objective; suites need one")
+            raise InvalidFile(
+                f"{shown_path(path)}: is {a_or_an(instance.kind)}, which has no objective; suites need one"
+            )
         of_problem.setdefault(instance.problem, []).append(str(path))
     cases = [
         Case(problem, name, read, files=tuple(paths), **{"seeds": (0,), **common})

@@ -26,7 +26,7 @@ from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError, shortened
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError, a_or_an, shortened
 from mlsched.core.files import write_json
 
 
@@ -119,7 +119,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
     """How the fronts are stated; InvalidInput where these objectives cannot be certified."""
     fronts = translation_of(instance).fronts
     if fronts is None:
-        raise InvalidInput(f"fronts of a {instance.kind} cannot be certified")
+        raise InvalidInput(f"fronts of {a_or_an(instance.kind)} cannot be certified")
     names = (*first, *objectives)
     for name in names:
         if instance.objective(name).name not in fronts.costs:
@@ -127,7 +127,9 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
     if len(set(names)) < len(names) or not objectives:
         raise InvalidInput(f"objectives = {', '.join(names)}: must be one or more, none of them twice")
     if any((instance.rank(name) is None) != (fronts.rank is None) for name in names):
-        raise InvalidInput(f"fronts of a {instance.kind} cannot be certified: what they compare first is not stated")
+        raise InvalidInput(
+            f"fronts of {a_or_an(instance.kind)} cannot be certified: what they compare first is not stated"
+        )
     return fronts
 
 

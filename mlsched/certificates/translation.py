@@ -10,7 +10,7 @@ from typing import Any
 from mlsched.certificates.cover import Fronts
 from mlsched.certificates.formula import Formula
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.registry import scan
 
 #: How lemmas began in older certificates, and how they begin now: the same lemmas in plainer words.
@@ -62,7 +62,9 @@ class Translation:
     def _stated(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
         if objective not in self.by_objective:
             can = ", ".join(self.by_objective)
-            raise InvalidInput(f"{objective} of a {self.kind} cannot be certified; {can} can: TRANSLATION states them")
+            raise InvalidInput(
+                f"{objective} of {a_or_an(self.kind)} cannot be certified; {can} can: TRANSLATION states them"
+            )
         return self.by_objective[objective]
 
 
@@ -76,5 +78,5 @@ def translation_of(instance: Instance) -> Translation:
     """The translation for this kind of instance, or InvalidInput."""
     translation = translations().get(instance.kind)
     if translation is None:
-        raise InvalidInput(f"a {instance.kind} cannot be certified; {', '.join(sorted(translations()))} can")
+        raise InvalidInput(f"{a_or_an(instance.kind)} cannot be certified; {', '.join(sorted(translations()))} can")
     return translation

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.core.errors import InvalidInput, one_line
-from mlsched.core.opening import target_of
+from mlsched.core.opening import refuse_target
 
 #: Signs of a line where the output goes to a file or a pipe and $COLUMNS says nothing.
 WIDE = 200
@@ -24,12 +24,13 @@ Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the sa
 def to_write(*names: str, text: str, picture: bool = False, folders: bool = False) -> Any:
     """An option that names a file to write, refused before any work where it cannot be written.
 
-    picture: what is written is a picture, known by its suffix. folders: the file's folder is made.
+    picture: what is written is a picture, known by its suffix. folders: the file's folder may be missing, and is made
+    when the file is written.
     """
 
     def check(path: Path | None) -> Path | None:
         if path is not None:
-            target_of(path, folders=folders)
+            refuse_target(path, folders=folders)
             if picture:
                 from mlsched.benchmark import plots
 

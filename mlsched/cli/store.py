@@ -40,15 +40,15 @@ def export(
     from mlsched.benchmark.export import export as write
     from mlsched.benchmark.reference import with_gaps
     from mlsched.benchmark.store import read_rows
-    from mlsched.core.errors import UnknownName
+    from mlsched.core.errors import InvalidInput, UnknownName
 
     check_format(output)
     rows = read_rows(store)
+    if not rows:
+        raise InvalidInput(f"{store}: has no rows to export; `mlsched merge` joins it with others")
     suites = sorted({row.suite for row in rows})
     if suite is not None and suite not in suites:
-        raise UnknownName(
-            f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites) or 'no rows at all'}"
-        )
+        raise UnknownName(f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites)}")
     write(with_gaps([row for row in rows if suite in (None, row.suite)]), output)
 
 

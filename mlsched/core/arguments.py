@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, a_or_an, shortened
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -139,5 +139,5 @@ def _shown(value: Any) -> str:
     try:
         text = repr(value)
     except Exception:
-        text = f"a {type(value).__name__}"
+        text = a_or_an(type(value).__name__)
     return shortened(text)

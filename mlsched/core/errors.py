@@ -37,6 +37,11 @@ def said(error: BaseException) -> str:
         return f"{type(error).__name__}, whose text cannot be shown ({type(failure).__name__})"
 
 
+def a_or_an(noun: str) -> str:
+    """The noun with its article, by its first letter: "an int", "a preemption.plan"."""
+    return f"{'an' if noun[:1].lower() in ('a', 'e', 'i', 'o') else 'a'} {noun}"
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """ " (did you mean 'fitgpp'?)", the known name that `name` most resembles; "" where none does."""
     import difflib

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 
 IntArray = npt.NDArray[np.int64]
 
@@ -243,13 +243,13 @@ class RecordSpec(Spec):
         if isinstance(value, dict):
             kind, version = value.get("kind"), value.get("version")
             if (kind, version) != (self.of.kind, self.of.version):
-                raise fail(name, (kind, version), f"must be a {self.of.kind} of version {self.of.version}")
+                raise fail(name, (kind, version), f"must be {a_or_an(self.of.kind)} of version {self.of.version}")
             try:
                 return self.of.from_json(value)
             except InvalidInput as error:
                 raise InvalidInput(f"{name}: {error}") from None
         if type(value) is not self.of:
-            raise fail(name, type(value).__name__, f"must be a {self.of.kind}")
+            raise fail(name, type(value).__name__, f"must be {a_or_an(self.of.kind)}")
         return value
 
     def to_json(self, value: Any) -> Any:

@@ -135,8 +135,8 @@ def target_of(path: str | os.PathLike[str], *, folders: bool = False) -> Path:
     """Where a file that is written to `path` goes: the regular file that is there, links followed, or a new one.
 
     folders: make the folder of the file, where there is none. Raises InvalidFile for a device, a pipe, a directory, a
-    link to itself, a file or a folder that may not be written. Commands call it before they work; `atomic_write` does
-    in any case.
+    link to itself, a file or a folder that may not be written. Commands call `refuse_target` before they work, which
+    makes nothing.
     """
     path, name = Path(path), shown_path(path)
     try:
@@ -159,6 +159,25 @@ def target_of(path: str | os.PathLike[str], *, folders: bool = False) -> Path:
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InvalidFile(f"{name}: cannot be written: its folder may not be written; choose another place")
     return target
+
+
+def refuse_target(path: str | os.PathLike[str], *, folders: bool = False) -> None:
+    """Raise InvalidFile where a file could not be written to `path`, and make nothing.
+
+    folders: its folder may be missing, and is made when the file is written; the folder that is there must allow it.
+    Commands call it before they work, so that a call that fails leaves nothing behind.
+    """
+    path = Path(path)
+    nearest = path.parent
+    try:
+        while folders and not os.path.lexists(nearest):
+            nearest = nearest.parent
+        if nearest != path.parent:
+            target_of(nearest / path.name)
+            return
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{shown_path(path)}: cannot be written: {_reason(error)}; choose another place") from None
+    target_of(path)
 
 
 def cannot_be_written(path: str | os.PathLike[str], error: Exception) -> InvalidFile:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mlsched.core import html
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.fields import LabelsSpec, Spec
 
 #: Signs of a record's text at most: one that has more says how many of what there are.
@@ -129,10 +129,10 @@ class Record:
         known = specs(cls)
         for name in body:
             if name not in known:
-                raise InvalidInput(f"{name}: unknown field of a {cls.kind}; it has {', '.join(known)}")
+                raise InvalidInput(f"{name}: unknown field of {a_or_an(cls.kind)}; it has {', '.join(known)}")
         for field in dataclasses.fields(cls):
             if field.name not in body and field.default is dataclasses.MISSING:
-                raise InvalidInput(f"{field.name}: is missing; a {cls.kind} needs it")
+                raise InvalidInput(f"{field.name}: is missing; {a_or_an(cls.kind)} needs it")
         return cls(**body)
 
     @functools.cached_property
@@ -226,7 +226,9 @@ class Record:
     def replace(self, **changes: Any) -> Self:
         """A validated copy with some fields changed; later columns that say nothing take the length they must."""
         if unknown := [name for name in changes if name not in specs(type(self))]:
-            raise InvalidInput(f"{unknown[0]}: unknown field of a {self.kind}; it has {', '.join(specs(type(self)))}")
+            raise InvalidInput(
+                f"{unknown[0]}: unknown field of {a_or_an(self.kind)}; it has {', '.join(specs(type(self)))}"
+            )
         unsaid = {
             name: ()
             for name, default in _later(type(self)).items()

@@ -57,6 +57,6 @@ def reproduce(
             progress=lambda done, total: update(done / max(1, total)),
         )
     if html is not None:
-        with atomic_write(html) as stream:
+        with atomic_write(html, folders=True) as stream:
             stream.write(report.to_html())
     emit(as_json, report.to_json, lambda: papers.render(report))

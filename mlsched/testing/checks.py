@@ -10,7 +10,7 @@ from typing import Any
 
 from mlsched import api
 from mlsched.core.contract import Instance, Objective
-from mlsched.core.errors import MlschedError, Stuck, TooLarge, said
+from mlsched.core.errors import MlschedError, Stuck, TooLarge, a_or_an, said
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
@@ -111,7 +111,10 @@ class Examiner:
     @staticmethod
     def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[tuple[str, str]]:
         if not isinstance(plan, instance.plan_type):
-            yield "answers", f"the scheduler returned a {type(plan).__name__}: must be a {instance.plan_type.kind}"
+            yield (
+                "answers",
+                f"the scheduler returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}",
+            )
             return
         for sentence in instance.violations(plan)[:1]:
             yield "feasible", f"the plan is infeasible: {sentence}"

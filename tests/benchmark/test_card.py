@@ -189,6 +189,7 @@ def test_details_that_cannot_be_are_refused(folder, capsys):
     for details in (
         {"url": "example.org"},
         {"url": "https://a b"},
+        {"url": "http://example.org"},
         {"version": "1"},
         {"license": "a b"},
         {"creator": "\n"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 
@@ -62,11 +63,18 @@ def things():
 NAMES = ("gantt", "preemption", "workers", "placement", "quality", "run", "runs", "runs of samples", "front", "losses")
 
 
-def drawn(thing, width):
-    axes = mlsched.plot(thing, width=width)
-    figure = (axes[0] if isinstance(axes, list) else axes).figure
-    figure.canvas.draw()
-    return figure
+@pytest.fixture(scope="module")
+def drawn(things):
+    """The figure of a thing at a width, as it was drawn: once, since the tests only look at it."""
+
+    @functools.cache
+    def draw(name, width):
+        axes = mlsched.plot(things[name], width=width)
+        figure = (axes[0] if isinstance(axes, list) else axes).figure
+        figure.canvas.draw()
+        return figure
+
+    return draw
 
 
 def all_texts(figure):
@@ -84,8 +92,8 @@ def all_texts(figure):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_picture_has_its_size_on_paper_and_text_of_seven_points(things, name, width):
-    figure = drawn(things[name], width)
+def test_a_picture_has_its_size_on_paper_and_text_of_seven_points(drawn, name, width):
+    figure = drawn(name, width)
     assert figure.get_figwidth() <= plots.inches(width) + 1e-9
     sizes = {text.get_text(): text.get_fontsize() for text in all_texts(figure)}
     assert sizes
@@ -94,8 +102,8 @@ def test_a_picture_has_its_size_on_paper_and_text_of_seven_points(things, name, 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
-def test_titles_legends_and_labels_lie_within_the_picture_and_not_on_each_other(things, name, width):
-    figure = drawn(things[name], width)
+def test_titles_legends_and_labels_lie_within_the_picture_and_not_on_each_other(drawn, name, width):
+    figure = drawn(name, width)
     scale = 72 / figure.dpi
     wide, high = figure.get_size_inches() * 72
     boxes = []
@@ -117,16 +125,16 @@ def test_titles_legends_and_labels_lie_within_the_picture_and_not_on_each_other(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_legend_is_there_once_and_every_name_once(things, name):
-    figure = drawn(things[name], "page")
+def test_a_legend_is_there_once_and_every_name_once(drawn, name):
+    figure = drawn(name, "page")
     assert len(figure.legends) + sum(ax.get_legend() is not None for ax in figure.axes) <= 1
     names = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_times_have_one_unit_and_min_never_means_less(things, name):
-    figure = drawn(things[name], "page")
+def test_times_have_one_unit_and_min_never_means_less(drawn, name):
+    figure = drawn(name, "page")
     said = " ".join([*(ax.get_title() for ax in figure.axes), *(ax.get_xlabel() for ax in figure.axes)])
     units = {unit for unit in UNITS if re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", said)}
     assert len(units) <= 1, said
@@ -164,8 +172,8 @@ def test_a_label_that_finds_no_place_is_left_to_the_legend():
     assert not ax.texts
 
 
-def test_the_rows_of_a_node_with_gpus_are_its_gpus(things):
-    (ax,) = (ax for ax in drawn(things["gantt"], "column").axes if ax.get_visible())
+def test_the_rows_of_a_node_with_gpus_are_its_gpus(drawn):
+    (ax,) = (ax for ax in drawn("gantt", "column").axes if ax.get_visible())
     assert [label.get_text() for label in ax.get_yticklabels(minor=True)] == ["GPU 0", "GPU 1"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["node 0", "node 1"]
 
@@ -185,8 +193,8 @@ def test_a_bar_too_short_for_its_label_has_it_beside_where_there_is_room():
     assert longest.x0 <= inside.x0 <= inside.x1 <= longest.x1
 
 
-def test_nodes_that_do_not_fit_are_counted(things):
-    ax = drawn(things["preemption"], "column").axes[0]
+def test_nodes_that_do_not_fit_are_counted(drawn):
+    ax = drawn("preemption", "column").axes[0]
     assert re.search(r"; \d of\s8\snodes", ax.get_title().replace("\n", " "))
 
 
@@ -199,8 +207,8 @@ def test_a_width_that_is_none_is_refused(width):
 @pytest.mark.parametrize(
     ("thing", "said"),
     [
-        (5, "plot: a int has no picture; give a plan"),
-        ([5], "plot: the list holds a int; give a plan"),
+        (5, "plot: an int has no picture; give a plan"),
+        ([5], "plot: the list holds an int; give a plan"),
         ([], "plot: the list holds nothing"),
         ({}, "plot: the list holds nothing"),
     ],

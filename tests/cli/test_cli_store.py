@@ -103,3 +103,13 @@ def test_shards_and_their_merger(tmp_path, monkeypatch, capsys):
     assert run(["bench", "mine.toml", "--shard", "9/9", "--store", "9.sqlite"]) == 0
     assert capsys.readouterr().out == "there was nothing to do\n"
     assert not (tmp_path / "none.sqlite").exists()
+    # A store without rows has no table, and a call that is refused makes no folder.
+    assert run(["export", "9.sqlite", "-o", "table.tex"]) == 2
+    assert capsys.readouterr().err == "mlsched: 9.sqlite: has no rows to export; `mlsched merge` joins it with others\n"
+    assert run(["merge", "1.sqlite", "absent.sqlite", "-o", "folder/of/all.sqlite"]) == 2
+    assert capsys.readouterr().err == "mlsched: absent.sqlite: there is no such file; check the path\n"
+    assert run(["bench", "absent.toml", "--html", "folder/report.html"]) == 2
+    assert not (tmp_path / "table.tex").exists()
+    assert not (tmp_path / "folder").exists()
+    assert run(["merge", "1.sqlite", "2.sqlite", "-o", "folder/of/all.sqlite"]) == 0
+    assert (tmp_path / "folder" / "of" / "all.sqlite").is_file()

@@ -20,7 +20,7 @@ import mlsched
 from mlsched.benchmark.store import Store
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json, write_json
-from mlsched.core.opening import gunzipped, open_file, target_of
+from mlsched.core.opening import gunzipped, open_file, refuse_target, target_of
 from mlsched.instances.traces import read_trace
 from mlsched.solvers.front.journal import Journal
 
@@ -125,6 +125,16 @@ def test_folders_are_made_where_asked_for(tmp_path):
         stream.write("x")
     assert (tmp_path / "a" / "b" / "c").read_text() == "x"
     assert "File exists" in refusal(lambda: target_of(tmp_path / "a" / "b" / "c" / "d", folders=True))
+
+
+def test_a_place_to_write_to_is_refused_without_making_anything(tmp_path):
+    (tmp_path / "file").write_text("x")
+    refuse_target(tmp_path / "new" / "folders" / "report.html", folders=True)
+    refuse_target(tmp_path / "file", folders=True)
+    assert "No such file or directory" in refusal(lambda: refuse_target(tmp_path / "new" / "report.html"))
+    assert "Not a directory" in refusal(lambda: refuse_target(tmp_path / "file" / "new" / "it", folders=True))
+    assert "is a directory" in refusal(lambda: refuse_target(tmp_path, folders=True))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize("content", ["", "[", '{"a": ', "jobid,timestamp\n"])

@@ -75,7 +75,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{name: "dct:conformsTo" if name == "conformsTo" else f"cr:{name}" for name in _PREFIXED},
 }
-_URL = re.compile(r"https?://[^\s<>\"'`\\]{1,400}")
+_URL = re.compile(r"https://[^\s<>\"'`\\]{1,400}")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mlsched.certificates.prices import command, core
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.registry import scan
 
 
@@ -51,7 +51,7 @@ class Statement:
         if objective not in self.module.CLAIMS:
             can = ", ".join(self.module.CLAIMS)
             raise InvalidInput(
-                f"{objective} of a {self.kind} cannot be certified by prices; {can} can: CLAIMS states them"
+                f"{objective} of {a_or_an(self.kind)} cannot be certified by prices; {can} can: CLAIMS states them"
             )
 
     def sources(self) -> tuple[str, str, str]:
@@ -80,5 +80,7 @@ def statement_of(instance: Instance) -> Statement:
     """The statement for this kind of instance, or InvalidInput."""
     statement = statements().get(instance.kind)
     if statement is None:
-        raise InvalidInput(f"a {instance.kind} cannot be certified by prices; {', '.join(sorted(statements()))} can")
+        raise InvalidInput(
+            f"{a_or_an(instance.kind)} cannot be certified by prices; {', '.join(sorted(statements()))} can"
+        )
     return statement

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Objective
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.instances.admission import judge_quotas
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def base_values(instance: Instance, plan: Plan) -> dict[str, int]:
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
+        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
     answer: Any = plan
     if wrong := malformed(instance, answer):
         return wrong

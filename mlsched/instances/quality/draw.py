@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.errors import a_or_an
 from mlsched.instances.quality.draw_epochs import draw_epochs
 from mlsched.instances.quality.horizon import Epochs, Horizon
 from mlsched.instances.quality.instance import PPM, Instance, Plan
@@ -21,7 +22,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:
-        raise TypeError(f"a {plan.kind} is no answer to a {instance.kind}")
+        raise TypeError(f"{a_or_an(plan.kind)} is no answer to {a_or_an(instance.kind)}")
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.arguments import explained
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.fields import UNLIMITED, IntArray, as_int, ints
 from mlsched.instances.taskgraph.instance import Instance
 
@@ -117,7 +117,9 @@ class _Reader:
 
     def job(self, where: str, number: int, graph: Any) -> None:
         if not (hasattr(graph, "adj") and graph.is_directed()):
-            raise InvalidInput(f"{where}: is a {type(graph).__name__}: must be a networkx DiGraph or MultiDiGraph")
+            raise InvalidInput(
+                f"{where}: is {a_or_an(type(graph).__name__)}: must be a networkx DiGraph or MultiDiGraph"
+            )
         self._job_row(where, graph.graph)
         first = len(self.tasks["task_job"])
         index = {name: first + i for i, name in enumerate(graph.nodes)}

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from mlsched.core.arguments import explained
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import InvalidInput, SolverError, a_or_an
 from mlsched.core.params import one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
@@ -144,7 +144,7 @@ def scalar_of(
         from mlsched.solvers.front.program import from_pyomo
 
         return HighsScalar(from_pyomo(model, objectives, senses), threads=threads, seed=seed)
-    raise InvalidInput(f"model = a {type(model).__name__}: must be an ortools CpModel or a Pyomo model")
+    raise InvalidInput(f"model = {a_or_an(type(model).__name__)}: must be an ortools CpModel or a Pyomo model")
 
 
 def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:

@@ -73,7 +73,7 @@ def test_values_by_hand():
         (plan(2, -1), ["job 0 runs in configuration 2: its rate there is 0"]),
         (plan(3, -1), ["job 0 runs in configuration 3: there are 3"]),
         (plan(0), ["config has 1 entries: must have 2, one for each job"]),
-        (7, ["the answer is a int: must be a rounds.plan"]),
+        (7, ["the answer is an int: must be a rounds.plan"]),
     ],
 )
 def test_what_is_wrong_is_said(answer, says):
