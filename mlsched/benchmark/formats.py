@@ -22,15 +22,16 @@ GAP_NOTE = (
 def apart_notes(gaps: Iterable[Gaps]) -> list[str]:
     """What the readers of a table must know of gaps that are in no mean of percentages; empty where there are none."""
     summed, found = list(gaps), []
-    if unit := next((g.unit for g in summed if g.absolute), None):
+    if units := list(dict.fromkeys(g.unit for g in summed if g.absolute)):
+        unit = f"unit: {units[0]}" if len(units) == 1 else "in the table's unit"
         found.append(
             f"Optimum 0: how many instances have an optimum of 0, and how much worse the answers are there on average "
-            f"(unit: {unit}); nothing is a percentage of 0, so they are in no mean gap."
+            f"({unit}); nothing is a percentage of 0, so they are in no mean gap."
         )
     if rank := next((g.rank for g in summed if g.behind), None):
         found.append(
-            f"Behind: on how many instances there are more {rank} than in the optimum, which is compared before the "
-            "value, and how many more on average; they are in no mean gap."
+            f"Behind: on how many instances there are more {rank}{',' * (',' in rank)} than in the optimum, which is "
+            "compared before the value, and how many more on average; they are in no mean gap."
         )
     return found
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rich import box
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -19,29 +20,33 @@ CLAIMED_NOTE = "* Some of these proofs rest on one engine's word: claimed, not a
 _STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
 
 
-def gap_table(rows: Sequence[Row]) -> list[Table]:
+def gap_table(rows: Sequence[Row]) -> list[RenderableType]:
     """One table per problem and objective; a section per preset. Empty for no rows.
 
     "n" is over how many instances the mean "gap" and the largest, "max", are; where that is not all, and of how many.
-    Gaps without a percentage stand in columns of their own, and the foot of such a table says what they are.
+    Gaps without a percentage stand in columns of their own; below the last table of a problem it is said what they are.
     `formats.GAP_NOTE` defines the others.
     """
     lines = gap_lines(rows)
-    titles = dict.fromkeys((line.problem, line.objective, line.unit) for line in lines)
-    return [
-        _table(
-            f"{problem}: {objective} [{unit}]", [x for x in lines if (x.problem, x.objective) == (problem, objective)]
-        )
-        for problem, objective, unit in titles
-    ]
+    shown: list[RenderableType] = []
+    for problem in dict.fromkeys(line.problem for line in lines):
+        own = [line for line in lines if line.problem == problem]
+        for objective, unit in dict.fromkeys((line.objective, line.unit) for line in own):
+            shown += [_table(f"{problem}: {objective} [{unit}]", [x for x in own if x.objective == objective]), ""]
+        if notes := _notes(own):
+            shown += [Text(" ".join(notes), style="dim"), ""]
+    return shown
+
+
+def _notes(lines: Sequence[GapLine]) -> list[str]:
+    notes = apart_notes(line.gaps for line in lines)
+    return notes + [CLAIMED_NOTE] * any(line.agreed is not None and line.agreed < 1 for line in lines)
 
 
 def _table(title: str, lines: Sequence[GapLine]) -> Table:
     # Columns that would be empty are left out: the table should fit 80 columns.
     failed, skipped = any(x.failures for x in lines), any(x.skipped for x in lines)
     zero, behind = any(x.gaps.absolute for x in lines), any(x.gaps.behind for x in lines)
-    notes = apart_notes(x.gaps for x in lines)
-    notes += [CLAIMED_NOTE] * any(x.agreed is not None and x.agreed < 1 for x in lines)
     made = Table(
         title=Text(title),
         title_justify="left",
@@ -50,9 +55,6 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         pad_edge=False,
         show_edge=False,
         collapse_padding=True,
-        caption=Text(" ".join(notes)) if notes else None,
-        caption_justify="left",
-        caption_style="dim",
     )
     for name in ("preset", "answerer"):
         made.add_column(name, overflow="fold")

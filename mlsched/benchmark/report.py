@@ -41,6 +41,8 @@ HARDNESS_NOTE = (
     "first objective): agreement on trivial instances would be no evidence. A constraint binds where the optimum gets "
     "better without it."
 )
+#: Lines of the table of what was run that stand open: where there are more, the reader comes for other things.
+FEW = 8
 CITE_NOTE = (
     "BibTeX of mlsched, and of the largest gap of each problem and objective: its instance by hash, the proven bound "
     "and the commands that make both again. `mlsched export STORE -o gaps.bib` has an entry for every gap."
@@ -50,7 +52,7 @@ CITE_NOTE = (
 def write_report(rows: Sequence[Row], path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write `report(rows)` to `path`, atomically, with today's date."""
     text = report(rows, title=title, written=_minutes(now()))
-    with atomic_write(Path(path), folders=True) as stream:
+    with atomic_write(Path(path)) as stream:
         stream.write(text)
 
 
@@ -117,7 +119,8 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
     found = group_by(rows, lambda row: (row.problem, row.case))
     cells = [[problem, case, *_extent(group)] for (problem, case), group in found.items()]
     header = ["problem", "preset", "instances", "objectives", "answerers", "integers per instance"]
-    yield html.table(header, cells, label="What was run")
+    table = html.table(header, cells, label="What was run")
+    yield table if len(cells) <= FEW else html.folded(f"Instances of {len(cells)} presets", [table])
 
 
 def _when(rows: Sequence[Row]) -> str:
