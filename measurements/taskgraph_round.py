@@ -1,12 +1,13 @@
 """CPU time of a round of task-graph rules in a crowded cluster: 20 servers of four GPUs and 1,860 jobs.
 
     python measurements/taskgraph_round.py [--jobs 1860] [--rounds 200] [--rules fifo mlf-h ...]
-        [--queues 500 2000 4000]
+        [--queues 500 2000 4000] [--asked]
 
 The jobs are those of `synthetic:mlfs`, arrive at once and run by iterations as gangs; timed are the first rounds, in
 all of which nearly all jobs are there. In rounds called "crowded", every task besides uses three times the CPUs that it
 demands, and tasks may move and pause. `queues`: the median of half as many rounds with so many jobs, by rule. How fast
-the machine is, in CPU seconds of a fixed load (`calibration_seconds`), is measured first. Prints one JSON document.
+the machine is, in CPU seconds of a fixed load (`calibration_seconds`), is measured first. --asked: each rule in the
+world that it asks for, such as one in which runs may pause. Prints one JSON document.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Enough(Exception):
     """The rounds asked for have been timed."""
 
 
-def timed(load: Any, text: str, rounds: int, crowded: bool) -> list[float]:
+def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list[float]:
     """Milliseconds of CPU of each round."""
     found, given = registry().answerer("taskgraph", text)
     rule = as_rule(found, resolve(found.name, found.parameters, given), "total_jct", None)
@@ -59,7 +60,8 @@ def timed(load: Any, text: str, rounds: int, crowded: bool) -> list[float]:
         return answer
 
     try:
-        run(IterationWorld(load, Options()), type(rule)(rule.name, call), wake=Wake.parse("events"), seed=0)
+        world = Options(**rule.options) if asked else Options()
+        run(IterationWorld(load, world), type(rule)(rule.name, call), wake=Wake.parse("events"), seed=0)
     except mlsched.AnswererError as error:
         if not isinstance(error.__cause__, Enough):
             raise
@@ -71,10 +73,10 @@ def crowd(jobs: int) -> Any:
     return from_tasks(generated(jobs=jobs, nodes=20, load=10.0**6, partitions=8, replicas=4, runs=100, error=0.0))
 
 
-def queues(lengths: list[int], rules: list[str], rounds: int) -> dict[str, Any]:
+def queues(lengths: list[int], rules: list[str], rounds: int, asked: bool) -> dict[str, Any]:
     """The median cost of a round by the number of jobs, nearly all of which wait."""
     loads = [crowd(jobs) for jobs in lengths]
-    medians = [[float(np.median(timed(load, text, rounds, False))) for load in loads] for text in rules]
+    medians = [[float(np.median(timed(load, text, rounds, False, asked))) for load in loads] for text in rules]
     rows = [[text, *(f"{median:.1f}" for median in found)] for text, found in zip(rules, medians, strict=True)]
     return {"header": ["rule, median ms", *(f"{jobs:,} jobs" for jobs in lengths)], "rows": rows}
 
@@ -85,19 +87,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--rules", nargs="+", default=["fifo", "srpt", "mlf-h", "mlfs-h:options=evaluation"])
     parser.add_argument("--queues", type=int, nargs="*", default=[500, 2000, 4000])
+    parser.add_argument("--asked", action="store_true")
     arguments = parser.parse_args()
     machine, load = calibrated(), crowd(arguments.jobs)
     rows, numbers = [], []
     for crowded in (False, True):
         for text in arguments.rules:
-            times = timed(load, text, arguments.rounds, crowded)
+            times = timed(load, text, arguments.rounds, crowded, arguments.asked)
             median, high = np.percentile(times, (50, 99)).tolist()
             label = f"{text}, crowded" if crowded else text
             rows.append([label, len(times), f"{median:.1f}", f"{high:.1f}"])
             numbers.append({"name": label, "median": median, "p99": high})
     table = {"header": ["rule", "rounds", "median, ms", "p99, ms"], "rows": rows, "numbers": numbers}
     tasks = int((load.task_template[None] == load.template[:, None]).sum()) if arguments.jobs < 5000 else -1
-    tables = {"round": table, "queues": queues(arguments.queues, arguments.rules, max(1, arguments.rounds // 2))}
+    fewer = max(1, arguments.rounds // 2)
+    tables = {"round": table, "queues": queues(arguments.queues, arguments.rules, fewer, arguments.asked)}
     print(json.dumps({"calibration_seconds": machine, "tables": tables, "jobs": len(load.arrival), "tasks": tasks}))
 
 

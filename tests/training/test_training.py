@@ -45,7 +45,9 @@ PLUS = {
 MLF_RL = {"jobs": 3, "servers": 1, "runs": 1, "imitation_steps": 3, "workloads": 1, "episodes": 2}
 MLF_RL |= {"validation": 1, "every": 2}
 PLACING = {"jobs": 3, "servers": 1, "workloads": 1, "validation": 1, "every": 2}
+EVOLUTION = {"jobs": 3, "servers": 1, "pool": 2, "workloads": 2, "directions": 2, "validation": 2, "every": 2}
 SMALL = {"chic": CHIC, "chic-pair": CHIC, "chic-plus": PLUS, "mlf-rl": MLF_RL, "mirhoseini-rl": PLACING}
+SMALL |= {"mlf-rl-plus": EVOLUTION}
 
 
 @pytest.mark.parametrize("policy", sorted(SMALL))

@@ -23,8 +23,9 @@ from mlsched.heuristics.taskgraph._measures import (
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: How list rules choose among nodes with room: the fullest, the one with the least work bound to it, or by the physics.
-NODES = ("auto", "best-fit", "least-work")
+#: How list rules choose among nodes with room: the fullest, the one with the least work bound to it, or by the physics;
+#: or as few as possible for a gang.
+NODES = ("auto", "best-fit", "least-work", "few")
 
 
 class Placer:
@@ -36,7 +37,7 @@ class Placer:
     nodes: "best-fit" - a task goes to the fullest node with room; "least-work" - to the one to which least work is
     bound; "auto" - by the world: where a task is to come back to the node where it first ran, after each of its runs
     (physics "tasks") or after a pause (without movement "anytime"), work is to be spread; elsewhere room is what is
-    short, and the fullest is taken.
+    short, and the fullest is taken. "few" - a gang takes as few nodes as it can, other tasks as with "best-fit".
     """
 
     def __init__(self, snapshot: Snapshot, stop: str = "most", nodes: str = "auto") -> None:
@@ -45,7 +46,7 @@ class Placer:
         self.stop_after = stops_after(snapshot, stop)
         stays = snapshot.pausing == "none" or snapshot.movement == "anytime"
         by_room = snapshot.physics == "iterations" and stays
-        self.best_fit = nodes == "best-fit" or (nodes == "auto" and by_room)
+        self.best_fit = nodes in ("best-fit", "few") or (nodes == "auto" and by_room)
         self.free = snapshot.free.copy()
         self.spare = self.free  # of `free`, the part that takes no preemption; the same, unless a rule preempts tasks
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
@@ -54,7 +55,7 @@ class Placer:
         self.moves: list[tuple[int, int]] = []  # of running tasks
         self.gpus = _gpus.of(snapshot)  # None: there is room for a task wherever its node has room for it
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
-        self.packed = np.zeros(len(snapshot.arrival), dtype=np.bool_)  # gangs that go to as few nodes as possible
+        self.packed = np.full(len(snapshot.arrival), nodes == "few")  # gangs that go to as few nodes as possible
         self.choose: Callable[[int, IntArray], int] = self._best  # which of the nodes that could take a task does
 
     @functools.cached_property

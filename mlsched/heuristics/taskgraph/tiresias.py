@@ -94,7 +94,7 @@ def answer(
     thresholds = (first, second)
     standing, kept = standings(snapshot, memory or {}, thresholds, knob)
     placer = Placer(snapshot, stop, nodes)
-    placer.packed = skewed(snapshot, skew)
+    placer.packed |= skewed(snapshot, skew)
     return serve(placer, standing, thresholds, knob, keep=keep)[0], kept
 
 

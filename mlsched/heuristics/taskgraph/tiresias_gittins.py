@@ -71,7 +71,7 @@ def answer(
     served: Floats = np.asarray(snapshot.service[:, column] * seconds)
     quantum = np.array([first, second, np.inf])[standing.queue]
     placer = Placer(snapshot, stop, nodes)
-    placer.packed = skewed(snapshot, skew)
+    placer.packed |= skewed(snapshot, skew)
     chosen, pauses = serve(placer, standing, thresholds, knob, index(known, served, quantum))
     held = seconds * per_job(snapshot, holding(placer, pauses) * snapshot.demand[:, column])
     return chosen, {"promoted": promoted, "seen": _seen(placer, served, held), "sizes": sizes}

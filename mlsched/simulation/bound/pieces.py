@@ -68,13 +68,14 @@ def with_halves(demand: IntArray, capacity: IntArray, column: int = -1, unit: in
     """Demands of tasks, and the capacity of the cluster, with `halves` of its nodes as further columns.
 
     unit: so much of the resource in `column` is one GPU, of which a task holds a part or several; then `halves` of the
-    GPUs are a column, too, in which whole GPUs count 2 each.
+    GPUs are a column, too, in which whole GPUs count 2 each, and `thirds`, in which they count 6.
     """
     more, there = halves(demand, capacity)
     if unit:
-        part = np.minimum(demand[:, [column]], unit)
-        gpus, room = halves(part, np.full((int(capacity[:, column].sum()) // unit, 1), unit))
-        more, there = np.hstack([more, gpus * np.maximum(demand[:, [column]] // unit, 1)]), np.append(there, room)
+        part, count = np.minimum(demand[:, [column]], unit), int(capacity[:, column].sum()) // unit
+        for counted, room in (halves(part, np.full((count, 1), unit)), thirds(part, count, unit)):
+            more = np.hstack([more, counted * np.maximum(demand[:, [column]] // unit, 1)])
+            there = np.append(there, room)
     return np.hstack([demand, more]), np.concatenate([capacity.sum(axis=0), there])
 
 
@@ -92,3 +93,16 @@ def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
     there = 2 * (2 * capacity >= largest).sum(axis=0)
     kept = counted.any(axis=0)
     return np.asarray(counted[:, kept]), np.asarray(there[kept])
+
+
+def thirds(demand: IntArray, count: int, unit: int) -> tuple[IntArray, IntArray]:
+    """A column that says what cannot share, of demands (rows x 1) of no more than a GPU on `count` GPUs of `unit` each.
+
+    Of 6 that a GPU counts, a demand above a third counts 3, of exactly a third 2, of exactly two thirds 4, above that
+    6, a smaller one 0: so two demands above a third fill a GPU, however little they ask for. (The dual feasible
+    function u^(2) of the same source.) Left out where no demand counts.
+    """
+    whole, rest = 3 * demand // unit, 3 * demand % unit
+    counted = np.where(rest == 0, 2 * whole, 3 * whole)
+    kept = counted.any(axis=0)
+    return np.asarray(counted[:, kept]), np.full(int(kept.sum()), 6 * count)

@@ -114,8 +114,7 @@ def test_a_gang_of_parts_starts_whole_or_not_at_all():
 
 
 def test_packed_gangs_share_gpus():
-    placer = Placer(first(cluster(500, 500, 500, 500, gang=1)))
-    placer.packed[:] = True
+    placer = Placer(first(cluster(500, 500, 500, 500, gang=1)), nodes="few")
     assert placer.start(0)
     assert placer.starts == [(task, 0) for task in range(4)]
     assert [placer.gpus.names[task] for task in range(4)] == [0, 0, 1, 1]

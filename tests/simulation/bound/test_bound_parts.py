@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
 from mlsched.simulation.bound import PARTS, lower_bounds, total_jct_parts, with_halves
-from mlsched.simulation.bound.pieces import halves
+from mlsched.simulation.bound.pieces import halves, thirds
 from mlsched.simulation.taskgraph.iterations import bound
 from mlsched.simulation.taskgraph.iterations.workload import never_start
 
@@ -144,8 +144,22 @@ def test_what_is_above_half_of_a_node_cannot_share_it():
 def test_what_is_above_half_of_a_gpu_cannot_share_it():
     """Two GPUs of 4 on a node: tasks of 3, 2, 1, one and two GPUs."""
     demand, capacity = with_halves(np.array([[3], [2], [1], [4], [8]]), np.array([[8]]), 0, 4)
-    assert demand[:, -1].tolist() == [2, 1, 0, 2, 4]
-    assert capacity.tolist() == [8, 2, 4]
+    assert demand[:, 1:3].tolist() == [[0, 2], [0, 1], [0, 0], [1, 2], [2, 4]]
+    assert capacity.tolist() == [8, 2, 4, 12]
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=8), st.sampled_from([5, 6, 7, 9, 12]))
+def test_what_shares_a_gpu_counts_no_more_than_it(parts, unit):
+    """Of demands that fit one GPU together, what they count in thirds, and of two above a third, that they fill it."""
+    counted, room = thirds(np.minimum(np.array(parts), unit)[:, None], 1, unit)
+    sizes = np.minimum(parts, unit)
+    if counted.size:
+        assert room.tolist() == [6]
+        for size in range(len(sizes) + 1):
+            for some in itertools.combinations(range(len(sizes)), size):
+                if sizes[list(some)].sum() <= unit:
+                    assert counted[list(some)].sum() <= 6
+        assert (counted[3 * sizes > unit] >= 3).all()
 
 
 @pytest.mark.parametrize("jobs", [[], [(3, 0, 1)]])

@@ -1,0 +1,136 @@
+"""What MLF-RL-plus sees of each job: the features of which its order is a weighted sum.
+
+Everything is over jobs in the last axis, so that a whole batch of clusters is one call. The teacher's order, log of the
+time left plus a share of the log of the size, is a weighted sum of the first two.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._measures import per_job, remaining_time, shares
+from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
+
+Floats = npt.NDArray[np.floating]
+Flags = npt.NDArray[np.bool_]
+
+HOUR = 3600.0
+#: Features that are about a job alone.
+OWN = (
+    "left, log",
+    "size, log",
+    "left, log, squared",
+    "size, log, squared",
+    "left and size, logs",
+    "runs",
+    "runs, by what is left",
+    "would go on",
+    "ran, log",
+    "ran, share",
+    "waits, log",
+    "in the system, log",
+    "slack to the deadline",
+    "overdue",
+    "urgency",
+    "an iteration is done",
+)
+#: Features that set a job against the others that are there.
+BESIDE = ("shorter jobs, of the cluster", "shorter jobs beyond the cluster", "left, by the crowd", "size, by the crowd")
+NAMES = (*OWN, *BESIDE)
+FEATURES = len(NAMES)
+LEFT, SIZE = 0, 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """Where the jobs stand; times in hours. left: estimated, until the job ends if it never waits; price: of a pause;
+    share: its dominant share of the cluster; runs, begun: whether it runs, and ever has; ran: for how long; waited:
+    since it last ran; stayed: since it arrived; due: until its deadline; urgency: of 10; known: whether it has finished
+    an iteration, from when on its estimate is exact; there: False for a place without a job.
+    """
+
+    left: Floats
+    price: Floats
+    share: Floats
+    runs: Flags
+    begun: Flags
+    ran: Floats
+    waited: Floats
+    stayed: Floats
+    due: Floats
+    urgency: Floats
+    known: Flags
+    there: Flags
+
+
+def standing(snapshot: Snapshot, stop_after: IntArray) -> Standing:
+    """Where the jobs of a snapshot stand."""
+    hour = HOUR * 1000 / snapshot.tick_ms if snapshot.tick_ms else HOUR
+    left = remaining_time(snapshot, stop_after)
+    return Standing(
+        left=left / hour,
+        price=snapshot.pause_cost / hour,
+        share=per_job(snapshot, shares(snapshot)),
+        runs=per_job(snapshot, snapshot.state == RUNNING) > 0,
+        begun=snapshot.first_start >= 0,
+        ran=snapshot.executed / hour,
+        waited=(snapshot.now - snapshot.idle_since) / hour,
+        stayed=(snapshot.now - snapshot.arrival) / hour,
+        due=(snapshot.deadline - snapshot.now) / hour,
+        urgency=snapshot.urgency / 10.0,
+        known=snapshot.finished > 0,
+        there=np.ones(len(left), dtype=np.bool_),
+    )
+
+
+def features(at: Standing) -> Floats:
+    """FEATURES x the shape of the standing. Before a job that runs, and against one that would go on, a pause counts.
+
+    So does `srpt` with `preempt` (`heuristics/taskgraph/srpt.py`).
+    """
+    one = at.left.dtype.type
+    left = np.log(
+        np.maximum(at.left + at.price * np.where(at.runs, one(-1), at.begun.astype(at.left.dtype)), one(1e-3))
+    )
+    size = np.log(np.maximum(at.share, one(1e-4))) + one(2.5)  # about 0 for a job on a twelfth of the cluster
+    runs, slack = at.runs.astype(left.dtype), at.due - at.left
+    ahead = _before(left, np.where(at.there, at.share, one(0)))
+    crowd = np.log1p(np.where(at.there, at.share, one(0)).sum(axis=-1, keepdims=True))
+    return np.stack(
+        [
+            left,
+            size,
+            left**2 / one(4),
+            size**2,
+            left * size / one(2),
+            runs,
+            runs * left,
+            (at.begun & ~at.runs).astype(left.dtype),
+            np.log1p(at.ran),
+            at.ran / np.maximum(at.ran + at.left, one(1e-3)),
+            np.log1p(at.waited),
+            np.log1p(at.stayed),
+            slack / (np.abs(slack) + at.left + one(1)),
+            (at.due < 0).astype(left.dtype),
+            at.urgency,
+            at.known.astype(left.dtype),
+            np.minimum(ahead, one(1)),
+            np.log1p(np.maximum(ahead - one(1), one(0))),
+            left * crowd / one(2),
+            size * crowd,
+        ]
+    )
+
+
+def _before(left: Floats, share: Floats) -> Floats:
+    """For each job, the shares of the cluster that jobs with less left ask for."""
+    order = np.argsort(left, axis=-1, kind="stable")
+    sorted_shares = np.take_along_axis(share, order, axis=-1)
+    before = np.empty_like(share)
+    np.put_along_axis(before, order, np.cumsum(sorted_shares, axis=-1) - sorted_shares, axis=-1)
+    return before

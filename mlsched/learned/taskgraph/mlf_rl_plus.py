@@ -1,0 +1,44 @@
+"""MLF-RL-plus: a learned order of jobs that give way to each other, each placed on as few nodes as possible.
+
+Ours, in the place of MLFS' reinforcement learning (MLF-RL, Wang, Liu and Shen, CoNEXT 2020, Section 3.4), for worlds in
+which runs may pause and go on. What the policy learns is who goes first: a job's place in the order is a weighted sum
+of what is seen of it and of the jobs beside it (`_plus_order.py`), the least first. Who then runs, pauses and starts is
+up to the engine of all preemptive rules (`heuristics/taskgraph/_preemption.py`). Trained by `mlsched train mlf-rl-plus`
+(`training/taskgraph/_mlf_rl_plus.py`): it begins with the best of some fixed orders and is improved by an evolution
+strategy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import serve
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.learned._net import scorer
+from mlsched.learned.taskgraph._plus_order import FEATURES, features, standing
+from mlsched.learned.weights import of
+
+
+@answerer(
+    "mlf-rl-plus",
+    problem="taskgraph",
+    asks="decision",
+    world=lambda params: {"pausing": "keep"},
+    objectives=("total_jct",),
+    paper="ours, after MLFS",
+)
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", stop: str = "most", nodes: str = "few"
+) -> Round:
+    """Serve jobs in a learned order; what comes later gives way.
+
+    weights: a file that `mlsched train mlf-rl-plus` wrote; "": the weights that come with mlsched. stop, nodes: as for
+    fifo; by default a gang takes as few nodes as it can. Asks for a world with pausing = "keep"; where runs may not pause,
+    it says who starts.
+    """
+    net = scorer(of("mlf-rl-plus", "taskgraph", weights), FEATURES)
+    placer = Placer(snapshot, stop, nodes)
+    rows = features(standing(snapshot, placer.stop_after)).T.astype(np.float32)
+    return placer.round(serve(placer, net(rows)[:, 0]))
