@@ -35,8 +35,8 @@ def answer(
     """Serve jobs in a learned order; what comes later gives way.
 
     weights: a file that `mlsched train mlf-rl-plus` wrote; "": the weights that come with mlsched. stop, nodes: as for
-    fifo; by default a gang takes as few nodes as it can. Asks for a world with pausing = "keep"; where runs may not pause,
-    it says who starts.
+    fifo; by default a gang takes as few nodes as it can. Asks for a world with pausing = "keep"; where runs may not
+    pause, it says who starts.
     """
     net = scorer(of("mlf-rl-plus", "taskgraph", weights), FEATURES)
     placer = Placer(snapshot, stop, nodes)
