@@ -72,7 +72,7 @@ def simulate(
         bool, typer.Option("--parts", help="Of what each run's distance from its bound is made (logs).")
     ] = False,
     table: Annotated[
-        Path | None, to_write(text="Write the figures (.csv, .parquet), or the tables as shown (.md, .tex).")
+        Path | None, to_write(text="Write the figures (.csv, .parquet), or the tables as shown (.md, .tex, .html).")
     ] = None,
     output: Annotated[Path | None, to_write("-o", "--output", text="Write the runs, every job and log.")] = None,
     jobs: Annotated[Path | None, to_write(text="Write what came of every job (.csv or .parquet).")] = None,

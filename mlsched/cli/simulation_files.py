@@ -1,4 +1,4 @@
-"""The file that `mlsched simulate --table` writes: all figures in rows, or the tables as they are shown."""
+"""The file that `mlsched simulate --table` writes: all figures in rows, or the tables as they are shown, or a page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mlsched.benchmark import html
 from mlsched.benchmark.formats import LATEX
 from mlsched.cli.simulation_losses import of_weights
-from mlsched.cli.simulation_tables import Block, Shown, blocks, flattened, scaled, worded
+from mlsched.cli.simulation_tables import Block, Shown, about, blocks, flattened, scaled, why_not, worded
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 
-TABLES = (".csv", ".parquet", ".md", ".tex")
+TABLES = (".csv", ".parquet", ".md", ".tex", ".html")
 
 
 def check_target(path: Path) -> None:
@@ -25,10 +26,14 @@ def check_target(path: Path) -> None:
 
 
 def write_table(shown: Shown, path: Path) -> None:
-    """All figures in rows (.csv, .parquet), or the tables as they are shown, to be published (.md, .tex)."""
+    """All figures in rows (.csv, .parquet), or the tables as they are shown, to be published (.md, .tex, .html)."""
     suffix = path.suffix.lower()
     if suffix in (".csv", ".parquet"):
         tables.write(_long(shown), path)
+        return
+    if suffix == ".html":
+        with atomic_write(path) as stream:
+            stream.write(_page(shown))
         return
     made = [_markdown(block) if suffix == ".md" else _latex(block) for block in blocks(shown)]
     with atomic_write(path) as stream:
@@ -70,6 +75,19 @@ def _long(shown: Shown) -> dict[str, list[Any]]:
                         unit = entry["unit"] if scaled(name, 2.0) == 2.0 else ""
                         add(*front, "", "", grouping, group, name, value, unit)
     return columns
+
+
+def _page(shown: Shown) -> str:
+    """A page that needs no network: what was run and under which physics, every table, and what is wrong."""
+    sections = [html.heading("What was run"), *(html.text(line) for line in about(shown))]
+    sections += [html.text(line) for line in why_not(shown)]
+    wrong = shown.failures or ["every run passed the independent replay check"]
+    sections += [html.text(line) for line in wrong]
+    for block in blocks(shown):
+        title = block.title or f"{block.name}, side by side"
+        sections += [html.heading(title), html.table(block.header, block.rows, label=title, sortable=False)]
+        sections += [html.text(sentence, note=True) for sentence in block.sentences]
+    return html.page("mlsched simulate: " + ", ".join(dict.fromkeys(e["policy"] for e in shown.details)), sections)
 
 
 def _markdown(block: Block) -> str:

@@ -221,7 +221,7 @@ def _finish(
         every = [
             run.to_json()
             | ({"scenario": one.scenario.label} if several else {})
-            | {key: entry[key] for key in ("losses", "parts") if key in entry}
+            | {key: entry[key] for key in ("policy", "bounded_by", "gaps", "losses", "parts") if key in entry}
             for (one, run), entry in zip(done, [entry for entry in details if "summary" in entry], strict=True)
         ]
         write_json(targets.output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})

@@ -77,21 +77,27 @@ class Block:
 
 def rendered(shown: Shown) -> list[Any]:
     """The lines and tables for people."""
-    workload, details = shown.workload, shown.ran
-    ticks = details[0]["summary"].get("tick_seconds")
-    unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks and len(shown.scenarios) == 1 else ""
-    found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
-    found += [f"rows: {sentence}" for sentence in shown.account.sentences()] if shown.account else []
-    found += _assumed(details)
+    details = shown.ran
+    found: list[Any] = about(shown)
     for block in blocks(shown):
         found += [block.title] if block.title else []
         found += [Columns(block.header, block.rows), *block.sentences]
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
     found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
-    found += [_why_not(entry) for entry in shown.details if "reason" in entry]
+    found += why_not(shown)
     if not shown.failures:
         found.append("every run passed the independent replay check")
     return found
+
+
+def about(shown: Shown) -> list[str]:
+    """What was run where, what of the log was used, and what the runs took for granted: the lines above the tables."""
+    workload, details = shown.workload, shown.ran
+    ticks = details[0]["summary"].get("tick_seconds")
+    unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks and len(shown.scenarios) == 1 else ""
+    found = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
+    found += [f"rows: {sentence}" for sentence in shown.account.sentences()] if shown.account else []
+    return found + _assumed(details)
 
 
 def as_data(shown: Shown) -> list[dict[str, Any]]:
@@ -120,9 +126,18 @@ def _of_policies(shown: Shown) -> Block:
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
     body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
-    bounded = any(entry.get("gaps") for entry in shown.ran)
-    lost = any(entry.get("losses") for entry in shown.ran)
-    return Block("", ["", *names], body, (BOUND_NOTE,) * bounded + (losses.LOSS_NOTE,) * lost, "policies")
+    return Block("", ["", *names], body, _notes(shown.ran), "policies")
+
+
+def _notes(ran: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """What distances from bounds and from references mean, and for whom which bound holds."""
+    of: dict[str, list[str]] = {}
+    for entry in ran:
+        if entry.get("gaps"):
+            of.setdefault(entry["bounded_by"], []).append(entry["policy"])
+    found = (BOUND_NOTE,) * bool(of)
+    found += tuple(f"The bound of {', '.join(dict.fromkeys(who))} is of {runs}." for runs, who in of.items())
+    return found + (losses.LOSS_NOTE,) * any(entry.get("losses") for entry in ran)
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
@@ -153,9 +168,14 @@ def _of_parts(shown: Shown, label: str) -> list[Block]:
     ]
 
 
-def _why_not(entry: dict[str, Any]) -> str:
-    where = f" on {entry['scenario']}" if entry.get("scenario") else ""
-    return f"{entry['policy']}{where} {entry['status']}: {entry['reason']}"
+def why_not(shown: Shown) -> list[str]:
+    """A line for each policy that did not run."""
+    return [
+        f"{entry['policy']}{' on ' + entry['scenario'] if entry.get('scenario') else ''} {entry['status']}: "
+        f"{entry['reason']}"
+        for entry in shown.details
+        if "reason" in entry
+    ]
 
 
 # -- windows ----------------------------------------------------------------------------------------------------------
@@ -201,8 +221,7 @@ def _of_windows(shown: Shown) -> list[Block]:
     title += f", {min(jobs)} to {max(jobs)} a window" if len(windows) > 1 else ""
     header = ["", *(entry["policy"] for entry in ran)]
     notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
-    notes += (BOUND_NOTE,) if any(entry.get("gaps") for entry in ran) else ()
-    notes += (losses.LOSS_NOTE,) if any(entry.get("losses") for entry in ran) else ()
+    notes += _notes(ran)
     found = [Block(title, header, rows, notes, "windows")]
     if len(windows) > 1 and len(ran) > 1:
         against = [
@@ -321,7 +340,7 @@ def _what_if(shown: Shown) -> list[Block]:
         f"total completion time above its bound (of the whole run; bound: per job, in {_unit_of(shown)})",
         ["", "bound", *policies],
         rows,
-        (BOUND_NOTE, *((losses.LOSS_NOTE,) if any(e.get("losses") for e in shown.ran) else ()), *sentences),
+        (*_notes(shown.ran), *sentences),
         "bounds",
     )
     return [*found, bounds]

@@ -53,16 +53,25 @@ def export(
 
 
 def compare(
-    first: StoreFile,
-    second: StoreFile,
+    first: Annotated[Path, typer.Argument(help="Store of `mlsched bench --store`, or runs of `mlsched simulate -o`.")],
+    second: Annotated[Path, typer.Argument(help="Another of the same kind.")],
     solver: Annotated[
         list[str] | None, typer.Option(help="This answerer, or A=B: A of the first store against B of the second.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Hold two stores against each other, question by question: did a change help?"""
+    """Hold two stores against each other, question by question, or two files of runs, policy by policy."""
     from mlsched.benchmark.compare import compared
     from mlsched.benchmark.store import read_rows
+    from mlsched.cli import compare_runs
+    from mlsched.core.errors import InvalidInput
+
+    if compare_runs.is_runs(first) and compare_runs.is_runs(second):
+        if solver:
+            raise InvalidInput("--solver: is for stores of benchmarks; runs are compared policy by policy")
+        found = compare_runs.compared(first, second)
+        emit(as_json, found.to_json, lambda: compare_runs.shown(found))
+        return
 
     lines = compared(read_rows(first), read_rows(second), solver)
     emit(as_json, lambda: {"comparisons": [dataclasses.asdict(line) for line in lines]}, lambda: _tables(lines))
