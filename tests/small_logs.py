@@ -108,3 +108,13 @@ def logs(draw):
     cost = draw(st.sampled_from([0, 500_000]))
     more = {"pause_cost": [cost] * len(jobs), "urgency": urgency, "movement": "anytime"}
     return jobs_of(templates, jobs, nodes=nodes, eligible=eligible, task_class=classes, **more)
+
+
+@st.composite
+def odd_logs(draw):
+    """Logs whose jobs leave part of a node that no other fits: as one large node would not. Pausing is free."""
+    size, kinds = draw(st.sampled_from([(3, [[2], [1]]), (3, [[2], [2, 2]]), (4, [[3], [1]]), (5, [[3], [2], [3, 3]])]))
+    templates = [[(1, g) for g in kind] for kind in kinds]
+    job = st.tuples(st.integers(0, 2), st.sampled_from([0, 0, *range(1, len(kinds))]), st.integers(1, 4))
+    jobs = sorted(draw(st.lists(job, min_size=3, max_size=4)))
+    return jobs_of(templates, jobs, nodes=((size,), (size,)), movement="anytime")

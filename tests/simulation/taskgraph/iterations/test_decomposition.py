@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from draws import draws
 from hypothesis import assume, given, settings
-from small_logs import best_with_pauses, best_without_pauses, logs
+from hypothesis import strategies as st
+from small_logs import best_with_pauses, best_without_pauses, logs, odd_logs
 
 import mlsched
 from mlsched.core.errors import InvalidInput
@@ -31,7 +32,7 @@ def counted() -> dict[str, int]:
 
 
 @settings(max_examples=draws(12, 2000), deadline=None)
-@given(load=logs().filter(lambda load: not never_start(load)))
+@given(load=st.one_of(odd_logs(), logs().filter(lambda load: not never_start(load))))
 def test_the_true_parts_lie_between(load):
     best = best_without_pauses(load, np.ones(len(load.arrival), dtype=np.int64))
     assume(best < 10**9)
@@ -66,6 +67,7 @@ def test_the_logs_had_parts(report):
     if not seen["logs"]:
         pytest.skip("no logs were drawn")
     report("parts of small logs", [f"{name}: {100 * n / seen['logs']:.0f} %" for name, n in seen.items()])
+    assert seen["shape costs"] >= 0.1 * seen["logs"]
 
 
 @pytest.fixture(scope="module")
