@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import warnings
 from collections.abc import Iterable
+
+import numpy as np
 
 from mlsched.api.runs import simulate
 from mlsched.core.arguments import explained
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import Run
-from mlsched.simulation.taskgraph.iterations import Jobs
+from mlsched.simulation.taskgraph.iterations import Jobs, replay
 from mlsched.simulation.taskgraph.iterations import bound as bounds
 from mlsched.simulation.taskgraph.iterations.reference import decomposition as steps
-from mlsched.simulation.taskgraph.iterations.reference import proof
+from mlsched.simulation.taskgraph.iterations.reference import folder as files
+from mlsched.simulation.taskgraph.iterations.reference import proof, ranks
+from mlsched.simulation.taskgraph.iterations.reference.by_rank import ByRank
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import Decomposition, Step, World
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
+from mlsched.simulation.taskgraph.iterations.reference.question import log_of, question
+from mlsched.simulation.wake import Wake
 
-#: The rules whose best run is the schedule of a world, by whether jobs may pause there: all know the running times.
+#: The rules that know the running times, by whether jobs may pause. Their best run is the schedule of a world in which
+#: jobs are not free to pause and move; elsewhere it is the best schedule by ranks, which is better and sooner found.
 INFORMED = {True: ("srpt:preempt=true", "srpt:size=time,preempt=true"), False: ("srpt", "srpt:size=time")}
 
 
@@ -26,8 +34,8 @@ def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
     """Tell of what a run's distance from a bound is made: parts that add up, each at least and at most so much.
 
     They are node shape, the price of pauses, forgone preemption, and what the rule does not know. In each world from
-    one large node, where pausing is free, to the run's own, rules that know the running times are run: some eight runs
-    the first time, fewer for further runs of the same workload.
+    one large node, where pausing is free, to the run's own, a schedule that knows the running times is made, by ranks
+    or by runs of rules; further runs of the same workload take it over.
 
     Args:
         run: of a log's workload.
@@ -64,7 +72,8 @@ def _sound(run: Run) -> list[World]:
 
 
 def _known(world: World) -> Step:
-    return Step(world.part, _bound(world.jobs, world.pausing), _best(world)[0])
+    ranked = _ranked(world.jobs) if world.pausing and world.movement == "anytime" else None
+    return Step(world.part, _bound(world.jobs, world.pausing), _best(world)[0] if ranked is None else ranked)
 
 
 def _with(step: Step, reference: Reference, run: Run) -> Step:
@@ -84,6 +93,22 @@ def _with(step: Step, reference: Reference, run: Run) -> Step:
 @functools.lru_cache(maxsize=16)
 def _bound(jobs: Jobs, pausing: bool) -> int:
     return int(bounds.bound(jobs, pausing)["total_jct"])
+
+
+@functools.lru_cache(maxsize=16)
+def _ranked(jobs: Jobs) -> int | None:
+    """The total of the best schedule by ranks, judged; None where jobs start in parts, or not all find nodes by it."""
+    best: list[ByRank] = []
+    try:
+        asked = question(jobs, np.ones_like(jobs.arrival))
+        ranks.search(asked, 0, 0, lambda *_: False, lambda found, _: best.append(found))
+    except InvalidInput:
+        return None
+    log = log_of(asked, best[-1].rows)
+    options = dataclasses.replace(files.options(True), movement="anytime")
+    wrong = replay.violations(jobs, options, Wake.parse("events"), log)
+    assert not wrong, f"by rank: {wrong[0]}"
+    return files.total(jobs, log, "jobs")
 
 
 def _best(world: World) -> tuple[int, str]:
