@@ -1,14 +1,17 @@
 """How close the two sides of the best schedule of public logs are, and of what the gap of a policy is made.
 
-    python measurements/references.py make NAME... [--folder docs/references] [--moves N]   (every entry: all)
+    python measurements/references.py make NAME... [--folder docs/references] [--moves N] [--cpu-limit S]
     python measurements/references.py table [--folder docs/references]
     python measurements/references.py parts NAME... [--rules fifo ...] [--folder docs/references] [--keep FILE]
+    python measurements/references.py stays NAME... [--folder docs/references] [--keep FILE]
 
-`make` makes or improves entries of the public table, each a folder with manifest and prices (`schedule.json.gz` beside
-it is kept where it is small); `table` prints them as one JSON document. `parts`: of what the distances of rules from
-the bound are made on the logs of these entries (`mlsched.decompose`), with what the entry of the same name with
-`-pauses`, or without, says as well; `--keep` writes each run to a file of JSON lines, and takes those that are there as
-done. CPU seconds are those of this machine. Reads $MLSCHED_DATA.
+`make` makes or improves entries of the public table (all: every one), each a folder with manifest and prices
+(`schedule.json.gz` beside it is kept where it is small); after so many CPU seconds the step under way is the last.
+`table` prints them as one JSON document. `parts`: of what the distances of rules from the bound are made on the logs of
+these entries (`mlsched.decompose`), with what the entry of the same name with `-pauses`, or without, says as well.
+`stays`: of what the distance of SRPT by running time is made where paused jobs go on on the nodes that they came from,
+on whole logs (entries with pauses): two runs each, and what the entry says. `--keep` writes each run to a file of JSON
+lines, and takes those that are there as done. CPU seconds are those of this machine. Reads $MLSCHED_DATA.
 """
 
 from __future__ import annotations
@@ -62,15 +65,14 @@ def _log(name: str) -> Any:
     return mlsched.read_log(LOGS[name])
 
 
-def make(names: list[str], folder: Path, moves: int | None) -> None:
+def make(names: list[str], folder: Path, moves: int | None, limit_s: float) -> None:
     for name in list(ENTRIES) if names == ["all"] else names:
         log, limit, nodes, pausing = ENTRIES[name]
-        load = workload(log, limit, nodes)
+        load, begun = workload(log, limit, nodes), cpu_time()
 
-        def told(stage: str, made: int, value: int, name: str = name) -> bool:
-            if made % 1000 == 0:
-                print(f"{name}: {stage} {made} {value} ({cpu_time():.0f} CPU s)", file=sys.stderr, flush=True)
-            return False
+        def told(stage: str, made: int, value: int, name: str = name, begun: float = begun) -> bool:
+            print(f"{name}: {stage} {made} {value} ({cpu_time() - begun:.0f} CPU s)", file=sys.stderr, flush=True)
+            return cpu_time() - begun > limit_s
 
         given = {} if moves is None else {"moves": moves}
         found = mlsched.make_reference(load, folder / name, pausing=pausing, told=told, **given)
@@ -132,6 +134,39 @@ def parts(name: str, rules: list[str], folder: Path, kept: Kept) -> list[dict[st
     return [kept.row(f"{name}, {rule}", lambda rule=rule: row(rule)) for rule in rules]  # type: ignore[misc]
 
 
+#: The rule whose distance is told where jobs stay.
+STAYING = "srpt:size=time,preempt=true"
+
+
+def stays(name: str, folder: Path, kept: Kept) -> dict[str, Any]:
+    """Totals of `STAYING` where paused jobs stay on their nodes and where they do not, beside the entry's two sides."""
+    log, limit, nodes, _ = ENTRIES[name]
+
+    def total(movement: str) -> int:
+        run = mlsched.simulate(workload(log, limit, nodes), STAYING, options={"movement": movement})
+        if wrong := run.violations():
+            raise SystemExit(f"{name}: {wrong[0]}")
+        return int(run.summary()["total_jct"])
+
+    found = mlsched.read_reference(folder / name)
+    rows = {movement: kept.row(f"{name}, {movement}", lambda: total(movement)) for movement in ("none", "given")}  # noqa: B023
+    parts = {
+        "not known": found.value - found.bound,
+        "order, and nobody makes way": rows["given"] - found.value,
+        "jobs stay on their nodes": rows["none"] - rows["given"],
+        "in all": rows["none"] - found.bound,
+    }
+    shares = {part: ticks / found.bound for part, ticks in parts.items()}
+    return {"entry": name, "bound": found.bound, "reference": found.value, "totals": rows, "shares": shares}
+
+
+def of_stays(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A row per entry, a column per part, percent of the bound."""
+    header = ["log and GPUs", *rows[0]["shares"]]
+    cells = [[row["entry"], *(f"{100 * share:.1f} %" for share in row["shares"].values())] for row in rows]
+    return {"stays": {"header": header, "rows": cells}}
+
+
 def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Of each entry a table: a row per rule, a column per part, percent of the bound; in brackets at least, at most."""
     found = {}
@@ -147,17 +182,22 @@ def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("make", "table", "parts"))
+    parser.add_argument("what", choices=("make", "table", "parts", "stays"))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "references")
     parser.add_argument("--moves", type=int)
+    parser.add_argument("--cpu-limit", type=float, default=float("inf"))
     parser.add_argument("--rules", nargs="+", default=RULES)
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     if given.what == "make":
-        make(given.names, given.folder, given.moves)
+        make(given.names, given.folder, given.moves, given.cpu_limit)
     elif given.what == "table":
         print(json.dumps(table(given.folder), indent=1))
+    elif given.what == "stays":
+        kept = Kept(given.keep)
+        rows = [stays(name, given.folder, kept) for name in given.names]
+        print(json.dumps({"rows": rows, "tables": of_stays(rows)}, indent=1))
     else:
         kept = Kept(given.keep)
         rows = [row for name in given.names for row in parts(name, given.rules, given.folder, kept)]
