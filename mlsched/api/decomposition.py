@@ -73,7 +73,9 @@ def _sound(run: Run) -> list[World]:
 
 def _known(world: World) -> Step:
     ranked = _ranked(world.jobs) if world.pausing and world.movement == "anytime" else None
-    return Step(world.part, _bound(world.jobs, world.pausing), _best(world)[0] if ranked is None else ranked)
+    # A bound knows of no price, and of no moves: the worlds that differ in these share one.
+    alike = world.jobs.replace(pause_cost=np.zeros_like(world.jobs.pause_cost), movement="anytime")
+    return Step(world.part, _bound(alike, world.pausing), _best(world)[0] if ranked is None else ranked)
 
 
 def _with(step: Step, reference: Reference, run: Run) -> Step:
