@@ -4,9 +4,10 @@
 
 Three or four gangs on two nodes of 2 or 3 GPUs, drawn by `tests/gangs_exhausted.py`, whose brute force tries every
 round at every tick. Prints one JSON document: on how many horizons the bound on total completion time is above the
-optimum (which must be none) and on how many equal to it; how far below it is in the mean and at most; and, of the first
-`--hard` horizons, how many have another optimum without the price, without the shape (all GPUs on one node), and how
-many are solved by none of the rules.
+optimum (which must be none) and on how many equal to it; how far below it is in the mean and at most; where jobs may
+move, the same of the schedule by ranks, which must never be below the optimum; and, of the first `--hard` horizons, how
+many have another optimum without the price, without the shape (all GPUs on one node), and how many are solved by none
+of the rules.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ import numpy as np
 from _keep import Kept
 
 import mlsched
-from mlsched.simulation.taskgraph.iterations import bound
+from mlsched.simulation.taskgraph.iterations import Options, bound, replay
+from mlsched.simulation.taskgraph.iterations.reference import folder as files
+from mlsched.simulation.taskgraph.iterations.reference import ranks
+from mlsched.simulation.taskgraph.iterations.reference.by_rank import ByRank
+from mlsched.simulation.taskgraph.iterations.reference.question import log_of, question
+from mlsched.simulation.wake import Wake
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from gangs_exhausted import drawn, optimum, workload
@@ -39,6 +45,8 @@ def compared(first: int, hard: int) -> list[dict[str, Any]]:
         load = workload(nodes, jobs, cost, moves)
         best = optimum(nodes, jobs, cost, moves)
         row: dict[str, Any] = {"bound": int(bound.bound(load)["total_jct"]), "optimum": best}
+        if moves:
+            row["ranked"] = ranked(load)
         if seed < hard:
             pooled = [(arrival, ticks, (sum(tasks),)) for arrival, ticks, tasks in jobs]
             row["free"] = optimum(nodes, jobs, 0, moves)
@@ -46,6 +54,16 @@ def compared(first: int, hard: int) -> list[dict[str, Any]]:
             row["rules"] = min(int(mlsched.simulate(load, rule).summary()["total_jct"]) for rule in RULES)
         found.append(row)
     return found
+
+
+def ranked(load: Any) -> int:
+    """The total of the best schedule by ranks after 20 changes of them, judged."""
+    asked, found = question(load, np.ones(len(load.arrival), dtype=np.int64)), list[ByRank]()
+    ranks.search(asked, 20, 0, lambda *_: False, lambda schedule, _: found.append(schedule))
+    log = log_of(asked, found[-1].rows)
+    if wrong := replay.violations(load, Options(pausing="keep"), Wake.parse("events"), log):
+        raise SystemExit(f"by rank: {wrong[0]}")
+    return files.total(load, log, "jobs")
 
 
 def main() -> None:
@@ -58,6 +76,8 @@ def main() -> None:
     for first in range(0, given.horizons, ROW):
         rows += kept.row(f"from {first}", lambda: compared(first, given.hard))  # noqa: B023  # called at once
     hard = [row for row in rows if "rules" in row]
+    with_ranks = [row for row in rows if "ranked" in row]
+    above = [row["ranked"] / row["optimum"] - 1 for row in with_ranks]
     below = [1 - row["bound"] / row["optimum"] for row in rows]
     document = {
         "horizons": len(rows),
@@ -65,6 +85,11 @@ def main() -> None:
         "bound_is_the_optimum": sum(row["bound"] == row["optimum"] for row in rows),
         "mean_share_below": float(np.mean(below)),
         "largest_share_below": float(np.max(below)),
+        "with_ranks": len(with_ranks),
+        "ranked_below_the_optimum": sum(share < 0 for share in above),
+        "ranked_is_the_optimum": sum(share == 0 for share in above),
+        "mean_share_above": float(np.mean(above)),
+        "largest_share_above": float(np.max(above)),
         "looked_at_closely": len(hard),
         "price_changes_the_optimum": sum(row["free"] < row["optimum"] for row in hard),
         "shape_changes_the_optimum": sum(row["pooled"] < row["optimum"] for row in hard),

@@ -49,10 +49,11 @@ def best_without_pauses(load, weight) -> int:
     return best[0]
 
 
-def best_with_pauses(load) -> int:
-    """The smallest sum of completion - arrival where jobs pause and move at any tick, for nothing: from the end back,
-    every set of jobs whose tasks find nodes beside each other may run in a tick.
+def best_with_pauses(load, weight=None) -> int:
+    """The smallest weighted sum of completion - arrival where jobs pause and move at any tick, for nothing: from the
+    end back, every set of jobs whose tasks find nodes beside each other may run in a tick.
     """
+    of_job = [1] * len(load.arrival) if weight is None else weight.tolist()
     rows = [(load.demand[k], tuple(np.flatnonzero(load.eligible[load.task_class[k]]))) for k in range(len(load.demand))]
 
     @functools.cache
@@ -88,7 +89,7 @@ def best_with_pauses(load) -> int:
                     costs.append(go(time + 1, rest))
             if costs and count == len(ready):
                 break  # all of them may run
-        return len(ready) + min(costs)
+        return sum(of_job[j] for j in ready) + min(costs)
 
     return go(min(arrival), tuple(lengths(load)))
 

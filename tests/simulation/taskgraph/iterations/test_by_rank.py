@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from draws import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
-from small_logs import best_with_pauses, logs
+from small_logs import best_with_pauses, logs, odd_logs
 
 import mlsched
 from mlsched.api import references
@@ -27,6 +28,12 @@ from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
 
 
+@functools.cache
+def counted() -> dict[str, int]:
+    names = ("logs", "weighted", "restricted", "pauses cost", "the best by ranks", "waits")
+    return dict.fromkeys(names, 0)
+
+
 def by_rank(load, power=1.0, factor=None):
     asked = question(load, np.ones(len(load.arrival), dtype=np.int64))
     return asked, ByRank(asked, power, np.ones(len(load.arrival)) if factor is None else np.array(factor))
@@ -39,7 +46,11 @@ def judged(load, asked, found):
 
 
 @settings(max_examples=draws(25, 2000), deadline=None)
-@given(load=logs().filter(lambda load: not never_start(load)), seed=st.integers(0, 9), data=st.data())
+@given(
+    load=st.one_of(odd_logs(), logs().filter(lambda load: not never_start(load))),
+    seed=st.integers(0, 9),
+    data=st.data(),
+)
 def test_every_schedule_is_one_of_the_world_and_none_beats_the_best(load, seed, data):
     weights = data.draw(st.sampled_from(["jobs", "urgency", "area"]))
     asked, values = question(load, proof.weights(load, weights)), []
@@ -52,8 +63,31 @@ def test_every_schedule_is_one_of_the_world_and_none_beats_the_best(load, seed, 
     assume(fits(asked))
     assert ranks.search(asked, 6, seed, lambda *_: False, kept) == len(ranks.POWERS) + 6
     assert values == sorted(values, reverse=True)
-    if weights == "jobs":
-        assert values[-1] >= best_with_pauses(load), "which pauses for nothing"
+    pieces = proof.weighted(load, asked.weight)
+    climb = references.climbed(
+        pieces, references.earliest_end(pieces), pausing=True, effort=references.OF_REFERENCES[True]
+    )
+    best = best_with_pauses(load, asked.weight)  # which pauses for nothing
+    assert proof.rounded(pieces, climb, True)[1] <= best <= values[-1]
+    seen = counted()
+    for name, happened in (
+        ("logs", True),
+        ("weighted", len(set(asked.weight.tolist())) > 1),
+        ("restricted", not load.eligible[load.task_class].all()),
+        ("pauses cost", bool(load.pause_cost.any())),
+        ("the best by ranks", values[-1] == best),
+        ("waits", best > sum((asked.weight * asked.length).tolist())),
+    ):
+        seen[name] += happened
+
+
+def test_the_logs_were_hard_enough(report):
+    """Run after the test above; alone it has nothing to say."""
+    seen = counted()
+    if not seen["logs"]:
+        pytest.skip("no logs were drawn")
+    report("ranks on small logs", [f"{name}: {100 * n / seen['logs']:.0f} %" for name, n in seen.items()])
+    assert seen["waits"], "a log on which nobody waits says nothing"
 
 
 def fits(asked):
