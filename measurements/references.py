@@ -3,14 +3,15 @@
     python measurements/references.py make NAME... [--folder docs/references] [--moves N] [--cpu-limit S]
     python measurements/references.py table [--folder docs/references]
     python measurements/references.py parts NAME... [--rules fifo ...] [--folder docs/references] [--keep FILE]
-    python measurements/references.py stays NAME... [--folder docs/references] [--keep FILE]
+    python measurements/references.py older [--folder docs/references]
 
 `make` makes or improves entries of the public table (all: every one), each a folder with manifest and prices
 (`schedule.json.gz` beside it is kept where it is small); after so many CPU seconds the step under way is the last.
 `table` prints them as one JSON document. `parts`: of what the distances of rules from the bound are made on the logs of
 these entries (`mlsched.decompose`), with what the entry of the same name with `-pauses`, or without, says as well.
-`stays`: of what the distance of SRPT by running time is made where paused jobs go on on the nodes that they came from,
-on whole logs (entries with pauses): two runs each, and what the entry says. `--keep` writes each run to a file of JSON
+`older`: of what the distances of preemptive SRPT by running time on whole Philly were made that were recorded before
+jobs could move and before the bound by completion times (`docs/results/taskgraph-bound-older.json`), by those recorded
+since and the entries of whole Philly with pauses. `--keep` writes each run to a file of JSON
 lines, and takes those that are there as done. CPU seconds are those of this machine. Reads $MLSCHED_DATA.
 """
 
@@ -33,6 +34,7 @@ from mlsched.core.clock import cpu_time
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
 DATA = Path(os.environ.get("MLSCHED_DATA", ROOT.parent / "shared")) / "data"
 LOGS = {"philly": DATA / "philly" / "philly.csv.gz", "helios": DATA / "helios" / "helios_venus_gpu_jobs.csv.gz"}
 GANGS = "synthetic:gangs:jobs=2000,nodes=16,load=0.9,shape=fewest,pause_cost=30,movement=anytime"
@@ -134,37 +136,42 @@ def parts(name: str, rules: list[str], folder: Path, kept: Kept) -> list[dict[st
     return [kept.row(f"{name}, {rule}", lambda rule=rule: row(rule)) for rule in rules]  # type: ignore[misc]
 
 
-#: The rule whose distance is told where jobs stay.
-STAYING = "srpt:size=time,preempt=true"
+#: The rule whose older distances are explained.
+OLDER_RULE = "srpt:size=time,preempt=true"
 
 
-def stays(name: str, folder: Path, kept: Kept) -> dict[str, Any]:
-    """Totals of `STAYING` where paused jobs stay on their nodes and where they do not, beside the entry's two sides."""
-    log, limit, nodes, _ = ENTRIES[name]
+def older(folder: Path) -> list[dict[str, Any]]:
+    """Of what the distance of `OLDER_RULE` on whole Philly was made in the world and with the bound of before, in ticks
+    and as shares of that bound; of the clusters that have an entry.
+    """
+    found = []
+    before, now = (
+        {row["gpus"]: row for row in json.loads((RESULTS / f"{name}.json").read_text())["document"]["rows"]}
+        for name in ("taskgraph-bound-older", "taskgraph-bound-whole")
+    )
+    for gpus in before:
+        if not (folder / f"philly-{gpus}-pauses").exists():
+            continue
+        entry = mlsched.read_reference(folder / f"philly-{gpus}-pauses")
+        bound = before[gpus]["bound"]["total_jct"]
+        then, today = (row[gpus]["bound"]["total_jct"] * (1 + row[gpus]["gaps"][OLDER_RULE]) for row in (before, now))
+        parts = {
+            "jobs stay on their nodes": then - today,
+            "order, and nobody makes way": today - entry.value,
+            "not known": entry.value - entry.bound,
+            "the bound was weaker": entry.bound - bound,
+            "in all": then - bound,
+        }
+        shares = {part: ticks / bound for part, ticks in parts.items()}
+        found.append({"gpus": gpus, "rule": OLDER_RULE, "bound": bound, "ticks": parts, "shares": shares})
+    return found
 
-    def total(movement: str) -> int:
-        run = mlsched.simulate(workload(log, limit, nodes), STAYING, options={"movement": movement})
-        if wrong := run.violations():
-            raise SystemExit(f"{name}: {wrong[0]}")
-        return int(run.summary()["total_jct"])
 
-    found = mlsched.read_reference(folder / name)
-    rows = {movement: kept.row(f"{name}, {movement}", lambda: total(movement)) for movement in ("none", "given")}  # noqa: B023
-    parts = {
-        "not known": found.value - found.bound,
-        "order, and nobody makes way": rows["given"] - found.value,
-        "jobs stay on their nodes": rows["none"] - rows["given"],
-        "in all": rows["none"] - found.bound,
-    }
-    shares = {part: ticks / found.bound for part, ticks in parts.items()}
-    return {"entry": name, "bound": found.bound, "reference": found.value, "totals": rows, "shares": shares}
-
-
-def of_stays(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A row per entry, a column per part, percent of the bound."""
-    header = ["log and GPUs", *rows[0]["shares"]]
-    cells = [[row["entry"], *(f"{100 * share:.1f} %" for share in row["shares"].values())] for row in rows]
-    return {"stays": {"header": header, "rows": cells}}
+def of_older(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A row per cluster, a column per part, percent of the older bound."""
+    header = ["GPUs", *rows[0]["shares"]]
+    cells = [[row["gpus"], *(f"{100 * share:.1f} %" for share in row["shares"].values())] for row in rows]
+    return {"older": {"header": header, "rows": cells}}
 
 
 def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -182,7 +189,7 @@ def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("make", "table", "parts", "stays"))
+    parser.add_argument("what", choices=("make", "table", "parts", "older"))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "references")
     parser.add_argument("--moves", type=int)
@@ -194,10 +201,9 @@ def main() -> None:
         make(given.names, given.folder, given.moves, given.cpu_limit)
     elif given.what == "table":
         print(json.dumps(table(given.folder), indent=1))
-    elif given.what == "stays":
-        kept = Kept(given.keep)
-        rows = [stays(name, given.folder, kept) for name in given.names]
-        print(json.dumps({"rows": rows, "tables": of_stays(rows)}, indent=1))
+    elif given.what == "older":
+        rows = older(given.folder)
+        print(json.dumps({"rows": rows, "tables": of_older(rows)}, indent=1))
     else:
         kept = Kept(given.keep)
         rows = [row for name in given.names for row in parts(name, given.rules, given.folder, kept)]
