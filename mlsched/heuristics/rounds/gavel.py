@@ -70,7 +70,8 @@ def _asked(instance: Instance, *, aware: bool) -> tuple[Asked, np.ndarray]:
         weight=instance.weight.astype(float),
         remaining=instance.remaining.astype(float),
         age=instance.age / 1000,
-        served=instance.done.astype(float),
+        # A round says which steps were done, and not on what: their GPU-seconds are those at the usual rate.
+        served=instance.done * 1000 / np.maximum(instance.usual, 1) * gpus,
         capacity=instance.capacity,
         types=tuple(f"{kind:06d}" for kind in range(types)),
     )

@@ -28,6 +28,11 @@ class Mechanism:
         self.calls: list[tuple[float, list[int], Floats]] = []
         self._shuffle = random.Random(options.seed + 5)
 
+    @property
+    def decided(self) -> int:
+        """How often the policy was asked about jobs."""
+        return sum(bool(jobs) for _, jobs, _ in self.calls)
+
     def _seen(self) -> Floats:
         """Rates as the policy sees them."""
         rate, w = self.rounds.rate, self.workload

@@ -53,6 +53,11 @@ class Planner:
         self._plan: dict[int, list[int]] = {}
         self._stood = 0  # rounds since the last plan that was due by their number
 
+    @property
+    def decided(self) -> int:
+        """How often a window was planned."""
+        return len(self.calls)
+
     def begin(self) -> None:
         """Plan where that is due, and begin the round."""
         r, active = self.rounds, self.rounds.active.tolist()

@@ -42,7 +42,7 @@ class RoundsWorld:
     @property
     def decided(self) -> int:
         """How often a policy of shares, or for a plan, was asked."""
-        return 0 if self.mechanism is None else len(self.mechanism.calls)
+        return 0 if self.mechanism is None else self.mechanism.decided
 
     def next_event(self) -> int | None:
         """The end of the round, or the next arrival where nothing runs."""

@@ -88,3 +88,9 @@ def test_shockwave_runs_who_is_behind():
     assert api.solve(instance, "shockwave").plan.config.tolist() == [-1, 0]
     # Job 0 needs two GPUs, and both fit.
     assert (api.solve(one_type(3, [2, 1], [0, 0]), "shockwave").plan.config >= 0).all()
+
+
+def test_las_counts_gpu_seconds_and_not_steps():
+    """Job 0 has done 100 steps at 10 per second on one GPU, job 1 only 50, but at 1 per second: it has had more."""
+    instance = one_type(1, [1, 1], [1000, 1000], done=np.array([100, 50]), usual=np.array([10_000, 1000]))
+    assert api.solve(instance, "gavel:policy=las").plan.config.tolist() == [0, -1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -205,3 +206,25 @@ def test_the_same_seed_gives_the_same_run() -> None:
     one, two = (play(workload, POLICIES["max_min"], Options(seed=3)).rounds for _ in range(2))
     assert one.slices == two.slices
     assert np.isfinite(list(one.ended.values())).all()
+
+
+@pytest.mark.parametrize(
+    ("log", "options", "line"),
+    [
+        ("slow,0,1,9\na,0,1,9\n", {}, r"job 0 \(slow\) does no step on each of its GPUs in a round of 360 s; "),
+        ("slow,0,1,9\nslow,9,1,9\n", {"remainder": "run"}, "does no step in a round of 360 s, and so are 1 more"),
+        ("c,0,2,1\n", {}, "does no step on each of its GPUs .*set remainder=run"),
+    ],
+)
+def test_jobs_that_are_never_done_are_said_at_once(tmp_path, log, options, line) -> None:
+    table = TABLE + "slow,1,0.002,0.001\n"
+    workload = small(tmp_path, log="model,submit,gpus,steps\n" + log, table=table, cluster="fast=2,slow=1")
+    found = mlsched.simulate(workload, "gavel:policy=fifo_perf", options=options)
+    assert re.search(line, found.assumed["dropped"])
+    assert found.summary()["dropped"] == log.count("slow") + log.count("c,")
+    assert found.violations() == []
+
+
+def test_decisions_count_how_often_a_policy_of_shares_is_asked(tmp_path) -> None:
+    found = run(tmp_path, "a,0,1,36000\nb,5000,1,400\n", "fast=1,slow=1")
+    assert found.summary()["decisions"] == 2
