@@ -79,6 +79,8 @@ def make_reference(
     """
     if not isinstance(workload, Jobs):
         raise InvalidInput("reference: is for logs of jobs and their like (task graphs by iterations)")
+    if len(workload.failure_node):
+        raise InvalidInput("reference: nodes fail in this workload; leave the failures out")
     target, begun = Path(folder), cpu_time()
     told = told or (lambda stage, made, value: False)
     weight = proof.weights(workload, weights)
@@ -310,7 +312,8 @@ def losses(run: Run, reference: Reference) -> tuple[float, float]:
         reference: what `make_reference` or `read_reference` returned.
 
     Raises:
-        InvalidInput: the reference is of another workload, or allows other things than the run.
+        InvalidInput: the reference is of another workload or of another physics: pauses, what they cost in work,
+            movement, usage, failures.
 
     Examples:
         >>> work = mlsched.workload("synthetic:gangs", jobs=8)
@@ -321,7 +324,6 @@ def losses(run: Run, reference: Reference) -> tuple[float, float]:
     """
     if proof.identity(run.workload) != reference.workload_hash:
         raise InvalidInput(f"the reference is of {reference.source} on {reference.cluster}, not of the run's workload")
-    if reference.pausing != run.pauses:
-        what = "lets jobs pause" if reference.pausing else "does not let jobs pause"
-        raise InvalidInput(f"{run.answerer}: the reference {what}, other than the run; give one of the same kind")
+    if other := files.other_physics(run.workload, run.options, reference):
+        raise InvalidInput(f"{run.answerer}: {other}; give one of the same kind")
     return reference.losses(files.total(run.workload, run.log, reference.weights))

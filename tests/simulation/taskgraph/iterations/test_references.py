@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gzip
 import json
@@ -123,6 +124,31 @@ def test_it_goes_on_where_it_stopped(made, tmp_path, monkeypatch):
     (tmp_path / "other" / "mine.txt").write_text("mine")
     with pytest.raises(InvalidInput, match="no reference; give another folder"):
         mlsched.make_reference(load, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "said"),
+    [
+        ("srpt:preempt=true", {"movement": "none"}, "movement is 'none' in the run, 'anytime' in the reference"),
+        ("las", {"pausing": "restart"}, "lose their work at a pause"),
+        ("las", {"usage": "drawn"}, "draws what tasks use"),
+        ("fifo", {}, "lets jobs pause, other than the run"),
+    ],
+)
+def test_a_run_of_another_physics_is_measured_by_no_reference(made, rule, options, said):
+    load, _, found = made
+    pausing = dataclasses.replace(found, pausing=True)
+    with pytest.raises(InvalidInput, match=said):
+        mlsched.losses(mlsched.simulate(load, rule, options=options), pausing)
+
+
+def test_nodes_that_fail_have_no_references(made, tmp_path):
+    load, _, found = made
+    failing = load.replace(failure_node=[0], failure_from=[3], failure_to=[5])
+    with pytest.raises(InvalidInput, match="nodes fail in this workload"):
+        mlsched.make_reference(failing, tmp_path / "x")
+    with pytest.raises(InvalidInput, match="nodes fail in the run"):
+        mlsched.losses(mlsched.simulate(failing, "fifo"), found)
 
 
 def changed(folder, to, name, change):

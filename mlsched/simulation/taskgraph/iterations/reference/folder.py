@@ -210,6 +210,24 @@ def options(pausing: bool) -> Options:
     return Options(pausing="keep" if pausing else "none")
 
 
+def other_physics(jobs: Jobs, given: Options, claim: Reference) -> str:
+    """How what may happen in a run differs from what a reference allows, in words; "" where it does not.
+
+    given: the run's options. A schedule of another world says nothing of the best one in the run's.
+    """
+    own = options(claim.pausing)
+    if (given.pausing != "none") != claim.pausing:
+        return f"the reference {'lets' if claim.pausing else 'does not let'} jobs pause, other than the run"
+    if given.pausing == "restart":
+        return "the run's jobs lose their work at a pause, those of the reference keep it"
+    if given.usage != own.usage:
+        return "the run draws what tasks use, in the reference they use what they demand"
+    mine, theirs = jobs.moving(given.pausing, given.movement), jobs.moving(own.pausing, own.movement)
+    if mine != theirs:
+        return f"movement is '{mine}' in the run, '{theirs}' in the reference"
+    return "nodes fail in the run, and not in the reference" if len(jobs.failure_node) else ""
+
+
 def checked(folder: Path, jobs: Jobs) -> tuple[Reference, dict[str, int], list[str]]:
     """What a reference claims, what comes out (`bound`, `value`), and sentences that say what does not hold."""
     claim = claimed(folder)
