@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
-from mlsched.simulation.taskgraph.iterations.workload import never_start
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 
 
 @st.composite

@@ -29,7 +29,7 @@ from mlsched.instances.traces.public import located
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.clock import Rule, decision_rng
 from mlsched.simulation.clock import run as run_clock
-from mlsched.simulation.nodes import capacities, is_text, parse_cluster
+from mlsched.simulation.nodes import capacities, is_text, parse_nodes
 from mlsched.simulation.run import AsLogged
 from mlsched.simulation.wake import Wake
 
@@ -98,6 +98,8 @@ def workload(
         return load(source)
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
     if isinstance(nodes, Nodes) and not world.knows_nodes:
+        if cluster is not None and is_text(cluster):
+            raise InvalidInput(f"cluster '{shortened(cluster)}': {world.problem} has no types of GPUs; leave them out")
         nodes = capacities(nodes)
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
@@ -219,7 +221,7 @@ def _nodes(text: str, read: str | Mapping[str, str] | None) -> Any:
             raise InvalidInput(
                 f"read_cluster: is for a file of nodes, and cluster is '{shortened(text)}'; leave it out"
             )
-        return parse_cluster(text)
+        return parse_nodes(text)
     return read_nodes(text, read=read)
 
 

@@ -1,4 +1,7 @@
-"""Clusters in text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`; and how reports write them."""
+"""Clusters in text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`; and how reports write them.
+
+GPUs may be of a type, `8gpu:v100`.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ UNITS = {"cpu": ("cpu_milli", 1000), "gb": ("memory_mib", 1024), "gpu": ("gpu_mi
 RESOURCES = ("cpu_milli", "memory_mib", "gpu_milli")
 EXAMPLE = "84x(32cpu,256gb,8gpu)"
 MOST_NODES = 10**5
+#: The type of a shape's GPUs.
+GPU_TYPE = re.compile(r"gpu:([\w.-]{1,60})(?=[,)])")
 
 
-#: "12x8", "12x8gpu": what people write for nodes of so many GPUs.
-SHORT = re.compile(r"(?P<count>\d{1,6})[x*](?P<gpus>\d{1,4})(gpus?)?")
+#: "12x8", "12x8gpu", "12x8:v100": what people write for nodes of so many GPUs.
+SHORT = re.compile(r"(?P<count>\d{1,6})[x*](?P<gpus>\d{1,4})(gpus?)?(?P<kind>:[\w.-]{1,60})?")
 
 
 def is_text(cluster: str) -> bool:
@@ -30,13 +35,37 @@ def is_text(cluster: str) -> bool:
     """
     if not cluster.strip():
         raise InvalidInput(f"cluster: is empty; write for example {EXAMPLE}, or name a file of nodes")
-    short = SHORT.fullmatch(cluster.replace(" ", "").lower())
-    if short and not os.path.lexists(cluster):
-        meant = f"{short['count']}x({short['gpus']}gpu)"
+    short = [found for part in cluster.replace(" ", "").lower().split("+") if (found := SHORT.fullmatch(part))]
+    if len(short) == cluster.count("+") + 1 and not os.path.lexists(cluster):
+        each = [f"{found['count']} nodes of {found['gpus']} GPUs" for found in short]
+        meant = "+".join(f"{found['count']}x({found['gpus']}gpu{found['kind'] or ''})" for found in short)
         raise InvalidInput(
-            f"cluster '{cluster}': {short['count']} nodes of {short['gpus']} GPUs each are written {meant}"
+            f"cluster '{shortened(cluster)}': {shortened(' and '.join(each))} each are written {shortened(meant)}"
         )
     return "(" in cluster
+
+
+def parse_nodes(text: str) -> Nodes | IntArray:
+    """The nodes of a cluster's text: as `parse_cluster` where no GPUs are of a type, else with the type of each."""
+    kinds = [kind for part in text.replace(" ", "").split("+") for kind in GPU_TYPE.findall(part)]
+    plain = parse_cluster(GPU_TYPE.sub("gpu", text.replace(" ", "")))
+    if not kinds:
+        return plain
+    if (plain[:, 2] % 1000).any():
+        raise InvalidInput(
+            f"cluster '{shortened(text)}': GPUs of a type must be whole; write for example 2x(8gpu:v100)"
+        )
+    models: list[str] = []
+    for part in text.replace(" ", "").split("+"):
+        models += [*GPU_TYPE.findall(part), ""][:1] * int(part.partition("x")[0])
+    return Nodes(
+        ids=tuple(f"node-{k}" for k in range(len(plain))),
+        cpu_milli=plain[:, 0],
+        memory_mib=plain[:, 1],
+        gpus=plain[:, 2] // 1000,
+        model=tuple(models),
+        source=f"{shortened(text)} (nodes)",
+    )
 
 
 def parse_cluster(text: str) -> IntArray:

@@ -285,7 +285,9 @@ class Run:
     @property
     def bounded_by(self) -> str:
         """For which runs `bound` holds, in words."""
-        return "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
+        said = "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
+        kinds = getattr(self.workload, "type_names", ())
+        return f"{said}, on nodes of any of the types {', '.join(kinds)}" if kinds else said
 
     def series(self) -> dict[str, Any]:
         """Named samples for plots of distributions."""

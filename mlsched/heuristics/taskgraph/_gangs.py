@@ -36,9 +36,9 @@ def start(placer: Placer, first: int, end: int) -> bool:
 
 def _filled(placer: Placer, first: int, end: int) -> bool:
     """Start equal tasks that may go anywhere of their class: the fullest nodes take as many as they have room for."""
-    snapshot, need, count = placer.snapshot, placer.held[first], end - first
+    need, count = placer.held[first], end - first
     asked = np.flatnonzero(need)
-    may = snapshot.eligible[snapshot.task_class[first]] == 1
+    may = placer.may(first)
     taken = np.zeros(len(may), dtype=np.int64)
     nodes = list[int]()
     for room in [placer.spare] * (placer.spare is not placer.free) + [placer.free]:
@@ -58,7 +58,7 @@ def _filled(placer: Placer, first: int, end: int) -> bool:
 def _searched(placer: Placer, first: int, end: int) -> bool:
     """Start a gang where an exact search finds places, if it can where nothing has to leave."""
     snapshot, gpus, tasks = placer.snapshot, placer.gpus, slice(first, end)
-    may = np.array([snapshot.nodes_of(task) for task in range(first, end)])
+    may = np.array([placer.may(task) for task in range(first, end)])
     for quiet in [True] * (placer.spare is not placer.free) + [False]:
         room = np.minimum(placer.free, placer.spare) if quiet else placer.free
         devices = None
@@ -92,7 +92,7 @@ def _few_nodes(placer: Placer, first: int, end: int, left: IntArray, quiet: bool
     nodes = list[int]()
     while len(nodes) < end - first:
         tasks = range(first + len(nodes), end)
-        may = np.array([placer.snapshot.nodes_of(task) for task in tasks])
+        may = np.array([placer.may(task) for task in tasks])
         fits = may & (np.cumsum(placer.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
         many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
         if placer.gpus:  # those of the nodes that are taken already are not asked again

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._types import refuse_types
 from mlsched.instances.taskgraph import Snapshot, gpus
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -40,6 +41,7 @@ class Hosts:
     def __init__(
         self, snapshot: Snapshot, limit: float, left: IntArray, bandwidth: bool, choice: str = "ideal"
     ) -> None:
+        refuse_types(snapshot)
         self.snapshot, self.limit, self._left, self._bandwidth = snapshot, limit, left, bandwidth
         self._choice = choice
         self.demand = snapshot.demand * (snapshot.duration > 0)[:, None]

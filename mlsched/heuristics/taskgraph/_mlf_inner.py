@@ -12,6 +12,7 @@ from mlsched.core.fields import ArraySpec, IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
+from mlsched.heuristics.taskgraph._types import refuse_types
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
@@ -62,4 +63,5 @@ def only(snapshot: Snapshot, jobs: Any) -> Snapshot:
 
 
 def _columns(snapshot: Snapshot) -> dict[str, Any]:
+    refuse_types(snapshot)
     return {field.name: getattr(snapshot, field.name) for field in dataclasses.fields(snapshot)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import one_of
-from mlsched.heuristics.taskgraph import _gangs, _gpus
+from mlsched.heuristics.taskgraph import _gangs, _gpus, _types
 from mlsched.heuristics.taskgraph._measures import (
     Flags,
     Floats,
@@ -38,9 +38,10 @@ class Placer:
     bound; "auto" - by the world: where a task is to come back to the node where it first ran, after each of its runs
     (physics "tasks") or after a pause (without movement "anytime"), work is to be spread; elsewhere room is what is
     short, and the fullest is taken. "few" - a gang takes as few nodes as it can, other tasks as with "best-fit".
+    rates: whether the rule sees the rates of types of nodes (`_types`).
     """
 
-    def __init__(self, snapshot: Snapshot, stop: str = "most", nodes: str = "auto") -> None:
+    def __init__(self, snapshot: Snapshot, stop: str = "most", nodes: str = "auto", rates: bool = False) -> None:
         one_of("nodes", nodes, NODES)
         self.snapshot = snapshot
         self.stop_after = stops_after(snapshot, stop)
@@ -53,6 +54,8 @@ class Placer:
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []  # of running tasks
+        self.types = _types.of(snapshot, rates)
+        self.among: Flags | None = None  # the nodes that are tried now; None: all
         self.gpus = _gpus.of(snapshot)  # None: there is room for a task wherever its node has room for it
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
         self.packed = np.full(len(snapshot.arrival), nodes == "few")  # gangs that go to as few nodes as possible
@@ -75,12 +78,17 @@ class Placer:
         """The most that a node has of each resource."""
         return np.asarray(np.maximum(self.snapshot.node_capacity.max(axis=0, initial=1), 1))
 
+    def may(self, task: int) -> Flags:
+        """nodes: where the task may go now, whether there is room or not."""
+        may = self.snapshot.nodes_of(task)
+        return may if self.among is None else may & self.among
+
     def nodes(self, task: int) -> IntArray:
         """Where the task could start now: ready there, and with room; if there is one, where it preempts nothing."""
         snapshot = self.snapshot
         if not self.open[task]:
             return np.zeros(0, dtype=np.int64)
-        may = snapshot.nodes_of(task)
+        may = self.may(task)
         if snapshot.duration[task]:
             may &= (self.free >= snapshot.demand[task]).all(axis=1)
             if self.gpus:
@@ -98,8 +106,12 @@ class Placer:
         Best: the least volume between it and its neighbours in the graph, as far as these have a node; then the least
         delay; then, by `nodes`, the fullest or the one with the least work bound to it (by the resource of which it has
         least); then the first. Bound to a node is what is left of the tasks that run there or have it as home. (A rule
-        may choose otherwise: `choose`.) A gang: see `_gangs`.
+        may choose otherwise: `choose`.) A gang: see `_gangs`; on which type of nodes: `_types`.
         """
+        return self.start_here(task) if self.types is None else self.types.start(self, task)
+
+    def start_here(self, task: int) -> bool:
+        """As `start`, among the nodes that are tried now."""
         if self.snapshot.gang[self.snapshot.task_job[task]]:
             first, end = tasks_of(self.snapshot, int(self.snapshot.task_job[task]))
             if end - first > 1:

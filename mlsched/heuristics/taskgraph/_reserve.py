@@ -100,6 +100,7 @@ def by_count(placer: Placer, reserve: str) -> bool:
     """
     snapshot, held = placer.snapshot, placer.held[placer.held.any(axis=1)]
     same = len(held) > 0 and bool((held == held[0]).all()) and bool(snapshot.eligible.all()) and not placer.gpus
+    same = same and placer.types is None
     same = same and bool((snapshot.bound[placer.open] < 0).all()) and not snapshot.fetching
     if reserve == "count" and not same:
         raise InvalidInput(
@@ -107,6 +108,17 @@ def by_count(placer: Placer, reserve: str) -> bool:
             "in all is not room for a job; choose nodes, or auto"
         )
     return reserve != "nodes" and same
+
+
+def first_units(snapshot: Snapshot, queue: IntArray, ticks: IntArray, depth: int) -> list[Unit]:
+    """The first `depth` units of the tasks that wait, in their order."""
+    found: dict[str, Unit] = {}
+    for task in queue.tolist():
+        if len(found) == depth:
+            break
+        unit = unit_of(snapshot, task, ticks)
+        found.setdefault(unit.name, unit)
+    return list(found.values())
 
 
 class Profile:
@@ -119,6 +131,7 @@ class Profile:
     def __init__(self, placer: Placer, ticks: IntArray, times: Iterable[int] = (), counts: bool = False) -> None:
         snapshot = self.snapshot = placer.snapshot
         self.counts, self.held, free = counts, placer.held, placer.free
+        self._types: list[Flags] | list[bool] = [True] if placer.types is None else placer.types.masks
         if counts:
             self.held = np.minimum(placer.held.max(axis=1, initial=0), 1).reshape(-1, 1)
             each: IntArray = placer.held[int(self.held.argmax())]
@@ -146,13 +159,18 @@ class Profile:
             return None
         return Slot(start, [0] * len(nodes) if self.counts else nodes)
 
-    def earliest(self, unit: Unit) -> Slot | None:
-        """When and where the unit fits first, for as long as it holds its nodes; None: never."""
+    def earliest(self, unit: Unit, kind: int = -1) -> Slot | None:
+        """When and where the unit fits first, for as long as it holds its nodes; None: never.
+
+        kind: the type of nodes that it is to be on, where there are several; -1: any one.
+        """
         need, may = self.held[unit.first : unit.end], self._may(unit)
+        among = self._types[kind : kind + 1] if kind >= 0 else self._types if len(need) > 1 else [True]
         for k in np.flatnonzero(self._enough(unit, len(self.times))).tolist():
-            nodes = _fitted(self.room(k, unit.ticks), need, may)
-            if nodes is not None:
-                return Slot(int(self.times[k]), nodes)
+            for one_type in among:
+                nodes = _fitted(self.room(k, unit.ticks), need, may & one_type)
+                if nodes is not None:
+                    return Slot(int(self.times[k]), nodes)
         return None
 
     def may_come_forward(self, unit: Unit, slot: Slot) -> bool:

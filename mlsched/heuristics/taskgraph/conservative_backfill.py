@@ -25,12 +25,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
 from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, hold_ticks, start, unit_of, waiting
+from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, first_units, hold_ticks, start, waiting
 from mlsched.heuristics.taskgraph.easy_backfill import promise
 from mlsched.instances.taskgraph import Round, Snapshot
 
@@ -66,7 +65,7 @@ def answer(
         return placer.round(), {}
     memory = memory or {}
     ticks = hold_ticks(snapshot, placer.stop_after)
-    units = _units(snapshot, queue, ticks, depth)
+    units = first_units(snapshot, queue, ticks, depth)
     profile = Profile(placer, ticks, _times(units, memory), by_count(placer, reserve))
     kept = _kept(profile, units, memory)
     slots = {}
@@ -93,17 +92,6 @@ def _times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
     """When the promises begin and end."""
     starts = [(memory[unit.name][0], unit.ticks) for unit in units if unit.name in memory]
     return [time for start, ticks in starts for time in (start, start + ticks)]
-
-
-def _units(snapshot: Snapshot, queue: IntArray, ticks: IntArray, depth: int) -> list[Unit]:
-    """The first `depth` units of the tasks that wait, in their order."""
-    found: dict[str, Unit] = {}
-    for task in queue.tolist():
-        if len(found) == depth:
-            break
-        unit = unit_of(snapshot, task, ticks)
-        found.setdefault(unit.name, unit)
-    return list(found.values())
 
 
 def _kept(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[str, Slot]:

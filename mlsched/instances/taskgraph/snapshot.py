@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,9 @@ class Snapshot(contract.Instance):
 
     What a task uses (`usage`) is observed and may be more or less than its demand, which is what is reserved.
     Where `gpu_unit` is given, the GPUs of a node are told apart: a task holds a fraction of one or whole ones.
+    Nodes may be of several types (`node_type`); then the tasks of a gang hold nodes of one type at a time. How fast
+    they are there (`slowness`) is shown to those that declare `information="profiled"`; all others see durations as
+    they were stated, and treat nodes alike.
     A job's options are those of MLFS, Section 3.5: 0 (i) runs its iterations, 1 (ii) stops when more no longer help
     (OptStop), 2 (iii) stops at its required accuracy.
     """
@@ -86,6 +89,7 @@ class Snapshot(contract.Instance):
     asks: ClassVar[contract.Question] = "decision"
     plan_type: ClassVar[type[contract.Plan]] = Round
     objectives: ClassVar[tuple[Objective, ...]] = ()
+    secrets: ClassVar[tuple[str, ...]] = ("slowness",)
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
     node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
@@ -161,9 +165,25 @@ class Snapshot(contract.Instance):
     gpu: IntArray = array("tasks", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a running task of one GPU or less")
     gpu_in_use: IntArray = array("nodes", "gpus", fill=0, doc="what is in use of each GPU of each node")
     gpu_holder: IntArray = array("nodes", "gpus", low=-1, high=UNLIMITED, fill=-1, doc="task that holds the whole GPU")
+    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, later=True, doc="type of each node")
+    slowness: IntArray = array(
+        "classes",
+        "types",
+        low=1,
+        high=10**12,
+        fill=10**6,
+        later=True,
+        doc="how long tasks of the class take on nodes of the type, ppm of their duration; no columns: as estimated",
+    )
 
     def check(self) -> None:
         snapshot_checks.check(self)
+
+    def shown(self, information: contract.Information) -> Self:
+        """See `contract.Instance`; rates are measured, so that whoever profiles sees them, too."""
+        if information == "profiled" or not self.slowness.size:
+            return self
+        return super().shown(information)
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""
@@ -294,3 +314,7 @@ class Snapshot(contract.Instance):
         """jobs: the estimated accuracy after so many iterations, ppm; past a table's last column, what that holds."""
         column = np.minimum(iterations, self.accuracy.shape[1] - 1)
         return np.asarray(self.accuracy[self.accuracy_table, column])
+
+
+for _name in Snapshot.secrets:  # a default that the class has would be found where the secret is not
+    delattr(Snapshot, _name)

@@ -30,6 +30,7 @@ def check(snapshot: Snapshot) -> None:
     _samples(snapshot)
     gpus.check(snapshot)
     _gpus(snapshot)
+    _types(snapshot)
 
 
 def _jobs(snapshot: Snapshot) -> None:
@@ -70,6 +71,17 @@ def _tasks(snapshot: Snapshot) -> None:
     held = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
     np.add.at(held, snapshot.node[running], snapshot.demand[running])
     refuse_first(snapshot.in_use < held, "in_use", snapshot.in_use, "must not be below what the running tasks hold")
+
+
+def _types(snapshot: Snapshot) -> None:
+    """Types that nodes name exist; what a gang holds is of one type."""
+    many = max(1, snapshot.slowness.shape[1])
+    refuse_first(snapshot.node_type >= many, "node_type", snapshot.node_type, f"must be below {many} (types)")
+    held = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.gang[snapshot.task_job] == 1))
+    kind = snapshot.node_type[snapshot.node[held]]
+    apart = np.zeros(len(held), dtype=bool)
+    apart[1:] = (np.diff(kind) != 0) & (np.diff(snapshot.task_job[held]) == 0)
+    refuse_first(apart, "node_type", kind, "must be that of all nodes that its gang holds")
 
 
 def _samples(snapshot: Snapshot) -> None:

@@ -17,6 +17,7 @@
 9. Where `gpu_unit` is given: a task that comes with a fraction of a GPU names the GPU, one of a single GPU may, all
    others name none. On every GPU that is named: what is in use, less what leaves, plus what comes <= the unit; and of
    the node's GPUs, as many are wholly free then as tasks with whole GPUs come that name none. Elsewhere none is named.
+10. What a job with `gang` 1 holds after the round is on nodes of one type (`node_type`).
 
 Where `physics` is "iterations", a start begins no single run: sources of lag 0 need not be done (2).
 
@@ -58,6 +59,7 @@ def violations(snapshot: Snapshot, plan: Any) -> list[str]:
         + _overfull(snapshot, answer)
         + _torn(snapshot, answer)
         + _wrong_gpus(snapshot, answer)
+        + _mixed(snapshot, answer, starts + moves)
     )
 
 
@@ -208,6 +210,22 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
             first, end = np.searchsorted(snapshot.task_job, (job, job + 1))
             if int(snapshot.gang[job]) and count < end - first:
                 faults.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
+    return faults
+
+
+def _mixed(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
+    """Rule 10."""
+    if not snapshot.node_type.any():
+        return []
+    target, leaving = dict(coming), set(plan.pause_task.tolist())
+    faults = []
+    for job in sorted({int(snapshot.task_job[task]) for task in target}):
+        first, end = np.searchsorted(snapshot.task_job, (job, job + 1)).tolist()
+        stays = [t for t in range(first, end) if int(snapshot.state[t]) == RUNNING and t not in leaving]
+        at = {task: int(snapshot.node[task]) for task in stays} | target
+        kinds = sorted({int(snapshot.node_type[at[task]]) for task in range(first, end) if task in at})
+        if int(snapshot.gang[job]) and len(kinds) > 1:
+            faults.append(f"job {job} is a gang: holds nodes of types {', '.join(map(str, kinds))}, must be of one")
     return faults
 
 

@@ -20,7 +20,7 @@ _NUMBERS = (
     *("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
     *("time_limit_ms", "node_count", "pause_cost_ms", "priority", "eligible_ms"),
 )
-_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "after")
+_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "model", "rates", "after")
 
 
 class Source(Protocol):
@@ -133,6 +133,8 @@ class TraceBuilder:
         pause_cost_ms: int = UNKNOWN,
         partition: str = "",
         gpu_type: str = "",
+        model: str = "",
+        rates: str = "",
         after: str = "",
         priority: int = ABSENT,
         eligible_ms: int = ABSENT,
@@ -149,7 +151,7 @@ class TraceBuilder:
         milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
         numbers = (submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms)
         self._numbers.extend((*numbers, node_count, pause_cost_ms, priority, eligible_ms))
-        texts = (qos, group, status, user, partition, gpu_type, after)
+        texts = (qos, group, status, user, partition, gpu_type, model, rates, after)
         self._texts.append(self._known.setdefault(texts, texts) if not after else texts)
         if tasks:
             self._tasks[len(self._ids)] = tasks

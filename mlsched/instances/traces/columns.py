@@ -42,6 +42,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "group": ("group", "account", "project", "team", "department"),
     "partition": ("partition", "partition_name", "queue_name", "vc", "virtual_cluster", "pool", "node_pool"),
     "gpu_type": ("gpu_type", "gpu_model", "gpu_spec", "gpu_name", "accelerator_type"),
+    "model": ("model", "model_name"),
+    "rates": ("rates", "gpu_rates"),
     "qos": ("qos", "qos_class", "service_class", "priority_class"),
     "priority": ("priority", "prio", "job_priority"),
     "time_limit": ("time_limit", "timelimit", "requested_time", "req_time", "requested_walltime", "walltime_limit"),

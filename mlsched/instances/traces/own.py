@@ -129,6 +129,8 @@ class _Reader:
             "qos": self._text("qos", row),
             "partition": self._text("partition", row),
             "gpu_type": self._text("gpu_type", row),
+            "model": self._text("model", row),
+            "rates": self._text("rates", row),
             "after": self._text("after", row),
             "priority": self._priority(row),
             "eligible_ms": ABSENT if eligible is None else eligible,

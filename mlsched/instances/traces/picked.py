@@ -14,7 +14,7 @@ _NUMBERS = (
     *("duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
     *("time_limit_ms", "node_count", "pause_cost_ms", "priority"),
 )
-_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "after")
+_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "model", "rates", "after")
 
 
 def picked(

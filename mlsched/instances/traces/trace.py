@@ -35,7 +35,7 @@ _MAY_LACK = ("time_limit_ms", "node_count", "pause_cost_ms")
 #: Such columns in which -1 may be a value.
 _MAY_BE_ABSENT = ("priority", "eligible_ms")
 #: Texts that may be left out.
-_TEXTS = ("user", "partition", "gpu_type", "after")
+_TEXTS = ("user", "partition", "gpu_type", "model", "rates", "after")
 
 
 def _none() -> Column:
@@ -163,6 +163,8 @@ class Trace(_Table):
             where it states none; () where it does not say. One entry a job, or none at all where no job has any.
         partition: the part of the cluster that the job may run in (several: "a,b"), or ''.
         gpu_type: the GPU model that it asks for (several: "V100|T4"), or ''.
+        model: what it trains, as a table of throughputs calls it, or ''.
+        rates: how fast it runs on each GPU type ("v100=12.5|k80=3", 0: it cannot), or ''.
         priority: the larger, the sooner; or ABSENT.
         eligible_ms: from when on it might have started, in milliseconds after the first submit, or ABSENT.
         after: ids of jobs that must have ended before ("7,9"), or ''.
@@ -191,6 +193,8 @@ class Trace(_Table):
     tasks: tuple[Tasks, ...] = ()
     partition: tuple[str, ...] = ()
     gpu_type: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    rates: tuple[str, ...] = ()
     priority: Column = field(default_factory=_none)
     eligible_ms: Column = field(default_factory=_none)
     after: tuple[str, ...] = ()

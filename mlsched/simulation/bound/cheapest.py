@@ -39,7 +39,7 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
         ((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, soonest, latest)
     )
     cost, held, work = np.empty(len(soonest)), np.zeros((count + 1, ways.demand.shape[1])), 0
-    for group in _groups(last - first + 1):
+    for group in groups(last - first + 1):
         number = first[group][:, None] + np.arange(int((last - first)[group].max()) + 1)
         pays = rate[np.minimum(number, count)] @ ways.demand[group][:, :, None]
         table = _Table(ways, group, prices, number, pays[:, :, 0])
@@ -51,7 +51,7 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
     return cost, held[:-1], work
 
 
-def _groups(widths: IntArray) -> list[IntArray]:
+def groups(widths: IntArray) -> list[IntArray]:
     """The pieces, those of about equal width together, in groups whose tables are not too large."""
     size = np.ceil(np.log2(widths)).astype(np.int64)
     found: list[IntArray] = []

@@ -9,7 +9,8 @@ at each time. So the sum of w (E - a), E being when a piece ends, is at least
 
 and each piece's bracket is at least the cost of its cheapest way through the prices: with pauses wherever it likes
 (`cheapest.py`), or, of runs that do not pause, from its best start on without one (`uninterrupted.py`). The pieces do
-not meet any more, and whatever the prices are, this holds: bad ones only prove less.
+not meet any more, and whatever the prices are, this holds: bad ones only prove less. Where nodes are of several types,
+each type's resources have prices of their own, and a piece chooses among types as well (`typed.py`).
 
 How prices are found. The right side is concave in q; its slope is what the cheapest ways hold less what there is. A
 quasi-Newton method (L-BFGS-B) climbs until it stalls where the slope jumps; steps of Adam (Kingma and Ba, ICLR 2015)
@@ -24,9 +25,10 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.simulation.bound import cheapest, uninterrupted
+from mlsched.simulation.bound import cheapest, typed, uninterrupted
 from mlsched.simulation.bound.pieces import Floats, Pieces
 from mlsched.simulation.bound.prices import Prices, Ways
+from mlsched.simulation.bound.typed import TypedWays
 
 #: Adam: share of the median price that is its first step, and what it remembers of slopes and of their squares.
 PACE, SLOPES, SQUARES = 0.05, 0.9, 0.99
@@ -78,9 +80,13 @@ def climbed(pieces: Pieces, end: float, *, pausing: bool, effort: Effort) -> Cli
     if not pieces.demand[kept].any():
         return None
     release, length = pieces.release[kept].astype(np.float64), pieces.length[kept].astype(np.float64)
-    ways = Ways(release, length, pieces.weight[kept], pieces.demand[kept].astype(np.float64))
-    step, count, levels = grid(float(release.min()), end, effort.levels)
+    ways: Ways | TypedWays = Ways(release, length, pieces.weight[kept], pieces.demand[kept].astype(np.float64))
     capacity = pieces.capacity.astype(np.float64)
+    if (kinds := pieces.kinds) is not None:
+        demand = kinds.demand[:, kept].astype(np.float64)
+        ways = TypedWays(release, pieces.weight[kept], kinds.ticks[:, kept], demand)
+        capacity = kinds.capacity.astype(np.float64)
+    step, count, levels = grid(float(release.min()), end, effort.levels)
     nothing = Prices(float(release.min()), step, np.zeros((count, len(capacity))))
     climb = Climb(ways, capacity, nothing, levels, pausing)
     climb.go(effort)
@@ -111,7 +117,7 @@ class Climb:
     `best` is what `prices` prove; `reached`: of each level, its number of intervals and what was proven after it.
     """
 
-    def __init__(self, ways: Ways, capacity: Floats, prices: Prices, levels: int, pausing: bool) -> None:
+    def __init__(self, ways: Ways | TypedWays, capacity: Floats, prices: Prices, levels: int, pausing: bool) -> None:
         self.ways, self.capacity, self.prices, self.pausing = ways, capacity, prices, pausing
         self._levels = levels
         self.best, self.work, self._most = 0.0, 0, 0
@@ -136,7 +142,9 @@ class Climb:
 
     def value(self, prices: Prices) -> tuple[float, Floats]:
         """The right side, less a margin above its rounding error, and its slope."""
-        if self.pausing:
+        if isinstance(self.ways, TypedWays):
+            cost, held, work = typed.cheapest(self.ways, prices, self.pausing)
+        elif self.pausing:
             cost, held, work = cheapest.cheapest(self.ways, prices)
         else:
             cost, _, held, work = uninterrupted.cheapest(self.ways, prices)

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
 from mlsched.simulation.bound.completion import by_completion
 from mlsched.simulation.bound.machine import least_remaining_work, most_weight
 from mlsched.simulation.bound.pieces import Pieces
+from mlsched.simulation.bound.span import overlap, typed_end
 
 #: The parts of the bound on the sum of completion times, by name.
 PARTS = {
@@ -80,20 +80,13 @@ def makespan(pieces: Pieces) -> float:
     """
     first = int(pieces.arrival.min())
     best = float((pieces.arrival + pieces.running).max())
+    if pieces.kinds is not None:
+        best = max(best, typed_end(pieces, pieces.kinds))
     whole = pieces.with_gangs()
     begin, end = whole.release, whole.release + whole.length
     times = np.unique(np.concatenate([begin, end]))
     for demand, capacity in zip(whole.demand.T, whole.capacity.tolist(), strict=True):
         # What is left at s falls by the demand for each tick of s in [release, release + length].
-        rest = (_overlap(times, end, demand) - _overlap(times, begin, demand)) / capacity
+        rest = (overlap(times, end, demand) - overlap(times, begin, demand)) / capacity
         best = max(best, float((times + rest).max()))
     return best - first
-
-
-def _overlap(times: IntArray, points: IntArray, amount: IntArray) -> IntArray:
-    """For each time, the sum of amount x (point - time) over the points after it."""
-    order = np.argsort(points, kind="stable")
-    after = np.append(np.cumsum(amount[order][::-1])[::-1], 0)
-    moment = np.append(np.cumsum((amount * points)[order][::-1])[::-1], 0)
-    place = np.searchsorted(points[order], times, side="right")
-    return np.asarray(moment[place] - after[place] * times)

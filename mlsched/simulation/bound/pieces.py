@@ -15,6 +15,20 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
+class Kinds:
+    """What pieces are on each type of node, where nodes are of several: a piece is of one kind at a time.
+
+    ticks: kinds x pieces, how long a piece takes that is of the kind throughout, not rounded; inf: it never is. demand:
+    kinds x pieces x resources, what it holds meanwhile; capacity: of these resources, those of one type being others
+    than those of the next.
+    """
+
+    ticks: Floats
+    demand: IntArray
+    capacity: IntArray
+
+
+@dataclasses.dataclass(frozen=True)
 class Pieces:
     """Jobs, cut into pieces of work that hold a constant amount of every resource while they run.
 
@@ -28,6 +42,8 @@ class Pieces:
     What bounds rest on: a piece's *mean busy time* M is the mean of the ticks in which it runs, the last `length` of
     them if they are more. They all lie before the piece's end, so that M + length / 2 + after <= the job's completion
     time C; and with the weights of its pieces, sum of weight x (M + length / 2 + after) <= C.
+
+    Where nodes are of several types, all this is so wherever a piece runs, and `kinds` says what it is on each.
     """
 
     arrival: IntArray
@@ -39,6 +55,7 @@ class Pieces:
     demand: IntArray
     after: IntArray
     weight: Floats
+    kinds: Kinds | None = None
 
     @property
     def work(self) -> IntArray:

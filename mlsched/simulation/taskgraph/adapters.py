@@ -115,6 +115,8 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
     held = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
     now_running = np.flatnonzero(running)
     np.add.at(held, snapshot.node[now_running], snapshot.demand[now_running])
+    if snapshot.node_type.any():
+        raise InvalidInput("the snapshot holds nodes of several types: no horizon instance can express them")
     if snapshot.gpu_unit and (snapshot.in_use - held)[:, gpus.gpu_column(snapshot.resources)].any():
         raise InvalidInput("the snapshot holds GPUs that no running task holds: no horizon instance can express them")
     fields = {name: getattr(snapshot, name) for name in SHARED}

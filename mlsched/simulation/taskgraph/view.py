@@ -130,6 +130,8 @@ class View:
             "resources": horizon.resources,
             "node_capacity": horizon.node_capacity,
             "eligible": self._classes,
+            "node_type": np.zeros(len(horizon.node_capacity), dtype=np.int64),
+            "slowness": np.zeros((len(self._classes), 0), dtype=np.int64),
             "movement": world.movement,
             "pausing": world.options.pausing,
             "accuracy_at": horizon.accuracy_at,

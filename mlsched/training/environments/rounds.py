@@ -25,8 +25,8 @@ from mlsched.heuristics.taskgraph._measures import STOPS, stops_after
 from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
 from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation
 from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Stretches
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
-from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
 from mlsched.training.environments._base import MaskedEnv
 from mlsched.training.taskgraph._reward import Reward

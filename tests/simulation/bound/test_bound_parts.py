@@ -15,7 +15,7 @@ from jobs_examples import jobs_of
 from mlsched.simulation.bound import PARTS, lower_bounds, total_jct_parts, with_halves
 from mlsched.simulation.bound.pieces import halves, thirds
 from mlsched.simulation.taskgraph.iterations import bound
-from mlsched.simulation.taskgraph.iterations.workload import never_start
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 
 
 def packs(tasks, free) -> bool:

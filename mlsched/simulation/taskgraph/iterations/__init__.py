@@ -4,12 +4,13 @@ from mlsched.simulation.run import AsLogged, Drawn, Simulation
 from mlsched.simulation.taskgraph import strategies as tasks
 from mlsched.simulation.taskgraph.iterations import as_logged, bound, outcome, replay, strategies
 from mlsched.simulation.taskgraph.iterations.assumed import assumed
+from mlsched.simulation.taskgraph.iterations.fits import never_start, overload
 from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 from mlsched.simulation.taskgraph.iterations.lint import Finding, lint
 from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks
-from mlsched.simulation.taskgraph.iterations.workload import Jobs, never_start, overload
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.taskgraph.iterations.world import IterationWorld
 
 _AS_LOGGED = Simulation(

@@ -49,6 +49,8 @@ def played(jobs: Jobs) -> LoggedRuns:
         raise InvalidInput(
             f"{NAME}: the log ran at its own rate of arrivals, not {rate:g} times as fast; leave out arrivals"
         )
+    if jobs.slowness.size:
+        raise InvalidInput(f"{NAME}: the log ran at its own rates; leave out throughputs, or rates of the log: rates=")
     columns = (jobs.logged_job, jobs.logged_start, jobs.logged_end)
     return LoggedRuns(list(zip(*(column.tolist() for column in columns), strict=True)))
 

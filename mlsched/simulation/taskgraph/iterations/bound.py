@@ -7,7 +7,9 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.bound import Pieces, lower_bounds, with_halves
+from mlsched.simulation.bound.pieces import Kinds
 from mlsched.simulation.taskgraph.bound import chains, edges_into
+from mlsched.simulation.taskgraph.iterations.fits import oversize_on
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
@@ -32,7 +34,7 @@ def pieces(workload: Jobs) -> Pieces:
     demand, capacity = np.hstack([demand, narrow]), np.append(capacity, there)
     held = np.zeros((len(jobs.gang), demand.shape[1]), dtype=np.int64)
     np.add.at(held, jobs.task_template, demand)
-    length = -(-(jobs.min_iterations * np.maximum(_critical(jobs)[jobs.template] * jobs.scale, 1)) // WHOLE)
+    length = _lengths(jobs)
     count = len(jobs.arrival)
     return Pieces(
         arrival=jobs.arrival,
@@ -44,7 +46,37 @@ def pieces(workload: Jobs) -> Pieces:
         demand=held[jobs.template],
         after=np.zeros(count, dtype=np.int64),
         weight=np.ones(count),
+        kinds=_kinds(jobs, asked, narrow, there) if jobs.slowness.size else None,
     )
+
+
+def _kinds(jobs: Jobs, asked: IntArray, narrow: IntArray, there: IntArray) -> Kinds:
+    """The jobs on each type of node that can hold them; narrow, there: columns that count on all types alike."""
+    ticks = np.full((jobs.slowness.shape[1], len(jobs.arrival)), np.inf)
+    stated = (_critical(jobs)[jobs.template] * jobs.scale).tolist()
+    rounds, blocks, room = jobs.min_iterations.tolist(), list[IntArray](), list[IntArray]()
+    for m, nodes in enumerate(jobs.one_type):
+        columns, capacity = with_halves(
+            asked, jobs.node_capacity[nodes], gpu_column(jobs.resources) if jobs.gpu_unit else -1, jobs.gpu_unit
+        )
+        held = np.zeros((len(jobs.gang), columns.shape[1]), dtype=np.int64)
+        np.add.at(held, jobs.task_template, columns)
+        blocks.append(held[jobs.template])
+        room.append(capacity)
+        able = np.array([not oversize_on(jobs, template, nodes) for template in range(len(jobs.gang))])
+        factor = jobs.slowness[jobs.class_of, m][jobs.template].tolist()
+        for job in np.flatnonzero(able[jobs.template]).tolist():
+            ticks[m, job] = rounds[job] * max(-(-stated[job] * factor[job] // WHOLE), 1) / WHOLE
+    held = np.zeros((len(jobs.gang), narrow.shape[1]), dtype=np.int64)
+    np.add.at(held, jobs.task_template, narrow)
+    widths = [block.shape[1] for block in blocks]
+    demand = np.zeros((len(blocks), len(jobs.arrival), sum(widths) + len(there)), dtype=np.int64)
+    for m, block in enumerate(blocks):
+        demand[m, :, sum(widths[:m]) : sum(widths[: m + 1])] = block
+        demand[m, :, sum(widths) :] = held[jobs.template]
+    capacity = np.concatenate([*room, there])
+    kept = demand.any(axis=(0, 1))
+    return Kinds(ticks, demand[:, :, kept], capacity[kept])
 
 
 #: Sets of nodes of which the unions are looked at, too; of more, the sets alone.
@@ -69,6 +101,15 @@ def _restricted(jobs: Jobs, asked: IntArray) -> tuple[IntArray, IntArray]:
         columns.append(asked * inside[:, None])
         there.append(jobs.node_capacity[nodes].sum(axis=0))
     return np.hstack(columns), np.concatenate(there)
+
+
+def _lengths(jobs: Jobs) -> IntArray:
+    """Ticks that each job runs at least; on the type on which it is fastest, where nodes are of several."""
+    stated = _critical(jobs)[jobs.template] * jobs.scale
+    if jobs.slowness.size:  # in Python integers, since products may leave 64 bits
+        least = np.rint(jobs.fastest * WHOLE).astype(np.int64).tolist()
+        stated = np.array([-(-a * b // WHOLE) for a, b in zip(stated.tolist(), least, strict=True)], dtype=np.int64)
+    return np.asarray(-(-(jobs.min_iterations * np.maximum(stated, 1)) // WHOLE))
 
 
 def _critical(jobs: Jobs) -> IntArray:

@@ -14,10 +14,11 @@ from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities
 from mlsched.simulation.taskgraph.iterations import of_log
+from mlsched.simulation.taskgraph.iterations.fits import oversize as too_large
 from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
+from mlsched.simulation.taskgraph.iterations.rates import typed
 from mlsched.simulation.taskgraph.iterations.shape import shapes
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
-from mlsched.simulation.taskgraph.iterations.workload import oversize as too_large
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +55,8 @@ def from_trace(
     arrive: Literal["submit", "eligible"] = "submit",
     failures: str = "",
     unlogged: Literal["keep", "drop"] = "keep",
+    throughputs: str = "",
+    measured_on: str = "",
 ) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
 
@@ -79,7 +82,9 @@ def from_trace(
     "separate" - each is a job, submitted when the one before ended. arrive: "eligible" - jobs come when the log says
     that they might have started first, not when they were submitted. failures: a file of nodes that fail (node, from,
     to), on the log's clock; what runs there stops (see the world's option restart). unlogged: "drop" leaves out jobs of
-    which the log does not say when they ran, without which it cannot be played back.
+    which the log does not say when they ran, without which it cannot be played back. throughputs: a table of rates, by
+    the log's `model` and GPUs, of the types that nodes are of (JSON of Gavel, or a CSV with model, gpus and a column a
+    type); measured_on: the type that the log's durations are of, else the one that its `gpu_type` names (see `rates`).
     """
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
@@ -109,6 +114,9 @@ def from_trace(
     of_used = used.tolist().index(counted)
     of_parts = [rows[:, used] for rows in parts]
     eligible, of_class, where = of_log.eligible(trace, kept, listed, len(nodes), partitions, gpu_types)
+    kinds = typed(trace, kept, listed, eligible, of_class, throughputs, measured_on)
+    if kinds is not None:
+        eligible, of_class = kinds.eligible, kinds.of_class
     tasks: list[IntArray] = [asked[:0]] * len(kept)
     for number, may in enumerate(eligible == 1):
         those = np.flatnonzero(of_class == number)
@@ -119,7 +127,7 @@ def from_trace(
         for job, rows in zip(those.tolist(), made_of, strict=True):
             tasks[job] = rows
     priority, order = of_log.priorities(trace, kept, classes)
-    said += [sentence for sentence in (killed, where, order) if sentence]
+    said += [sentence for sentence in (killed, where, order, kinds.said if kinds else "") if sentence]
     made = made_gangs(
         gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
         capacity=nodes[:, used],
@@ -144,6 +152,7 @@ def from_trace(
         priority=priority,
         node_names=() if listed is None else listed.ids,
         rate_ppm=max(1, round(WHOLE * arrivals)),
+        **(kinds.fields() if kinds else {}),
     )
     if failures:
         made = made.replace(**of_log.failing(made, failures, listed, arrivals * 1000 * tick))

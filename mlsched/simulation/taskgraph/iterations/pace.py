@@ -1,10 +1,10 @@
 """How fast a placed job runs: the length of an iteration of its graph under a placement.
 
-A task takes `duration * scale`, and longer where it is slowed down (`usage`); an edge between two nodes adds its
-delay. The first iteration after a start waits for nothing of the one before (what that sent has arrived). Each later
-one begins when the one before is complete, and its tasks wait besides for what edges of lag 1 bring: their delay after
-the sender's end. `cycle` is the length of the second iteration, and taken for all that follow: where the third is no
-different, it is exact.
+A task takes `duration * scale`, on nodes of a type `slowness` times that, rounded up, and longer where it is slowed
+down (`usage`); an edge between two nodes adds its delay. The first iteration after a start waits for nothing of the one
+before (what that sent has arrived). Each later one begins when the one before is complete, and its tasks wait besides
+for what edges of lag 1 bring: their delay after the sender's end. `cycle` is the length of the second iteration, and
+taken for all that follow: where the third is no different, it is exact.
 
 Lengths are in parts of a tick, 10^-6, so that they are whole.
 """
@@ -37,6 +37,8 @@ class Paces:
         self._order = [self._sorted(first, end) for first, end in jobs.tasks]
         self._move = [max([d for u, lag, d in into if lag and u == v], default=0) for v, into in enumerate(self._into)]
         self._joined = [any(self._into[first:end]) for first, end in jobs.tasks]
+        self._types = jobs.node_type.tolist() if jobs.slowness.shape[1] else []
+        self._slowness = jobs.slowness[jobs.class_of].tolist() if self._types else []
 
     def of(self, job: int, nodes: list[int], slow: list[int] | None = None) -> Pace:
         """The pace of a job with all of its tasks on these nodes, in the order of its tasks.
@@ -46,9 +48,9 @@ class Paces:
         template, scale = int(self._jobs.template[job]), int(self._jobs.scale[job])
         first, end = self._jobs.tasks[template]
         if not self._joined[template] and slow is None:
-            length = max(1, self._longest[template] * scale)
+            length = max(1, self._on(template, nodes, self._longest[template] * scale))
             return Pace(length, length)
-        took = [duration * scale for duration in self._durations[first:end]]
+        took = [self._on(template, nodes, duration * scale) for duration in self._durations[first:end]]
         if slow is not None:
             took = [-(-ticks * factor // WHOLE) for ticks, factor in zip(took, slow, strict=True)]
         if not self._joined[template]:
@@ -57,6 +59,10 @@ class Paces:
         before = max(ends.values())
         second = self._iteration(template, took, nodes, {task: end - before for task, end in ends.items()})
         return Pace(max(1, before), max(1, *second.values()))
+
+    def _on(self, template: int, nodes: list[int], ticks: int) -> int:
+        """How long it takes on these nodes, all of one type, what takes so long as stated."""
+        return -(-ticks * self._slowness[template][self._types[nodes[0]]] // WHOLE) if self._types else ticks
 
     def moving(self, task: int) -> int:
         """Ticks that it costs a task of a template to change node inside an iteration."""

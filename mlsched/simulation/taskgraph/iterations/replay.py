@@ -6,13 +6,13 @@
    the graph and the placement. The last stretch ends in the first tick at which the job has run as many iterations as
    it was told last, between its least and its most; or the job paused with as many finished. No stretch goes on after
    that, except with work that a pause has lost by the time the job is told.
-3. Lengths of iterations and delays of moves in the log are those of graph and placement; a job that is not wholly
-   placed makes no progress. Nor does it for its `pause_cost`, after the delay, when it is wholly placed after some of
-   its tasks have paused or moved.
+3. Lengths of iterations and delays of moves in the log are those of graph and placement, on nodes of several types at
+   the rates there (`slowness`); a job that is not wholly placed makes no progress. Nor does it for its `pause_cost`,
+   after the delay, when it is wholly placed after some of its tasks have paused or moved.
 4. Tasks pause and move only where the options allow it; a task that comes back, or moves, goes where movement lets it,
    and not before what the last iteration sent it has arrived there.
-5. Tasks are on eligible nodes; on every node, at every time, for every resource: demand <= capacity; and so on every
-   GPU, where they are told apart (`replay_gpus`).
+5. Tasks are on eligible nodes, those of a job on nodes of one type; on every node, at every time, for every resource:
+   demand <= capacity; and so on every GPU, where they are told apart (`replay_gpus`).
 6. Where usage is drawn, tasks slow down as it says, and stretches end where that changes the pace of their job
    (`replay_usage`); the node-ticks with more usage than capacity are as the log has them.
 7. Nothing is on a node that has failed. A job with a task on a node when that fails loses all of its nodes then: it
@@ -33,6 +33,7 @@ from mlsched.simulation.findings import Findings
 from mlsched.simulation.taskgraph.iterations import replay_gpus
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.replay_graphs import Graphs
 from mlsched.simulation.taskgraph.iterations.replay_usage import Slowdowns
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.wake import Wake
@@ -78,7 +79,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     )  # only what pauses moves, unless the options say so, or nodes fail
     given = "none" if still else jobs.movement
     movement = given if options.movement == "given" else options.movement
-    graphs = _Graphs(jobs)
+    graphs = Graphs(jobs)
     slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
     if log.above != (slow.above if slow else []):
         findings.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
@@ -136,45 +137,6 @@ def _stops(jobs: Jobs, log: Stretches, findings: Findings) -> list[tuple[int, in
     return stops
 
 
-class _Graphs:
-    """What the check needs of the templates' graphs, in plain lists."""
-
-    def __init__(self, jobs: Jobs) -> None:
-        self.duration = jobs.duration.tolist()
-        columns = (jobs.edge_from, jobs.edge_to, jobs.edge_lag, jobs.edge_delay, jobs.task_template[jobs.edge_from])
-        self.edges: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
-        for u, v, lag, delay, template in zip(*(c.tolist() for c in columns), strict=True):
-            first = jobs.tasks[template][0]
-            self.edges[template].append((u - first, v - first, lag, delay))
-
-    def lengths(
-        self, durations: list[int], scale: int, template: int, nodes: tuple[int, ...], slow: list[int]
-    ) -> tuple[int, int]:
-        """Lengths of the first iteration and of the second, 10^-6 ticks, on these nodes; slow: of each task, ppm."""
-        edges = self.edges.get(template, [])
-        took = [-(-d * scale * factor // WHOLE) for d, factor in zip(durations, slow, strict=True)]
-        ends = self._ends(took, edges, nodes, None)
-        again = self._ends(took, edges, nodes, [end - max(ends) for end in ends])
-        return max(1, *ends), max(1, *again)
-
-    def _ends(
-        self, took: list[int], edges: list[tuple[int, int, int, int]], nodes: tuple[int, ...], before: list[int] | None
-    ) -> list[int]:
-        """When the tasks end, counted from the iteration's begin: raised until no edge is hurt."""
-        ends = list(took)
-        changed = True
-        while changed:
-            changed = False
-            for u, v, lag, delay in edges:
-                if lag and before is None:
-                    continue
-                source = before[u] if lag and before is not None else ends[u]
-                end = source + (delay * WHOLE if nodes[u] != nodes[v] else 0) + took[v]
-                if end > ends[v]:
-                    ends[v], changed = end, True
-        return ends
-
-
 class _Job:
     """The check of one job, stretch after stretch (rules 1 to 4, and that nodes are eligible)."""
 
@@ -186,7 +148,7 @@ class _Job:
         since: int,
         pausing: str,
         movement: str,
-        graphs: _Graphs,
+        graphs: Graphs,
         slow: Slowdowns | None,
         findings: Findings,
     ) -> None:
@@ -265,8 +227,20 @@ class _Job:
         tasks = range(self.count)
         slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
         scale = int(self.jobs.scale[self.job])
-        first, cycle = self.graphs.lengths(self.durations, scale, self.template, s.nodes, slow)
+        took = [math.ceil(d * scale * self._slowness(s)) for d in self.durations]
+        first, cycle = self.graphs.lengths(took, self.template, s.nodes, slow)
         return cycle if self.later else first, cycle
+
+    def _types(self, s: Stretch) -> set[int]:
+        """The types of nodes that the job holds in a stretch."""
+        return {int(self.jobs.node_type[node]) for node in s.nodes if node >= 0}
+
+    def _slowness(self, s: Stretch) -> Fraction:
+        """How long the job takes there, as a share of what is stated; on several types, the slowest counts."""
+        if not self.jobs.slowness.shape[1]:
+            return Fraction(1)
+        row = self.jobs.slowness[self.jobs.task_class[self.first]].tolist()
+        return Fraction(max(row[kind] for kind in self._types(s)), WHOLE)
 
     def _check_steady(self, s: Stretch, lengths: tuple[int, int]) -> None:
         """Rule 6: nothing changes the pace inside the stretch."""
@@ -352,6 +326,8 @@ class _Job:
         for task, node in enumerate(s.nodes):
             if node >= 0 and not int(self.jobs.eligible[self.jobs.task_class[self.first + task], node]):
                 self.findings.add("place", f"{self.name}, task {task}: node {node} is not eligible")
+        if len(self._types(s)) > 1:
+            self.findings.add("type", f"{self.name}: from {s.start} on it holds nodes of several types")
 
     def _check_return(self, s: Stretch) -> None:
         """Rule 4: where tasks go that were not there before, and when."""

@@ -10,8 +10,9 @@ import numpy as np
 from mlsched.instances._values import one_of
 from mlsched.instances.taskgraph.roomy import with_room
 from mlsched.simulation.taskgraph import strategies
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.sources import from_tasks
-from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, never_start
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

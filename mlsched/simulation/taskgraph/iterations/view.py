@@ -266,6 +266,8 @@ class View:
             physics="iterations",
             waiting_since=np.where(state == RUNNING, now, tasks["waiting_since"]),
             usage=self._usage(demand),
+            node_type=w.node_type,
+            slowness=w.slowness,
             **self._rare(jobs, _RARE_JOBS, self._of_jobs),
             **self._rare(tasks, _RARE_TASKS, self._of_tasks),
             **self._gpus(),

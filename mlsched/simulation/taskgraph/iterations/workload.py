@@ -10,13 +10,14 @@ import functools
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record, specs
 from mlsched.instances.taskgraph import checks, gpus
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
-from mlsched.simulation.nodes import called, described
+from mlsched.simulation.nodes import described
 
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
@@ -36,6 +37,9 @@ class Jobs(Record):
 
     A task is what a job holds on one node. Whenever a job is wholly placed after some of its tasks have paused or
     moved, it holds its nodes for `pause_cost` before it goes on.
+
+    Nodes may be of several types (`slowness` has a column for each): then all jobs are gangs without edges, of one
+    class each, the tasks of a job hold nodes of one type at a time, and each takes `slowness` times as long there.
     """
 
     kind: ClassVar[str] = "taskgraph.jobs"
@@ -155,6 +159,17 @@ class Jobs(Record):
         "places", low=-2, fill=-2, later=True, doc="1/1000 GPUs that the run held there, -1: not said"
     )
     place_names: tuple[str, ...] = labels("hosts", default=(), later=True, doc="nodes as the log calls them")
+    type_names: tuple[str, ...] = labels("types", default=(), later=True, doc="name of each type of nodes, for people")
+    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, later=True, doc="type of each node")
+    slowness: IntArray = array(
+        "classes",
+        "types",
+        low=1,
+        high=10**12,
+        fill=WHOLE,
+        later=True,
+        doc="how long tasks of the class take on nodes of the type, ppm of their duration; no columns: as stated",
+    )
 
     def check(self) -> None:
         checks.jobs(self)
@@ -185,6 +200,7 @@ class Jobs(Record):
         refuse_first(self.failure_from < 0, "failure_from", self.failure_from, "must be at least 0")
         refuse_first(self.failure_to <= self.failure_from, "failure_to", self.failure_to, "must be after failure_from")
         self._check_logged()
+        self._check_types()
         self._check_lengths()
 
     def _check_logged(self) -> None:
@@ -204,6 +220,20 @@ class Jobs(Record):
         if runs:
             refuse_first(self.submit_ms < 0, "submit_ms", self.submit_ms, "must be known where runs are logged")
 
+    def _check_types(self) -> None:
+        """Types that nodes name exist; where there are some, jobs are gangs without edges, of one class each."""
+        many = self.slowness.shape[1]
+        refuse_first(self.node_type >= max(many, 1), "node_type", self.node_type, f"must be below {many} (types)")
+        if not many:
+            return
+        refuse_first(self.gang == 0, "gang", self.gang, "must be 1 where nodes have types: jobs are on one at a time")
+        if len(self.edge_from):
+            raise InvalidInput("edge_from: has entries; jobs on nodes of several types are gangs without edges")
+        same = self.task_class == self.task_class[np.searchsorted(self.task_template, self.task_template)]
+        refuse_first(
+            ~same, "task_class", self.task_class, "must be that of the job's first task where nodes have types"
+        )
+
     def _check_lengths(self) -> None:
         """Refuse times beyond UNLIMITED, in floats since products of integers may wrap."""
         most = np.zeros((2, len(self.gang)))
@@ -213,9 +243,41 @@ class Jobs(Record):
         np.add.at(delays, self.task_template[self.edge_from], self.edge_delay)
         for name, length in (("scale", most[0]), ("told", most[1])):
             factor = getattr(self, name)
-            iteration = length[self.template] * factor / WHOLE + delays[self.template]
+            iteration = length[self.template] * self._slowest * factor / WHOLE + delays[self.template]
             late = self.arrival + np.ceil(iteration) * self.max_iterations > UNLIMITED
             refuse_first(late, name, factor, f"the job could end after tick {UNLIMITED}; use longer ticks")
+
+    @property
+    def fastest(self) -> npt.NDArray[np.float64]:
+        """jobs: the least factor on its durations, on the types that may run it; 1 without types."""
+        if not self.slowness.shape[1]:
+            return np.ones(len(self.template))
+        least = np.where(self.runs_on, self.slowness, self.slowness.max(initial=WHOLE)).min(axis=1, initial=10**12)
+        return np.asarray(least[self.class_of[self.template]] / WHOLE)
+
+    @property
+    def _slowest(self) -> npt.NDArray[np.float64]:
+        """jobs: the largest factor on its durations, on the types that may run it; 1 without types."""
+        if not self.slowness.shape[1]:
+            return np.ones(len(self.template))
+        most = np.where(self.runs_on, self.slowness, WHOLE).max(axis=1, initial=WHOLE)
+        return np.asarray(most[self.class_of[self.template]] / WHOLE)
+
+    @property
+    def class_of(self) -> IntArray:
+        """templates: the class of the first task, which where nodes have types is that of all."""
+        return np.asarray(self.task_class[[first for first, _ in self.tasks]])
+
+    @property
+    def runs_on(self) -> npt.NDArray[np.bool_]:
+        """classes x types: whether some node of the type may run the tasks of the class."""
+        there = [self.eligible[:, self.node_type == m].any(axis=1) for m in range(self.slowness.shape[1])]
+        return np.array(there, dtype=np.bool_).reshape(-1, len(self.eligible)).T
+
+    @property
+    def one_type(self) -> list[npt.NDArray[np.bool_]]:
+        """Sets of nodes, on one of which the tasks of a job must be together: those of each type, else all."""
+        return [self.node_type == m for m in range(max(1, self.slowness.shape[1]))]
 
     @property
     def submit(self) -> IntArray:
@@ -264,80 +326,3 @@ class Jobs(Record):
     def span(self, job: int) -> tuple[int, int]:
         """A job's tasks among those of the templates: the first, and the number after the last."""
         return self.tasks[int(self.template[job])]
-
-
-def never_start(jobs: Jobs) -> list[str]:
-    """Why some jobs can never start, with the numbers; empty when nothing forbids it."""
-    reasons = []
-    for template in np.unique(jobs.template).tolist():
-        reason = oversize(jobs, template)
-        if reason:
-            those = np.flatnonzero(jobs.template == template)
-            name = f", {jobs.job_names[those[0]]!r} of the log" if jobs.job_names else ""
-            reasons.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}{name}")
-    return reasons
-
-
-def oversize(jobs: Jobs, template: int) -> str:
-    """Why jobs of a template can never start; empty when nothing forbids it.
-
-    All tasks of a gang hold their nodes at the same time: those that ask for the same must fit together, and all must,
-    by what each resource alone allows.
-    """
-    first, end = jobs.tasks[template]
-    rows = np.column_stack(
-        [jobs.task_class[first:end], jobs.demand[first:end] * (jobs.duration[first:end] > 0)[:, None]]
-    )
-    kinds, count = np.unique(rows, axis=0, return_counts=True)
-    for kind, many in zip(kinds, count.tolist(), strict=True):
-        able = np.flatnonzero(jobs.eligible[kind[0]])
-        if room(jobs.node_capacity[able], gpus.empty(jobs)[able], jobs, kind[1:], many) < many:
-            need = ", ".join(f"{d} {r}" for d, r in zip(kind[1:].tolist(), jobs.resources, strict=True))
-            return f"ask for {many} tasks of {need} at once and never fit the nodes that may run them"
-    for demand, capacity, name in zip(kinds[:, 1:].T, jobs.node_capacity.T, jobs.resources, strict=True):
-        # In parts of any size that a task asks for, rounded down, what is on a node is at most the node.
-        for part in {1, *demand[demand > 0].tolist()}:
-            if (demand // part * count).sum() > (capacity // part).sum():
-                sizes = " and ".join(
-                    f"{n} of {d}" for d, n in sorted(zip(demand.tolist(), count.tolist(), strict=True))
-                )
-                return f"have tasks that ask for {name}, {shortened(sizes, 60)}, and never fit the nodes together"
-    return ""
-
-
-def room(free: IntArray, gpu_free: IntArray, jobs: Jobs, demand: IntArray, enough: int) -> int:
-    """How many tasks of a demand fit on these nodes at once; `enough` where the demand is nothing.
-
-    free: nodes x resources; gpu_free: nodes x GPUs, where they are told apart.
-    """
-    needs = np.flatnonzero(demand)
-    if not needs.size:
-        return enough if len(free) else 0
-    many = np.maximum(free[:, needs] // demand[needs], 0).min(axis=1)
-    if jobs.gpu_unit and (need := int(demand[gpus.gpu_column(jobs.resources)])):
-        many = np.minimum(many, gpus.fitting(gpu_free, need, jobs.gpu_unit))
-    return int(many.sum())
-
-
-def overload(jobs: Jobs) -> list[str]:
-    """On which resources more is asked while jobs arrive than there is, with the numbers."""
-    span = float(np.ptp(jobs.arrival)) if len(jobs.arrival) else 0.0
-    length = np.zeros(len(jobs.gang))
-    np.maximum.at(length, jobs.task_template, jobs.duration)
-    held = np.zeros((len(jobs.gang), len(jobs.resources)))
-    np.add.at(held, jobs.task_template, jobs.demand)
-    ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations
-    work = (held[jobs.template] * ticks[:, None]).sum(axis=0)
-    overloaded = []
-    for name, amount, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
-        backlog = amount / there - span if there else 0.0
-        if span and backlog > LONG_QUEUE * ticks.mean():
-            overloaded.append(
-                f"the offered load on {called(name)} is {amount / (there * span):.2f} times the cluster's capacity: "
-                f"at the last arrival some {backlog:.0f} ticks of work wait"
-            )
-    return overloaded
-
-
-#: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
-LONG_QUEUE = 5

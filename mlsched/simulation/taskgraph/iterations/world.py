@@ -24,17 +24,18 @@ import heapq
 
 import numpy as np
 
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
 from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.needs import Needs
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
 from mlsched.simulation.taskgraph.iterations.usage import Usage
 from mlsched.simulation.taskgraph.iterations.view import View
-from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, room
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 #: Kinds of events.
 _END, _WAKE, _DRAW, _DOWN, _UP = 0, 1, 2, 3, 4
@@ -91,7 +92,7 @@ class IterationWorld:
         self.usage = Usage(workload, options, self._demand) if options.usage == "drawn" else None
         if self.usage:
             self.log.above = self.usage.above
-        self._needs = _Needs(workload, self._demand)
+        self._needs = Needs(workload, self._demand)
         self._waiting = np.zeros(len(workload.gang), dtype=np.int64)  # jobs with a task that holds no node, by template
         self._resuming: set[int] = set()  # jobs of which a task paused or moved since they were last wholly placed
         self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
@@ -390,35 +391,3 @@ class IterationWorld:
         self._waiting[self.workload.template[job]] -= self.view.job(job, "placed") < self.view.job(job, "count")
         self._unfinished -= 1
         self.view.leave(job)
-
-
-class _Needs:
-    """What the jobs of each template need to start: to tell, at each event, whether any that waits would find room."""
-
-    def __init__(self, jobs: Jobs, demand: IntArray) -> None:
-        self._jobs = jobs
-        count, resources = len(jobs.gang), len(jobs.resources)
-        self._total, self._most = (np.zeros((count, resources), dtype=np.int64) for _ in range(2))
-        self._kinds: list[list[tuple[int, IntArray, int]]] = []
-        for template, (first, end) in enumerate(jobs.tasks):
-            rows = demand[first:end]
-            whole = bool(jobs.gang[template])
-            self._total[template] = rows.sum(axis=0) if whole else rows.min(axis=0)
-            self._most[template] = rows.max(axis=0) if whole else rows.min(axis=0)
-            kinds, many = np.unique(np.column_stack([jobs.task_class[first:end], rows]), axis=0, return_counts=True)
-            self._kinds.append([(int(k[0]), k[1:], int(m)) for k, m in zip(kinds, many, strict=True)])
-
-    def met(self, waiting: IntArray, free: IntArray, gpu_free: IntArray) -> bool:
-        """Whether room is free for a job of a template with jobs that wait: for all tasks of a gang, else for one."""
-        asking = np.flatnonzero(waiting)
-        fits = (self._total[asking] <= free.sum(axis=0)).all(axis=1)
-        fits &= (self._most[asking] <= free.max(axis=0, initial=0)).all(axis=1)
-        return any(self._fits(template, free, gpu_free) for template in asking[fits].tolist())
-
-    def _fits(self, template: int, free: IntArray, gpu_free: IntArray) -> bool:
-        able = []
-        for kind, demand, many in self._kinds[template]:
-            nodes = np.flatnonzero(self._jobs.eligible[kind])
-            count = room(free[nodes], gpu_free[nodes], self._jobs, demand, many)
-            able.append(count >= (many if self._jobs.gang[template] else 1))
-        return all(able) if self._jobs.gang[template] else any(able)

@@ -14,6 +14,7 @@ from small_logs import best_with_pauses, best_without_pauses, logs, odd_logs
 
 import mlsched
 from mlsched.core.errors import InvalidInput
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import (
     FUTURE,
     PRICE,
@@ -24,7 +25,6 @@ from mlsched.simulation.taskgraph.iterations.reference.decomposition import (
     WHOLE_RUNS,
     pooled,
 )
-from mlsched.simulation.taskgraph.iterations.workload import never_start
 
 
 @functools.cache

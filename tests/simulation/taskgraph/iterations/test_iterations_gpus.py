@@ -11,8 +11,8 @@ from jobs_examples import ends, jobs_of, play, rows
 from snapshot_examples import scripted
 
 from mlsched.simulation.taskgraph.iterations import Options, Stretches
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.replay import violations
-from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
 
 EVENTS = Wake(True, 0)

@@ -13,12 +13,13 @@ from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.instances.traces import read_trace
 from mlsched.simulation import every_simulation, simulation
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
+from mlsched.simulation.taskgraph.iterations.fits import never_start, overload, room
 from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
 from mlsched.simulation.taskgraph.iterations.shape import fewest
 from mlsched.simulation.taskgraph.iterations.sources import gangs
 from mlsched.simulation.taskgraph.iterations.table import Table
-from mlsched.simulation.taskgraph.iterations.workload import WHOLE, never_start, overload, room
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 JOBS = jobs_of([[(4, 1), (4, 1)], [(3, 2)]], [(0, 0, 3), (6, 1, 1)], edges=[(0, 1, 0, 5, 2)])
 

@@ -19,10 +19,10 @@ import mlsched
 from mlsched.api import references
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.simulation.taskgraph.iterations import Options, replay
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.reference import folder as files
 from mlsched.simulation.taskgraph.iterations.reference import proof, search
 from mlsched.simulation.taskgraph.iterations.reference.question import as_log, question
-from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
 
 

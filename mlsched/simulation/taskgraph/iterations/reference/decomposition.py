@@ -137,11 +137,11 @@ def worlds(run: Run) -> list[World]:
 
 
 def pooled(jobs: Jobs) -> Jobs:
-    """The same jobs where nodes that may run the same tasks are one large node, and GPUs are a pool."""
-    kinds, of = np.unique(jobs.eligible, axis=1, return_inverse=True)
+    """The same jobs where nodes of a type that may run the same tasks are one large node, and GPUs are a pool."""
+    kinds, of = np.unique(np.vstack([jobs.eligible, jobs.node_type]), axis=1, return_inverse=True)
     capacity = np.zeros((kinds.shape[1], len(jobs.resources)), dtype=np.int64)
     np.add.at(capacity, of.reshape(-1), jobs.node_capacity)
-    return jobs.replace(node_capacity=capacity, eligible=kinds, gpu_unit=0, node_names=())
+    return jobs.replace(node_capacity=capacity, eligible=kinds[:-1], node_type=kinds[-1], gpu_unit=0, node_names=())
 
 
 def settled(steps: list[Step], total: int) -> list[Step]:

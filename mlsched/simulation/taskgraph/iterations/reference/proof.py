@@ -49,6 +49,8 @@ ASKED = (
 
 def identity(jobs: Jobs) -> str:
     """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
+    if jobs.slowness.size:
+        raise InvalidInput("reference: nodes are of several types; references are for nodes on which jobs run alike")
     found = hashlib.sha256()
     for name in ASKED:
         value = getattr(jobs, name)

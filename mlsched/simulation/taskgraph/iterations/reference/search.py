@@ -11,6 +11,7 @@ from mlsched.simulation.bound import uninterrupted
 from mlsched.simulation.bound.completion import Effort, climbed
 from mlsched.simulation.bound.parts import earliest_end
 from mlsched.simulation.bound.pieces import Pieces
+from mlsched.simulation.bound.prices import Ways
 from mlsched.simulation.taskgraph.iterations.reference.board import Board
 from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule, listed
 from mlsched.simulation.taskgraph.iterations.reference.neighbourhood import improved
@@ -32,6 +33,7 @@ def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
         climb = climbed(narrow, earliest_end(pieces), pausing=False, effort=SUGGESTED)
         suggested = asked.release.astype(np.float64)
         if climb is not None:
+            assert isinstance(climb.ways, Ways), "references are refused where nodes are of several types"
             kept = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
             suggested[kept] = uninterrupted.cheapest(climb.ways, climb.prices)[1]
         schedule = listed(asked, suggested)

@@ -1,0 +1,220 @@
+"""The cheapest way of a piece through prices over time where it has a choice: of types of nodes, at other speeds there.
+
+Kind m of a piece is what it is on type m: it takes p_m ticks there, and pays d_m . q(t) for each. Every resource of
+every type has a price of its own. Without pauses the cheapest way is the cheapest of each kind's (`uninterrupted`).
+
+With pauses a piece may change type whenever it likes. In a tick of interval t it does 1 / p_m of its work for the price
+c_mt, or nothing for nothing. What of its work is done in an interval costs least along the lower convex hull of these
+points: first at the least price for the work, then, where more has to be done in the same ticks, by going over from one
+type to a faster one. If the end is in interval k, a tick of that costs the piece's weight besides, so that the points
+of k are (1 / p_m, c_mk + w). So the least cost of an end in k is w x (begin of k - release) and the cheapest steps of
+all hulls that do the work together: a knapsack filled in order of price. With one kind it is what `cheapest` finds.
+
+Costs are lowered by more than their rounding error (`MARGIN`), so that a bound from them holds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.bound import uninterrupted
+from mlsched.simulation.bound.cheapest import groups
+from mlsched.simulation.bound.pieces import Floats
+from mlsched.simulation.bound.prices import Prices, Ways
+
+#: Share of its cost by which each way's is lowered.
+MARGIN = 1e-10
+
+
+@dataclasses.dataclass(frozen=True)
+class TypedWays:
+    """Pieces that look for their way: release, weight (above 0), and of each kind how many ticks it takes (kinds x
+    pieces, inf: the piece is never of that kind) and its demand (kinds x pieces x resources).
+    """
+
+    release: Floats
+    weight: Floats
+    ticks: Floats
+    demand: Floats
+
+    @property
+    def length(self) -> Floats:
+        """pieces: the fewest ticks."""
+        return np.asarray(self.ticks.min(axis=0))
+
+
+def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[Floats, Floats, int]:
+    """The cost of each piece's cheapest way; what all hold (demand x ticks, intervals x resources); and the work."""
+    return _with_pauses(ways, prices) if pausing else _without(ways, prices)
+
+
+def _without(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
+    cost, kind, work = np.full(len(ways.release), np.inf), np.zeros(len(ways.release), dtype=np.int64), 0
+    start = ways.release.copy()
+    for m in range(len(ways.ticks)):
+        rows = np.flatnonzero(np.isfinite(ways.ticks[m]))
+        if not rows.size:
+            continue
+        found, begin, _, done = uninterrupted.cheapest(_of_kind(ways, m, rows), prices)
+        work += done
+        less = found < cost[rows]
+        cost[rows[less]], start[rows[less]], kind[rows[less]] = found[less], begin[less], m
+    held = np.zeros_like(prices.values)
+    for m in range(len(ways.ticks)):
+        rows = np.flatnonzero((kind == m) & np.isfinite(cost))
+        if rows.size:
+            held += uninterrupted.held(_of_kind(ways, m, rows), start[rows], prices)
+    return cost * (1 - MARGIN), held, work
+
+
+def _of_kind(ways: TypedWays, kind: int, rows: IntArray) -> Ways:
+    """Some pieces as of one kind; completions are whole ticks after whole starts."""
+    whole = np.ceil(ways.ticks[kind, rows] * (1 - 1e-12))
+    return Ways(ways.release[rows], whole, ways.weight[rows], ways.demand[kind, rows])
+
+
+def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
+    count = len(prices.values)
+    at_once = np.full(len(ways.release), np.inf)
+    for ticks, demand in zip(ways.ticks, ways.demand, strict=True):
+        able = np.isfinite(ticks)
+        until = ways.release + np.where(able, ticks, 0)
+        paid = prices.paid(demand, ways.release, until) + ways.weight * (until - ways.release)
+        at_once = np.where(able, np.minimum(at_once, paid), at_once)
+    # Who waits longer than what that costs pays for the wait alone more than without any.
+    latest = np.minimum(ways.release + at_once / ways.weight * (1 + 1e-9) + 1e-9, prices.end)
+    first, last = (((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, latest))
+    first, last = np.minimum(first, count), np.minimum(last, count)
+    cost, held, work = np.empty(len(first)), np.zeros((count + 1, ways.demand.shape[2])), 0
+    for group in groups((last - first + 1) * len(ways.ticks)):
+        table = _Table(ways, group, prices, first[group])
+        cost[group] = table.least(last[group] - first[group])
+        work += table.work
+        for m, ticks in enumerate(table.ticks_on()):
+            number = np.minimum(table.number, count)
+            for r in np.flatnonzero(ways.demand[m][group].any(axis=0)).tolist():
+                amount = (ticks * ways.demand[m, group, r][:, None]).ravel()
+                held[:, r] += np.bincount(number.ravel(), amount, minlength=count + 1)
+    return cost * (1 - MARGIN), held[:-1], work
+
+
+class _Steps(NamedTuple):
+    """Of each row and column, the steps of its lower hull, one after the other (rows x columns x kinds): how much more
+    work a tick does, what it costs for each unit of that, the kinds before (-1: none) and after; 0 work: no step.
+    """
+
+    gain: Floats
+    price: Floats
+    before: IntArray
+    after: IntArray
+
+
+def _hull(speed: Floats, pays: Floats) -> _Steps:
+    """speed: rows x kinds, 0 for kinds that are not; pays: rows x columns x kinds, per tick."""
+    shape = pays.shape
+    gain, price = np.zeros(shape), np.zeros(shape)
+    before, after = np.full(shape, -1), np.full(shape, -1)
+    v, c, kind = np.zeros(shape[:2]), np.zeros(shape[:2]), np.full(shape[:2], -1)
+    for step in range(shape[2]):
+        more = speed[:, None, :] - v[:, :, None]
+        slope = np.where(more > 0, (pays - c[:, :, None]) / np.where(more > 0, more, 1), np.inf)
+        least = slope.min(axis=2)
+        # Of equally cheap ones, the fastest: so the next step costs more.
+        chosen = np.where(slope <= least[:, :, None], more, -1.0).argmax(axis=2)
+        there = np.isfinite(least)
+        pick = (*np.ogrid[: shape[0], : shape[1]], chosen)
+        gain[:, :, step] = np.where(there, more[pick], 0)
+        price[:, :, step] = np.where(there, least, 0)
+        before[:, :, step], after[:, :, step] = kind, np.where(there, chosen, -1)
+        v = np.where(there, np.take_along_axis(speed, chosen, axis=1), v)
+        c, kind = np.where(there, pays[pick], c), np.where(there, chosen, kind)
+    return _Steps(gain, price, before, after)
+
+
+class _Table:
+    """Some pieces (rows), the intervals that concern them (columns), and the steps of every interval's hull."""
+
+    def __init__(self, ways: TypedWays, group: IntArray, prices: Prices, first: IntArray) -> None:
+        self._ways, self._group, self._prices, self._first = ways, group, prices, first
+        self.number = np.zeros((len(group), 0), dtype=np.int64)
+        self.work = 0
+
+    def least(self, last: IntArray) -> Floats:
+        """The least cost of each row; last: the column of the last end that may be better."""
+        ways, prices, group = self._ways, self._prices, self._group
+        count, kinds = len(prices.values), len(ways.ticks)
+        release, weight = ways.release[group], ways.weight[group]
+        self.number = number = self._first[:, None] + np.arange(int(last.max()) + 1)
+        begin = np.maximum(prices.start + number * prices.step, release[:, None])
+        there = np.where(number < count, prices.start + (number + 1) * prices.step - begin, 0.0)
+        pays = np.stack([prices.rate[np.minimum(number, count)] @ d[:, :, None] for d in ways.demand[:, group]], axis=3)
+        pays = pays[:, :, 0, :]
+        speed = np.where(np.isfinite(ways.ticks[:, group]), 1 / ways.ticks[:, group], 0.0).T
+        self._plain, self._ending = _hull(speed, pays), _hull(speed, pays + weight[:, None, None])
+        amount = (self._plain.gain * there[:, :, None]).reshape(len(group), -1)
+        price = self._plain.price.reshape(len(group), -1)
+        self._order = np.argsort(np.where(amount > 0, price, np.inf), axis=1, kind="stable")
+        amount, price = (np.take_along_axis(table, self._order, axis=1) for table in (amount, price))
+        column = self._order // kinds
+        best = np.full(len(group), np.inf)
+        self._end = np.zeros(len(group), dtype=np.int64)
+        self._done = np.zeros_like(amount)
+        self._last = np.zeros((len(group), kinds))
+        for end in range(int(last.max()) + 1):
+            rows = np.flatnonzero((end <= last) & (weight * (begin[:, end] - release) < best))
+            if not rows.size:
+                continue
+            self.work += rows.size * amount.shape[1]
+            ticks = np.where(number[rows, end] < count, there[rows, end], 1e300)
+            able = amount[rows] * (column[rows] < end)
+            cost, done, ended = self._filled(rows, end, able, price[rows], ticks)
+            cost += weight[rows] * (begin[rows, end] - release[rows])
+            less = cost < best[rows]
+            better = rows[less]
+            best[better], self._end[better] = cost[less], end
+            self._done[better], self._last[better] = done[less], ended[less]
+        return best
+
+    def _filled(
+        self, rows: IntArray, end: int, able: Floats, price: Floats, ticks: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """The least cost of doing the whole work (1) by steps of intervals before `end` and of its own; inf: cannot.
+
+        able: how much work each step before can do, in order of price; ticks: those of the last interval.
+        """
+        gain, own = self._ending.gain[rows, end], self._ending.price[rows, end]
+        most = np.minimum(gain * ticks[:, None], 1.0)
+        ended, before = np.zeros_like(most), np.zeros(len(rows))
+        for step in range(most.shape[1]):
+            cheaper = (able * (price < own[:, step, None])).sum(axis=1)
+            ended[:, step] = np.clip(1 - cheaper - before, 0, most[:, step])
+            before += most[:, step]
+        rest = 1 - ended.sum(axis=1)
+        start = np.cumsum(able, axis=1) - able
+        done = np.clip(rest[:, None] - start, 0, able)
+        cost = (done * price).sum(axis=1) + (ended * own).sum(axis=1)
+        return np.where(done.sum(axis=1) + ended.sum(axis=1) < 1 - 1e-9, np.inf, cost), done, ended
+
+    def ticks_on(self) -> list[Floats]:
+        """Of each kind, the ticks (rows x columns) for which the rows are of it on their cheapest way."""
+        kinds, rows = len(self._ways.ticks), np.arange(len(self._group))
+        done = np.zeros_like(self._done)
+        np.put_along_axis(done, self._order, self._done, axis=1)
+        work = done.reshape(self._plain.gain.shape).copy()
+        found = [np.zeros(work.shape[:2]) for _ in range(kinds)]
+        own, at = self._ending, (rows, self._end)
+        last = _Steps(own.gain[at], own.price[at], own.before[at], own.after[at])
+        for m in range(kinds):
+            found[m] += _ticks(self._plain, work, m).sum(axis=2)
+            found[m][rows, self._end] += _ticks(last, self._last, m).sum(axis=1)
+        return found
+
+
+def _ticks(steps: _Steps, work: Floats, kind: int) -> Floats:
+    """Ticks for which each step, by so much work, makes its piece of a kind; below 0: no longer of it."""
+    ticks = np.where(steps.gain > 0, work / np.where(steps.gain > 0, steps.gain, 1), 0.0)
+    return np.asarray(ticks * (steps.after == kind) - ticks * (steps.before == kind))

@@ -1,0 +1,95 @@
+"""Whether the jobs of a workload fit its cluster: each by itself, tasks on what is free, and all of them over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import shortened
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph import gpus
+from mlsched.simulation.nodes import called
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+
+def never_start(jobs: Jobs) -> list[str]:
+    """Why some jobs can never start, with the numbers; empty when nothing forbids it."""
+    reasons = []
+    for template in np.unique(jobs.template).tolist():
+        reason = oversize(jobs, template)
+        if reason:
+            those = np.flatnonzero(jobs.template == template)
+            name = f", {jobs.job_names[those[0]]!r} of the log" if jobs.job_names else ""
+            reasons.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}{name}")
+    return reasons
+
+
+def oversize(jobs: Jobs, template: int) -> str:
+    """Why jobs of a template can never start; empty when nothing forbids it.
+
+    All tasks of a gang hold their nodes at the same time: those that ask for the same must fit together, and all must,
+    by what each resource alone allows; on nodes of one type, where there are several.
+    """
+    reasons = [oversize_on(jobs, template, nodes) for nodes in jobs.one_type]
+    return "" if "" in reasons else reasons[0]
+
+
+def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
+    """As `oversize`, on some of the nodes."""
+    first, end = jobs.tasks[template]
+    rows = np.column_stack(
+        [jobs.task_class[first:end], jobs.demand[first:end] * (jobs.duration[first:end] > 0)[:, None]]
+    )
+    kinds, count = np.unique(rows, axis=0, return_counts=True)
+    for kind, many in zip(kinds, count.tolist(), strict=True):
+        able = np.flatnonzero((jobs.eligible[kind[0]] > 0) & nodes)
+        if room(jobs.node_capacity[able], gpus.empty(jobs)[able], jobs, kind[1:], many) < many:
+            need = ", ".join(f"{d} {r}" for d, r in zip(kind[1:].tolist(), jobs.resources, strict=True))
+            return f"ask for {many} tasks of {need} at once and never fit the nodes that may run them"
+    for demand, capacity, name in zip(kinds[:, 1:].T, jobs.node_capacity[nodes].T, jobs.resources, strict=True):
+        # In parts of any size that a task asks for, rounded down, what is on a node is at most the node.
+        for part in {1, *demand[demand > 0].tolist()}:
+            if (demand // part * count).sum() > (capacity // part).sum():
+                sizes = " and ".join(
+                    f"{n} of {d}" for d, n in sorted(zip(demand.tolist(), count.tolist(), strict=True))
+                )
+                return f"have tasks that ask for {name}, {shortened(sizes, 60)}, and never fit the nodes together"
+    return ""
+
+
+def room(free: IntArray, gpu_free: IntArray, jobs: Jobs, demand: IntArray, enough: int) -> int:
+    """How many tasks of a demand fit on these nodes at once; `enough` where the demand is nothing.
+
+    free: nodes x resources; gpu_free: nodes x GPUs, where they are told apart.
+    """
+    needs = np.flatnonzero(demand)
+    if not needs.size:
+        return enough if len(free) else 0
+    many = np.maximum(free[:, needs] // demand[needs], 0).min(axis=1)
+    if jobs.gpu_unit and (need := int(demand[gpus.gpu_column(jobs.resources)])):
+        many = np.minimum(many, gpus.fitting(gpu_free, need, jobs.gpu_unit))
+    return int(many.sum())
+
+
+def overload(jobs: Jobs) -> list[str]:
+    """On which resources more is asked while jobs arrive than there is, with the numbers."""
+    span = float(np.ptp(jobs.arrival)) if len(jobs.arrival) else 0.0
+    length = np.zeros(len(jobs.gang))
+    np.maximum.at(length, jobs.task_template, jobs.duration)
+    held = np.zeros((len(jobs.gang), len(jobs.resources)))
+    np.add.at(held, jobs.task_template, jobs.demand)
+    ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations * jobs.fastest
+    work = (held[jobs.template] * ticks[:, None]).sum(axis=0)
+    overloaded = []
+    for name, amount, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
+        backlog = amount / there - span if there else 0.0
+        if span and backlog > LONG_QUEUE * ticks.mean():
+            overloaded.append(
+                f"the offered load on {called(name)} is {amount / (there * span):.2f} times the cluster's capacity: "
+                f"at the last arrival some {backlog:.0f} ticks of work wait"
+            )
+    return overloaded
+
+
+#: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
+LONG_QUEUE = 5

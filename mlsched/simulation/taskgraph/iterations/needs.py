@@ -1,0 +1,47 @@
+"""When a round is worth asking for: whether any job that waits would find room."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.taskgraph.iterations.fits import room
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Needs:
+    """What the jobs of each template need to start: to tell, at each event, whether any that waits would find room."""
+
+    def __init__(self, jobs: Jobs, demand: IntArray) -> None:
+        self._jobs, self._together = jobs, jobs.one_type
+        count, resources = len(jobs.gang), len(jobs.resources)
+        self._total, self._most = (np.zeros((count, resources), dtype=np.int64) for _ in range(2))
+        self._kinds: list[list[tuple[int, IntArray, int]]] = []
+        for template, (first, end) in enumerate(jobs.tasks):
+            rows = demand[first:end]
+            whole = bool(jobs.gang[template])
+            self._total[template] = rows.sum(axis=0) if whole else rows.min(axis=0)
+            self._most[template] = rows.max(axis=0) if whole else rows.min(axis=0)
+            kinds, many = np.unique(np.column_stack([jobs.task_class[first:end], rows]), axis=0, return_counts=True)
+            self._kinds.append([(int(k[0]), k[1:], int(m)) for k, m in zip(kinds, many, strict=True)])
+
+    def met(self, waiting: IntArray, free: IntArray, gpu_free: IntArray) -> bool:
+        """Whether room is free for a job of a template with jobs that wait: for all tasks of a gang, else for one."""
+        asking = np.flatnonzero(waiting)
+        fits = (self._total[asking] <= free.sum(axis=0)).all(axis=1)
+        fits &= (self._most[asking] <= free.max(axis=0, initial=0)).all(axis=1)
+        return any(self._fits(template, free, gpu_free) for template in asking[fits].tolist())
+
+    def _fits(self, template: int, free: IntArray, gpu_free: IntArray) -> bool:
+        return any(self._fit_on(nodes, template, free, gpu_free) for nodes in self._together)
+
+    def _fit_on(self, among: Flags, template: int, free: IntArray, gpu_free: IntArray) -> bool:
+        able = []
+        for kind, demand, many in self._kinds[template]:
+            nodes = np.flatnonzero((self._jobs.eligible[kind] > 0) & among)
+            count = room(free[nodes], gpu_free[nodes], self._jobs, demand, many)
+            able.append(count >= (many if self._jobs.gang[template] else 1))
+        return all(able) if self._jobs.gang[template] else any(able)

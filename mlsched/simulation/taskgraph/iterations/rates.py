@@ -1,0 +1,157 @@
+"""How fast a log's jobs run on each type of node: by a table of throughputs, or by a column of the log.
+
+A job's duration in the log is that on one type: `measured_on`, or else the one type that the log's `gpu_type` names. On
+type m it takes duration x rate there / rate on m, rounded up to ppm of the duration; where its rate is 0 it may not
+run. A job without GPUs takes as long everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.fields import IntArray
+from mlsched.instances.traces import Nodes, Trace
+from mlsched.instances.traces.source import shown
+from mlsched.instances.traces.throughputs import MOST_RATE, Throughputs, read_throughputs
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+
+#: How many times as long as stated a job may take on some type, ppm.
+MOST_SLOWNESS = 10**12
+
+
+@dataclasses.dataclass(frozen=True)
+class Typed:
+    """Of a cluster whose nodes are of several types: classes x nodes where they may run, the class of each job, the
+    type of each node, the types' names, classes x types how long tasks take there (ppm), and what is said of it.
+    """
+
+    eligible: IntArray
+    of_class: IntArray
+    node_type: IntArray
+    names: tuple[str, ...]
+    slowness: IntArray
+    said: str
+
+    def fields(self) -> dict[str, Any]:
+        """The columns of a workload that say so."""
+        return {"node_type": self.node_type, "type_names": self.names, "slowness": self.slowness}
+
+
+def typed(
+    trace: Trace, kept: IntArray, nodes: Nodes | None, eligible: IntArray, of_class: IntArray, path: str, on: str
+) -> Typed | None:
+    """The rates of these jobs of a trace; None where neither a table (`path`) nor the log says any.
+
+    eligible, of_class: classes of jobs by what else decides where they run; on: the type that durations are of.
+    """
+    if not path and not any(trace.rates[row] for row in kept.tolist()):
+        if on:
+            raise InvalidInput(f"measured_on={shortened(on)}: there are no rates; give throughputs=TABLE")
+        return None
+    names, node_type = _types(nodes)
+    reader = _Rates(trace, read_throughputs(path) if path else None, names, _plain(on))
+    rows = [reader.slowness(row) for row in kept.tolist()]
+    keys = list(zip(of_class.tolist(), rows, strict=True))
+    number = {key: k for k, key in enumerate(sorted(set(keys)))}
+    table = np.array([row for _, row in number], dtype=np.int64).reshape(len(number), len(names))
+    may = eligible[[kind for kind, _ in number]] * (table[:, node_type] > 0)
+    classes = np.array([number[key] for key in keys], dtype=np.int64)
+    nowhere = np.flatnonzero((may.sum(axis=1) == 0)[classes])
+    if nowhere.size:
+        job = shown(trace.ids[int(kept[nowhere[0]])])
+        raise InvalidInput(f"job {job} runs on no node: its rate is 0 wherever it may go; correct its rates")
+    source = f"{reader.table.source}" if reader.table else "the log"
+    said = f"rates of {', '.join(names)} by {source}; durations are on {_plain(on) or 'the type that the log names'}"
+    return Typed(may, classes, node_type, names, np.where(table > 0, table, WHOLE), said)
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
+
+
+def _types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
+    """The types of a cluster's nodes, and that of each."""
+    if nodes is None:
+        raise InvalidInput(
+            "throughputs: no node has a type; give cluster=4x(8gpu:v100)+2x(8gpu:k80), or a file of nodes with a "
+            "column model"
+        )
+    lacking = [name for name, gpus, model in zip(nodes.ids, nodes.gpus, nodes.model, strict=True) if gpus and not model]
+    if lacking:
+        raise InvalidInput(f"throughputs: node {shown(lacking[0])} has GPUs of no type; give it a model")
+    own = [_plain(model) for model in nodes.model]
+    names = sorted(set(own))
+    return tuple(name or "no GPU" for name in names), np.array([names.index(name) for name in own], dtype=np.int64)
+
+
+class _Rates:
+    """Reads the rates of jobs."""
+
+    def __init__(self, trace: Trace, table: Throughputs | None, names: tuple[str, ...], on: str) -> None:
+        self.trace, self.table, self._names, self._on = trace, table, names, on
+        self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
+
+    def slowness(self, row: int) -> tuple[int, ...]:
+        """Of each type, how long the job takes there, ppm of its duration in the log; 0: it may not run there."""
+        trace = self.trace
+        key = (trace.model[row], int(trace.gpu_count[row]), trace.rates[row], trace.gpu_type[row])
+        if key not in self._known:
+            try:
+                self._known[key] = self._slowness(*key)
+            except InvalidInput as error:
+                raise InvalidInput(f"job {shown(trace.ids[row])}: {error}") from None
+        return self._known[key]
+
+    def _slowness(self, model: str, gpus: int, text: str, asked: str) -> tuple[int, ...]:
+        if not gpus:
+            return (WHOLE,) * len(self._names)
+        rates, source = self._of(model, gpus, text)
+        on = self._on or _plain(asked)
+        if on not in rates:
+            there = f"the type its duration is of, {shown(on)}, has no rate in {source}" if on else "names no GPU type"
+            raise InvalidInput(f"{there}; say on which type durations were measured: measured_on={next(iter(rates))}")
+        if not rates[on]:
+            raise InvalidInput(f"its duration is of {on}, where its rate in {source} is 0; give measured_on=TYPE")
+        lacking = [name for name in self._names if name not in rates and name != "no GPU"]
+        if lacking:
+            raise InvalidInput(
+                f"nodes have GPUs of type {lacking[0]}, {source} has {', '.join(rates)}; add it, 0 where it cannot run"
+            )
+        found = []
+        for name in self._names:
+            rate = rates.get(name, 0.0)
+            ratio = WHOLE * Fraction(rates[on]) / Fraction(rate) if rate else Fraction(0)
+            found.append(-(-ratio.numerator // ratio.denominator))
+        if max(found) > MOST_SLOWNESS:
+            raise InvalidInput(f"runs more than {MOST_SLOWNESS // WHOLE} times slower on some type; give 0 there")
+        return tuple(found)
+
+    def _of(self, model: str, gpus: int, text: str) -> tuple[dict[str, float], str]:
+        """Type -> rate, and where that stands; a column of the log goes before the table."""
+        if text:
+            return _parsed(text), "its rates"
+        if self.table is None:
+            raise InvalidInput("has no rates; write v100=12.5|k80=3, or give throughputs=TABLE")
+        if not model:
+            raise InvalidInput(f"names no model to look up in {self.table.source}; read model=COLUMN")
+        return {_plain(name): rate for name, rate in self.table.of(model, gpus).items()}, self.table.source
+
+
+def _parsed(text: str) -> dict[str, float]:
+    """ "v100=12.5|k80=3" as numbers; types in small letters."""
+    found: dict[str, float] = {}
+    for part in text.replace(";", "|").split("|"):
+        name, sign, value = part.partition("=")
+        try:
+            rate = float(value)
+        except ValueError:
+            rate = -1.0
+        if not sign or not _plain(name) or _plain(name) in found or not 0 <= rate < MOST_RATE:
+            raise InvalidInput(f"rates {shown(text)}: must be such as v100=12.5|k80=3, each type once, 0: cannot run")
+        found[_plain(name)] = rate
+    return found
