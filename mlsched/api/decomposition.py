@@ -27,6 +27,8 @@ from mlsched.simulation.wake import Wake
 #: The rules that know the running times, by whether jobs may pause. Their best run is the schedule of a world in which
 #: jobs are not free to pause and move; elsewhere it is the best schedule by ranks, which is better and sooner found.
 INFORMED = {True: ("srpt:preempt=true", "srpt:size=time,preempt=true"), False: ("srpt", "srpt:size=time")}
+#: Those that know the rates as well, where nodes are of several types.
+RATES = {True: ("fastest-first:preempt=true",), False: ("fastest-first", "earliest-finish")}
 
 
 @explained
@@ -114,7 +116,8 @@ def _ranked(jobs: Jobs) -> int | None:
 
 
 def _best(world: World) -> tuple[int, str]:
-    return min((_total(world.jobs, rule, world.pausing, world.movement), rule) for rule in INFORMED[world.pausing])
+    rules = INFORMED[world.pausing] + (RATES[world.pausing] if world.jobs.slowness.size else ())
+    return min((_total(world.jobs, rule, world.pausing, world.movement), rule) for rule in rules)
 
 
 @functools.lru_cache(maxsize=64)

@@ -47,10 +47,15 @@ ASKED = (
 )
 
 
-def identity(jobs: Jobs) -> str:
-    """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
+def refuse_types(jobs: Jobs) -> None:
+    """Refuse jobs that are faster on some nodes than on others."""
     if jobs.slowness.size:
         raise InvalidInput("reference: nodes are of several types; references are for nodes on which jobs run alike")
+
+
+def identity(jobs: Jobs) -> str:
+    """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
+    refuse_types(jobs)
     found = hashlib.sha256()
     for name in ASKED:
         value = getattr(jobs, name)

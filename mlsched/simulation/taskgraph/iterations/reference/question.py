@@ -14,6 +14,7 @@ from mlsched.instances.taskgraph.gpus import gpu_column, tightest
 from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.log import FINISH, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
+from mlsched.simulation.taskgraph.iterations.reference.proof import refuse_types
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
@@ -46,6 +47,7 @@ class Question:
 
 def question(jobs: Jobs, weight: IntArray) -> Question:
     """The question that a workload asks; refuses jobs whose pace depends on where they run, or that start in parts."""
+    refuse_types(jobs)
     used = np.unique(jobs.template).tolist()
     if len(jobs.edge_from) and jobs.edge_delay.any():
         raise InvalidInput("reference: tasks send to each other with delays; references are for gangs, as logs have")
