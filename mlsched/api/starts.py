@@ -55,7 +55,10 @@ def _starts(instance: Instance, objective: str, limits: Limits, *, searching: bo
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(instance.problem):
         if rule.warm_start and (searching or not rule.searches):
-            values, own = resolve(rule.name, rule.parameters, {}), Limits(seconds=seconds, seed=limits.seed)
+            values, own = (
+                resolve(rule.name, rule.parameters, rule.as_start(instance)),
+                Limits(seconds=seconds, seed=limits.seed),
+            )
             plan = answer_once(rule, instance, objective, own, None, values).plan
             plans += [plan] if plan is not None else []
     return plans

@@ -87,7 +87,7 @@ def adapted(function: Callable[..., Any], *, stateful: bool | None = None) -> Ad
     return Adapted(function, takes | {"memory"} if stateful else takes - {"memory"}, forgets=not stateful)
 
 
-def _no_options(params: dict[str, Any]) -> dict[str, Any]:
+def _no_options(of: Any) -> dict[str, Any]:
     return {}
 
 
@@ -104,8 +104,9 @@ class Answerer:
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it
     is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `asks`: the form of
     instance it answers natively, by default that of the problem's main instance type. `warm_start`: exact answerers of
-    the problem may start from its plan. `takes_hint`: it may start from a plan. `searches`: it is a rule that stops by
-    itself at a time limit. `world(params)`: options of the clock's world that the rule implies, unless the user sets
+    the problem may start from its plan; `as_start(instance)`: the parameters that it has then, where they are not its
+    defaults. `takes_hint`: it may start from a plan. `searches`: it is a rule that stops by itself at a time limit.
+    `world(params)`: options of the clock's world that the rule implies, unless the user sets
     them (a rule without priorities runs in a world without priorities). `engine`: the code whose word its proofs rest
     on, where that is neither its solver nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
     see `engine_of`.
@@ -119,6 +120,7 @@ class Answerer:
     information: Information = "observed"
     stateful: bool = False
     warm_start: bool = False
+    as_start: Callable[[Any], dict[str, Any]] = _no_options
     world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)

@@ -151,6 +151,7 @@ class Bound:
     value: int
     cost_of_row: IntArray  # of each configuration, in 1 / SCALE
     cost_of_cut: IntArray
+    cost_of_waiting: IntArray  # of each new job, where it waits instead of being placed
 
     def useful(self, lower: int) -> tuple[Any, Any]:
         """Which configurations and cuts a plan of value above `lower` may still use."""
@@ -190,7 +191,8 @@ def price(master: Master, prices: Any) -> Bound:
     reference = np.concatenate([best_of[: space.running], np.maximum(gains, threshold)])
     # floor: the objective is an integer. What a column costs is kept against the floor, which only overstates it by
     # less than one unit; `useful` allows for that unit.
-    return Bound(total // SCALE, cost_of_row, reference[master.cuts.job] - profit)
+    waiting = np.maximum(gains - threshold, 0) if space.most else np.zeros(space.jobs, dtype=np.int64)
+    return Bound(total // SCALE, cost_of_row, reference[master.cuts.job] - profit, waiting)
 
 
 def _runs(last: IntArray) -> list[tuple[int, int]]:

@@ -5,13 +5,13 @@
    A bound is the Lagrangian value of rounded prices, in integers: it is valid whatever the LP solver's floats did.
 3. From the top: let T be a little below the bound. A plan of value above T uses only columns whose reduced cost is
    bound - T or less. So the integer master over those columns either gives the optimum or proves that T is a bound;
-   then T is lowered.
+   then T is lowered. With `assembling`, a master of few columns is answered without a solver (`_assembly`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -25,6 +25,8 @@ from mlsched.formulations.placement._configurations import Space, Table, TooMany
 from mlsched.formulations.placement._master import Bound, Master, build, price
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
+from mlsched.solvers.backends.limits import WORK
+from mlsched.solvers.placement._assembly import TooManyStates, assemble
 from mlsched.solvers.placement._relaxation import solve as solve_lp
 
 #: Most configurations that are listed; each takes about 100 bytes for every job.
@@ -37,6 +39,10 @@ FIRST_STEP, STEP_FACTOR = 0.001, 2.0
 FEW, FIRST_STEP_OF_FEW = 500, 0.05
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
+#: A master is assembled if at most so many configurations have prices low enough, and so many states suffice.
+MOST_ASSEMBLED, MOST_STATES = 250, 300_000
+#: A state in CP-SAT's deterministic time, roughly: what work limits count.
+WORK_OF_STATE = 1e-6
 #: One integer master may take this share of the remaining limits, or so many seconds where that is more.
 SHARE, LEAST_SECONDS = 0.3, 3.0
 
@@ -68,15 +74,17 @@ Solver = Callable[[Master, int, Limits], MasterAnswer]
 class Search:
     """One run: incumbent, lower and upper bound, and what remains of the limits."""
 
-    def __init__(self, instance: Instance, limits: Limits, hint: Plan | None) -> None:
+    def __init__(self, instance: Instance, limits: Limits, hint: Plan | None, assembling: bool) -> None:
         self.instance, self.limits, self.deadline = instance, limits, Deadline(limits.seconds)
         self.pace = Pace(instance)
         self.space = Space(instance, self.pace)
-        self.work: Counter[str] = Counter()
+        self.work: dict[str, float] = defaultdict(float)
         shape = (len(instance.job_type), len(instance.server_free))
         self.plan = Plan(workers=np.zeros(shape, dtype=np.int64), ps=np.zeros(shape, dtype=np.int64))
         self.lower, self.upper = self.value(self.plan), self.space.upper
         self.stopped: StoppedBy = "proof"
+        #: Masters of at most so many configurations are assembled; less where one has turned out to be too large.
+        self.most_assembled = MOST_ASSEMBLED if assembling else 0
         if hint is not None:
             self.offer(hint)
 
@@ -92,6 +100,11 @@ class Search:
         if value > self.lower:
             self.lower, self.plan = value, plan
 
+    def spend(self, work: dict[str, float]) -> None:
+        """Count work."""
+        for name, amount in work.items():
+            self.work[name] += amount
+
     def remaining(self) -> Limits | None:
         """What remains of the limits; None where nothing does."""
         seconds, work = self.deadline.remaining(), self.limits.work
@@ -99,7 +112,7 @@ class Search:
             self.stopped = "time limit"
             return None
         if work is not None:
-            work -= self.work["deterministic_time"] + self.work["nodes"]
+            work -= self.work.get(WORK, 0) + self.work.get("nodes", 0)
             if work <= 0:
                 self.stopped = "work limit"
                 return None
@@ -124,9 +137,11 @@ class Search:
         return Plan(workers=table[0], ps=table[1])
 
 
-def prove(instance: Instance, limits: Limits, hint: Plan | None, solver: Solver) -> Outcome:
+def prove(
+    instance: Instance, limits: Limits, hint: Plan | None, solver: Solver, *, assembling: bool = False
+) -> Outcome:
     """The optimum of `instance`, or the best plan and a valid bound when a limit strikes."""
-    search = Search(instance, limits, hint)
+    search = Search(instance, limits, hint, assembling)
     remaining = search.remaining()
     if search.upper <= search.lower or remaining is None:
         return search.outcome()
@@ -173,7 +188,7 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
         if remaining is None:
             break
         answer = _above(search, master, priced, target, hard, solver)
-        search.work.update(answer.work)
+        search.spend(answer.work)
         if answer.plan is not None:
             search.offer(answer.plan)
         if answer.status == "limit":
@@ -210,6 +225,9 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
     """
     while priced is not None:
         rows, cuts = priced.useful(target)
+        assembled = _assembled(search, master, priced, target, int(rows.sum()))
+        if assembled is not None:
+            return assembled
         before = len(master.table) + len(master.cuts.job)
         master = build(search.space, master.table.keep(rows), 0, _alive(master, cuts), search.deadline)
         if len(master.table) + len(master.cuts.job) > SHRINK * before:
@@ -227,6 +245,25 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
     solved = solver(master, search.lower if hard else target, remaining)
     plan = None if solved.use is None else search.plan_of(master, solved.use)
     return Answer(solved.status, plan, solved.bound, solved.work)
+
+
+def _assembled(search: Search, master: Master, priced: Bound, target: int, columns: int) -> Answer | None:
+    """The best plan of value above `target`, put together from so many columns; None where they are too many."""
+    remaining = search.remaining()
+    if columns > search.most_assembled or remaining is None:
+        return None
+    most = MOST_STATES if remaining.work is None else min(MOST_STATES, int(remaining.work / WORK_OF_STATE))
+    try:
+        found, states = assemble(master, priced, target, most, search.deadline)
+    except TooManyStates as too_many:
+        search.most_assembled = columns - 1
+        search.spend({WORK: too_many.states * WORK_OF_STATE})
+        return None
+    work = {WORK: states * WORK_OF_STATE, "assemblies": 1}
+    if found is None:
+        return Answer("infeasible", None, None, work)
+    value, use = found
+    return Answer("optimal", search.plan_of(master, use), value, work)
 
 
 def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:

@@ -18,9 +18,9 @@ from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, pr
 
 @exact_algorithm("cp-sat", problem="placement", objectives=("total_speed",), takes_hint=True, information="oracle")
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """Server configurations: LP bounds, reduced-cost fixing, CP-SAT on what remains."""
+    """Server configurations: LP bounds, reduced-cost fixing; few that remain are assembled, CP-SAT gets more."""
     check_size(instance)
-    return prove(instance, limits, hint, solve)
+    return prove(instance, limits, hint, solve, assembling=True)
 
 
 def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:

@@ -85,7 +85,7 @@ def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver
     assert looks > 4
 
 
-@pytest.mark.parametrize("work", [1e-6, 1e-2])
+@pytest.mark.parametrize("work", [1e-6, 1e-4])
 def test_a_work_limit_leaves_a_plan_and_a_valid_bound(solver, work):
     instance = api.generate("placement", "small", seed=1)
     cut, again = (api.solve(instance, solver, work_limit=work, hint="none") for _ in range(2))

@@ -1,0 +1,203 @@
+"""The best plan over few configurations and few servers: halves of the servers are filled, and halves joined.
+
+A state says what some of the servers host together: how many tasks of each new job, and the worst slowdown of every job
+there. One set of states grows from the first server on and one from the last, always the smaller of the two, by one
+server and all its configurations at a time, until every server is in one of them. Then states are joined that complete
+each other: all that one half hosts of a job without hosting the whole of it, the other half lacks. A state is dropped
+where it hosts too many tasks of a job, where the other servers cannot host what is missing of one, or where no plan
+that holds it is better than `above`:
+
+- *speeds*: a job is at most as fast as its worst slowdown so far allows;
+- *prices*: the Lagrangian bound of the prices, less what the state's configurations would lower it and, at its best
+  with such a slowdown, each of its jobs' cuts (`_master.price`; valid whatever the prices are).
+
+Equal servers of a half get configurations in ascending order, and of states that are equal one remains.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.fields import IntArray
+from mlsched.formulations.placement._configurations import Space
+from mlsched.formulations.placement._master import SCALE, Bound, Master
+
+#: More than any cost: that of a cut which there is not.
+NEVER = 2**60
+
+
+class TooManyStates(Exception):
+    """More states would have to be looked at than the caller allows; `states` were."""
+
+    def __init__(self, states: int) -> None:
+        self.states = states
+
+
+@dataclasses.dataclass
+class States:
+    """Rows: tasks of each new job and worst slowdown of each job (0: nowhere), configurations used, and their cost."""
+
+    w: IntArray
+    p: IntArray
+    slowdown: IntArray
+    used: IntArray  # rows x servers so far
+    cost: IntArray
+
+    def keep(self, rows: IntArray) -> States:
+        """The chosen rows only."""
+        return States(*(getattr(self, f.name)[rows] for f in dataclasses.fields(self)))
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+
+def nothing(space: Space) -> States:
+    """The one state of no server."""
+    w, p, slowdown = np.zeros((3, 1, space.total), dtype=np.int64)
+    return States(w, p, slowdown, np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
+class Assembly:
+    """One enumeration: what the states are held against, how many were looked at, and how many may be."""
+
+    def __init__(self, master: Master, bound: Bound, above: int, most: int) -> None:
+        self.master, self.bound, self.above, self.most = master, bound, above, most
+        self.states = 0
+        self.space = master.space
+        self.room = (bound.value + 1 - above) * SCALE - 1
+        self.whole: IntArray = np.stack([self.space.pace.workers, self.space.pace.ps])
+        self.is_new = np.arange(self.space.total) >= self.space.running
+        self.cuts = [self._cuts(job) for job in range(self.space.total)]
+
+    def _cuts(self, job: int) -> tuple[IntArray, IntArray]:
+        """Speeds of the cuts of a job, ascending, and the least that a cut of this speed or less costs."""
+        own = np.flatnonzero(self.master.cuts.job == job)
+        order = own[np.argsort(self.master.cuts.speed[own], kind="stable")]
+        return self.master.cuts.speed[order], np.minimum.accumulate(self.bound.cost_of_cut[order])
+
+    def grown(self, states: States, own: IntArray, elsewhere: IntArray, ascending: bool) -> States:
+        """The states with each of a server's configurations added. elsewhere: what all other servers may host."""
+        table = self.master.table
+        cost = states.cost[:, None] + self.bound.cost_of_row[own][None]
+        allowed = cost <= self.room
+        if ascending:
+            allowed &= own[None] >= states.used[:, -1:]
+        row, which = np.nonzero(allowed)
+        self.spend(len(row))
+        column = own[which]
+        more = States(
+            # No configuration leaves running jobs out: there is nothing to count.
+            states.w[row] + table.w[column] * self.is_new,
+            states.p[row] + table.p[column] * self.is_new,
+            np.maximum(states.slowdown[row], table.slowdown[column]),
+            np.concatenate([states.used[row], column[:, None]], axis=1),
+            cost[row, which],
+        )
+        more = more.keep(self._fitting(more, elsewhere))
+        return more.keep(self._better(more, elsewhere))
+
+    def spend(self, states: int) -> None:
+        """Count so many states, or raise TooManyStates."""
+        if self.states + states > self.most:
+            raise TooManyStates(self.states)
+        self.states += states
+
+    def _fitting(self, states: States, elsewhere: IntArray) -> IntArray:
+        """Rows that host no more of a job than there is, and that the other servers may complete."""
+        hosted = np.stack([states.w, states.p], axis=1)[:, :, self.space.running :]
+        whole, rest = self.whole[:, self.space.running :], elsewhere[:, self.space.running :]
+        begun = np.asarray((hosted > 0).any(axis=1))
+        wrong = np.asarray((hosted > whole).any(axis=1) | (begun & (hosted + rest < whole).any(axis=1)))
+        return np.flatnonzero(~wrong.any(axis=1) & (begun.sum(axis=1) <= self.space.most))
+
+    def _better(self, states: States, elsewhere: IntArray) -> IntArray:
+        """Rows that a plan of value above `above` may hold, by speeds and by prices."""
+        space, first = self.space, self.space.running
+        begun = states.slowdown[:, first:] > 0
+        waits = ~begun & (elsewhere[:, first:] < self.whole[:, first:]).any(axis=0)
+        raw = space.pace.speeds(states.slowdown)
+        speeds = np.where(states.slowdown > 0, np.minimum(raw, space.best), space.best)
+        value = speeds[:, :first].sum(axis=1) + (speeds[:, first:] * begun).sum(axis=1)
+        others = -np.sort(-speeds[:, first:] * ~(begun | waits), axis=1).cumsum(axis=1)
+        others = np.concatenate([np.zeros((len(states), 1), dtype=np.int64), others], axis=1)
+        value += others[np.arange(len(states)), np.minimum(space.most - begun.sum(axis=1), space.jobs)]
+        cost = states.cost + (self.bound.cost_of_waiting * waits).sum(axis=1)
+        for job, (levels, least) in enumerate(self.cuts):
+            at = np.searchsorted(levels, raw[:, job], side="right") - 1
+            cost += np.where(states.slowdown[:, job] > 0, np.append(least, NEVER)[at], 0)  # at -1: no cut is as slow
+        return np.flatnonzero((value > self.above) & (cost <= self.room))
+
+    def joined(self, one: States, other: States) -> tuple[int, IntArray] | None:
+        """(value, configurations used) of the best plan above `above` that two states make; None: there is none."""
+        keys, theirs = self._missing(one, hosted=True), self._missing(other, hosted=False)
+        _, number = np.unique(np.concatenate([keys, theirs]), axis=0, return_inverse=True)
+        keys, theirs = np.split(number.reshape(-1), [len(keys)])
+        order = np.argsort(theirs, kind="stable")
+        start, stop = (np.searchsorted(theirs[order], keys, side=side) for side in ("left", "right"))
+        count = stop - start
+        self.spend(int(count.sum()))
+        row = np.repeat(np.arange(len(keys)), count)
+        mate = order[np.arange(len(row)) - np.repeat(count.cumsum() - count, count) + np.repeat(start, count)]
+        hosted = np.stack([one.w[row] + other.w[mate], one.p[row] + other.p[mate]], axis=1)[:, :, self.space.running :]
+        whole = self.whole[:, self.space.running :]
+        placed = (hosted > 0).any(axis=1)
+        right = ((hosted == whole).all(axis=1) | ~placed).all(axis=1) & (placed.sum(axis=1) <= self.space.most)
+        row, mate = row[right], mate[right]
+        values = self.space.pace.speeds(np.maximum(one.slowdown[row], other.slowdown[mate])).sum(axis=1)
+        if values.max(initial=self.above) <= self.above:
+            return None
+        best = int(values.argmax())
+        used = np.concatenate([one.used[row[best]], other.used[mate[best]]])
+        return int(values[best]), np.bincount(used, minlength=len(self.master.table))
+
+    def _missing(self, states: States, hosted: bool) -> IntArray:
+        """Of each new job that a state hosts in part, what it hosts of it, or what it lacks; 0 for all others."""
+        w, p = states.w[:, self.space.running :], states.p[:, self.space.running :]
+        whole: IntArray = self.whole[:, self.space.running :]
+        part = (w + p > 0) & ((w < whole[0]) | (p < whole[1]))
+        number = w * 1024 + p if hosted else (whole[0] - w) * 1024 + whole[1] - p
+        return np.where(part, number, 0)
+
+
+def distinct(states: States, more: bool) -> IntArray:
+    """Of equal states the first; while more equal servers follow, states differ by their last configuration, too."""
+    last = [states.used[:, -1:]] if more else []
+    _, first = np.unique(
+        np.concatenate([states.w, states.p, states.slowdown, *last], axis=1), axis=0, return_index=True
+    )
+    return first
+
+
+def assemble(
+    master: Master, bound: Bound, above: int, most: int, deadline: Deadline
+) -> tuple[tuple[int, IntArray] | None, int]:
+    """The best plan above `above`, as its value and the servers that use each configuration, and the states looked at.
+
+    None for the plan: there is no such plan. Raises TooManyStates where more than `most` states would have to be looked
+    at, OutOfTime when the time is over.
+    """
+    table, classes = master.table, master.space.classes
+    columns = np.flatnonzero(bound.useful(above)[0])
+    own = [columns[table.group[columns] == k] for k in range(len(classes))]
+    servers = [k for k in sorted(range(len(classes)), key=lambda k: len(own[k])) for _ in classes[k].servers]
+    hosts = np.array([[x[own[k]].max(axis=0, initial=0) for x in (table.w, table.p)] for k in servers])
+    task = Assembly(master, bound, above, most)
+    halves, ends = [nothing(master.space), nothing(master.space)], [0, len(servers)]
+    while ends[0] < ends[1]:
+        deadline.check()
+        side = int(len(halves[0]) > len(halves[1]))
+        at = ends[0] if side == 0 else ends[1] - 1
+        before, after = (at - 1, at + 1) if side == 0 else (at + 1, at - 1)
+        inside = range(at + 1) if side == 0 else range(at, len(servers))
+        elsewhere = hosts.sum(axis=0) - hosts[inside].sum(axis=0)
+        again = halves[side].used.shape[1] > 0 and servers[before] == servers[at]
+        halves[side] = task.grown(halves[side], own[servers[at]], elsewhere, again)
+        ends[side] = at + 1 if side == 0 else at
+        more = ends[0] < ends[1] and servers[after] == servers[at]
+        halves[side] = halves[side].keep(distinct(halves[side], more))
+        if not len(halves[side]):
+            return None, task.states
+    return task.joined(*halves), task.states
