@@ -37,6 +37,8 @@ class View(abc.ABC, Generic[Policy, Place, Metrics]):
 
     def __init__(self, name: str, here: Place) -> None:
         self.name, self.here = name, here
+        #: What was asked for already: claims ask for the same values again and again.
+        self._values: dict[tuple[Policy, str, Place], Values] = {}
 
     @abc.abstractmethod
     def runs(self, policy: Policy, at: Place) -> Sequence[Sequence[Metrics]]:
@@ -44,9 +46,14 @@ class View(abc.ABC, Generic[Policy, Place, Metrics]):
 
     def values(self, policy: Policy, metric: str, at: Place | None = None) -> Values:
         """One value per workload, the mean over its runs; empty where the policy did not run."""
-        workloads = self.runs(policy, self.here if at is None else at)
-        means = [np.mean([_number(run.values.get(metric)) for run in each]) for each in workloads]
-        return np.array(means, dtype=np.float64)
+        place = self.here if at is None else at
+        found = self._values.get((policy, metric, place))
+        if found is None:
+            workloads = self.runs(policy, place)
+            means = [np.mean([_number(run.values.get(metric)) for run in each]) for each in workloads]
+            found = self._values[policy, metric, place] = np.array(means, dtype=np.float64)
+            found.flags.writeable = False
+        return found
 
     def estimate(self, policy: Policy, metric: str, at: Place | None = None) -> Estimate | None:
         """Mean and interval over workloads; None where some workload has no value."""

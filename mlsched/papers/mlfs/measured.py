@@ -27,6 +27,7 @@ class Measured(View[Policy, float, Metrics]):
         self.all: Sequence[Policy] = tuple(dict.fromkeys(case.policy for case in metrics))
         here = [p for p in self.all if p.under in ("", HELD) and as_read(p, reading) in self.all]
         self.policies: Sequence[Policy] = tuple(here)
+        self._idle: dict[float, str] = {}
 
     def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
         read = as_read(policy, self.name) if policy.under in ("", HELD) else policy
@@ -35,6 +36,11 @@ class Measured(View[Policy, float, Metrics]):
 
     def idle(self, x: float) -> str:
         """Why the schedulers cannot differ much at a load: hardly a job waits under most; "" where jobs do wait."""
+        if x not in self._idle:
+            self._idle[x] = self._idle_at(x)
+        return self._idle[x]
+
+    def _idle_at(self, x: float) -> str:
         shares = [
             100 * self.values(policy, "waiting", x).mean() / self.values(policy, "jct", x).mean()
             for policy in self.policies
