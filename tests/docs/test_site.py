@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -66,11 +67,16 @@ def _words(text: str) -> list[str]:
     return [stemmer.stemWord(word) for word in re.findall(r"[a-z0-9]+", text.lower())]
 
 
+@functools.cache
+def _found(page: Path) -> tuple[set[str], set[str]]:
+    """The words of a page's headings, and all its words."""
+    text = page.read_text(encoding="utf-8")
+    return set(_words(" ".join(re.findall(r"^#+ (.*)$", text, re.MULTILINE)))), set(_words(text))
+
+
 def _score(page: Path, query: list[str]) -> int:
     """As the site's search ranks (scorer.js): words in headings count 15, others 5, and guides come first."""
-    text = page.read_text(encoding="utf-8")
-    headings = set(_words(" ".join(re.findall(r"^#+ (.*)$", text, re.MULTILINE))))
-    body = set(_words(text))
+    headings, body = _found(page)
     if not set(query) <= body:
         return 0
     return sum(15 if word in headings else 5 for word in query) + (BONUS if page.parent.name == "guides" else 0)
