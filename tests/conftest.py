@@ -17,6 +17,8 @@ from pathlib import Path
 
 # Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
 os.environ["MLSCHED_VALIDATE"] = "1"
+# NumPy's and SciPy's threads wait for each other at several times the cost of what they do; read when NumPy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Workers of pytest-xdist are told a terminal of 80 columns, which the command line would obey.
 os.environ.pop("COLUMNS", None)
 

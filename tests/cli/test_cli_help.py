@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 from documentation import DOCS
 
 from mlsched.cli.main import app
@@ -29,23 +28,28 @@ LAYERS = (
 LIGHT = {"mlsched.core.deferred", "mlsched.core", "mlsched.core.errors", "mlsched.core.files", "mlsched.core.opening"}
 
 
-def loaded_by(*arguments: str) -> set[str]:
-    """The modules of a fresh process after `mlsched ARGUMENTS`, which must print help and exit with 0."""
+def loaded_by(calls: list[list[str]]) -> dict[str, set[str]]:
+    """Call -> the modules of a fresh process after it; one call after the other, each prints help and exits with 0."""
     probe = (
         "import sys\nfrom mlsched.cli.main import run\n"
-        f"status = run({list(arguments)!r})\nprint(' '.join(sys.modules), file=sys.stderr)\nsys.exit(status)"
+        f"for call in {calls!r}:\n"
+        "    assert run(call) == 0\n"
+        "    print(' '.join([*call, ':', *sys.modules]), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert "Usage: mlsched" in done.stdout
-    return set(done.stderr.split())
+    assert done.stdout.count("Usage: mlsched") == len(calls)
+    lines = [line.split(":", 1) for line in done.stderr.splitlines()]
+    return {call.strip(): set(modules.split()) for call, modules in lines}
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
-def test_help_loads_nothing_that_does_the_work(arguments):
-    found = loaded_by(*arguments)
-    assert found.isdisjoint(HEAVY)
-    assert found.isdisjoint(f"mlsched.{layer}" for layer in LAYERS)
-    assert {m for m in found if m.startswith("mlsched.core")} <= LIGHT
+def test_help_loads_nothing_that_does_the_work():
+    calls: list[list[str]] = [[], ["--help"], *([name, "--help"] for name in COMMANDS)]
+    loaded = loaded_by(calls)
+    assert len(loaded) == len(calls)
+    for call, found in loaded.items():
+        assert found.isdisjoint(HEAVY), call
+        assert found.isdisjoint(f"mlsched.{layer}" for layer in LAYERS), call
+        assert {m for m in found if m.startswith("mlsched.core")} <= LIGHT, call
 
 
 def test_the_version_does_not_even_load_rich():
