@@ -17,8 +17,10 @@ from pathlib import Path
 
 # Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
 os.environ["MLSCHED_VALIDATE"] = "1"
-# NumPy's and SciPy's threads wait for each other at several times the cost of what they do; read when NumPy is loaded.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Threads of NumPy, SciPy and torch wait for each other at several times the cost of what they do; read at their import.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+# Else every process that a test starts compiles the library anew where the environment keeps no bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Workers of pytest-xdist are told a terminal of 80 columns, which the command line would obey.
 os.environ.pop("COLUMNS", None)
 
