@@ -17,6 +17,7 @@ import mlsched
 from mlsched.api import references
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.taskgraph.iterations import Options, replay
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.log import MOVE
 from mlsched.simulation.taskgraph.iterations.reference import folder as files
 from mlsched.simulation.taskgraph.iterations.reference import proof, ranks
@@ -24,7 +25,6 @@ from mlsched.simulation.taskgraph.iterations.reference.by_rank import ByRank
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import pooled
 from mlsched.simulation.taskgraph.iterations.reference.packing import Packing
 from mlsched.simulation.taskgraph.iterations.reference.question import log_of, question
-from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
 
 

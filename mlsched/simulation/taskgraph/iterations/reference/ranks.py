@@ -3,8 +3,8 @@
 A move changes the ranks of a job that waits and of a few that are there while it does, mostly those that hold much for
 long; the whole log is run again, and the change stays where the weighted sum of completion times is no larger. Of 730
 small horizons that were not used to find it, brute force has no better schedule on 659 without moves, on 691 after 20
-and on 698 after 60, and the mean distance falls from 1.5 to .8 and .6 %. On 2,000 jobs, where the powers alone are within
-half a percent of the bound, 50 moves gain .01 to .04 points.
+and on 698 after 60, and the mean distance falls from 1.5 to .8 and .6 %. On 2,000 jobs, where the powers alone are
+within half a percent of the bound, 50 moves gain .01 to .04 points.
 """
 
 from __future__ import annotations
