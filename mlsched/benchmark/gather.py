@@ -11,9 +11,10 @@ from typing import Any
 from mlsched.api import solve
 from mlsched.api.confirm import confirmed
 from mlsched.benchmark.answer import CONFIRM_SECONDS
-from mlsched.benchmark.collection import DIGITS, add, certify, entries
+from mlsched.benchmark.collection import DIGITS, Entry, add, certify, entries
 from mlsched.benchmark.tasks import Task, tasks_of
 from mlsched.benchmark.user_suites import find_suite
+from mlsched.certificates.prices.statement import statements
 from mlsched.certificates.translation import translations
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import Contradiction, TooLarge
@@ -60,9 +61,7 @@ def gather(
             disputed += _solve(folder, task, work)
     progress(len(tasks), len(tasks))
     if proofs is not None:
-        for entry in entries(folder):
-            if entry.instance.kind in translations():
-                certify(entry, proofs)
+        _prove(folder, proofs, progress)
     backed = [(entry.instance.problem, entry.backing or "open") for entry in entries(folder)]
     return {
         "entries": len(backed),
@@ -73,6 +72,21 @@ def gather(
         "disputed": disputed,
         "cpu_seconds": cpu_time() - begun,
     }
+
+
+def _prove(folder: Path, seconds: float, progress: Callable[[int, int], None]) -> None:
+    """Certify what can be: the problems take turns, so that a call which is ended has tried some of each."""
+    kinds = {*statements(), *translations()}
+    turn: Counter[str] = Counter()
+    waiting: list[tuple[int, Entry]] = []
+    for entry in entries(folder):
+        if entry.closed and entry.backing != "certified" and entry.instance.kind in kinds:
+            turn[entry.instance.problem] += 1
+            waiting.append((turn[entry.instance.problem], entry))
+    for done, (_, entry) in enumerate(sorted(waiting, key=lambda own: own[0])):
+        progress(done, len(waiting))
+        certify(entry, seconds)
+    progress(len(waiting), len(waiting))
 
 
 def _counts(backings: Iterable[str]) -> dict[str, int]:
