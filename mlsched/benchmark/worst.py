@@ -92,6 +92,13 @@ class Losses(list[Loss]):
         return html.block("worst instances", [], html.table(header, rows, most=html.MOST_ROWS))
 
 
+def _refuse_unproving(best: str, instance: Instance) -> None:
+    """Raise InvalidInput for an answerer from which no gap can be measured, before any work."""
+    if registry().answerer(instance.problem, best)[0].kind != "exact":
+        known = ", ".join(found.name for found in registry().available(instance.problem, "exact"))
+        raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact answerer: {known}")
+
+
 @explained
 def worst_cases(
     solver: api.AnyAnswerer,
@@ -133,6 +140,8 @@ def worst_cases(
     named = dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
     if not named:
         raise InvalidInput("instances: there is none")
+    if best is not None:
+        _refuse_unproving(best, next(iter(named.values())))
     losses = Losses()
     for number, (name, instance) in enumerate(named.items(), start=1):
         goal = aim(instance, objective).name

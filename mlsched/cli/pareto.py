@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +25,7 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Read, read_instance
-from mlsched.core.errors import MlschedError
+from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def pareto(
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
     read: Read = None,
-    output: Annotated[Path | None, to_write("-o", "--output", text="Front to write (.csv).")] = None,
+    output: Annotated[
+        Path | None, to_write("-o", "--output", text="Front to write: .csv, a row a point; .json, for mlsched.load.")
+    ] = None,
     certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
     plot: Annotated[Path | None, to_write(text="Picture of the front (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
@@ -59,6 +61,8 @@ def pareto(
     from mlsched import api
     from mlsched.cli.certify import front_document, front_shown
 
+    if output is not None and output.suffix not in WRITERS:
+        raise InvalidInput(f"{output}: must end in .csv, a row a point, or .json, the front as mlsched.load reads it")
     instance = read_instance(file, read)
     if certify is not None:
         api.check_folder(certify, output, plot, resume)
@@ -77,7 +81,7 @@ def pareto(
             progress=update,
         )
     if output is not None:
-        write_csv(front, output)
+        WRITERS[output.suffix](front, output)
     if plot is not None:
         _plot(front, plot)
     proof, unproved = (None, None) if certify is None else _certified(front, certify, time_limit)
@@ -149,6 +153,16 @@ def write_csv(front: Front, path: Path) -> None:
         points = zip(*(column.tolist() for column in columns.values()), front.plans or (), strict=True)
         for *values, plan in points:
             writer.writerow([*values, json.dumps(plan.to_json())])
+
+
+def _write_json(front: Front, path: Path) -> None:
+    from mlsched import api
+
+    api.save(front, path)
+
+
+#: Suffix of a file for a front -> what writes it.
+WRITERS: Mapping[str, Callable[[Front, Path], None]] = {".csv": write_csv, ".json": _write_json}
 
 
 def _plot(front: Front, path: Path) -> None:

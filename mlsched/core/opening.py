@@ -55,6 +55,8 @@ def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: 
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         raise InvalidFile(f"{name}: there is no such file; {remedy}") from None
+    except InvalidFile:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InvalidFile(f"{name}: cannot be read: {_reason(error)}; check the path") from None
     stream = os.fdopen(descriptor, "rb")

@@ -111,7 +111,7 @@ def described(capacity: IntArray, resources: tuple[str, ...]) -> str:
     counts: dict[tuple[int, ...], int] = {}
     for row in capacity.tolist():
         counts[tuple(row)] = counts.get(tuple(row), 0) + 1
-    shapes = [f"{n}x({', '.join(map(_amount, shape, resources))})" for shape, n in counts.items()]
+    shapes = [f"{n}x({', '.join(map(amount, shape, resources))})" for shape, n in counts.items()]
     return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
 
 
@@ -120,6 +120,6 @@ def called(resource: str) -> str:
     return WORDS.get(resource, (resource, 1))[0]
 
 
-def _amount(count: int, resource: str) -> str:
+def amount(count: int, resource: str) -> str:
     word, factor = WORDS.get(resource, (resource, 1))
     return f"{count / factor:.10g} {word}"

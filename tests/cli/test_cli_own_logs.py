@@ -78,7 +78,7 @@ def test_what_is_wrong_is_one_line(cli, log, nodes, rules, tmp_path):
 
     refused("fifo", "--read", "submit=x", "--cluster", nodes)("line 1: there is no column 'x' for submit; the columns")
     refused("fifo", *READ, "--cluster", "1x(8gpu)")(
-        "1 of 6 jobs ask for 2 tasks of 8000 gpu_milli at once", "the first is job 2, 'line-4' of the log; enlarge"
+        "1 of 6 jobs ask for 2 tasks of 8 gpu at once", "the first is job 2, 'line-4' of the log; enlarge"
     )
     huge = tmp_path / "huge.csv"
     huge.write_text("submit,duration,gpus\n0,1,1\n1,1,90000000\n")

@@ -139,6 +139,7 @@ def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, mon
         ([*PAIR, "--solver", "fitgpp"], "has no model to enumerate; use cp-sat or highs"),
         ([*PAIR, "--method", "guess"], "--method 'guess': must be one of"),
         ([*PAIR, "--time-limit", "0"], "--time-limit 0.0: must be above 0"),
+        ([*PAIR, "-o", "front.txt"], "front.txt: must end in .csv, a row a point, or .json"),
         ([*PAIR, "--plot", "front.txt"], "must end in .png, .svg or .pdf"),
         ([*PAIR, "--nonsense"], "see `mlsched pareto --help`"),
         ([], "see `mlsched pareto --help`"),
@@ -150,6 +151,13 @@ def test_a_wrong_call_is_one_line_and_status_2(file, capsys, arguments, words):
     assert words in err
     assert err.count("\n") == 1
     assert "Traceback" not in out + err
+
+
+def test_a_front_is_written_for_load_too(file, tmp_path):
+    assert call(file, *PAIR, "-o", tmp_path / "front.json") == 0
+    front = mlsched.load(tmp_path / "front.json")
+    assert front.complete
+    assert front.values.tolist() == mlsched.pareto(mlsched.load(file), PAIR).values.tolist()
 
 
 def test_a_plan_is_no_instance(tmp_path, capsys):

@@ -127,6 +127,10 @@ def test_folders_are_made_where_asked_for(tmp_path):
     assert "File exists" in refusal(lambda: target_of(tmp_path / "a" / "b" / "c" / "d", folders=True))
 
 
+def test_what_is_no_file_is_refused_in_one_sentence(tmp_path):
+    assert refusal(lambda: open_file(tmp_path)) == f"{tmp_path}: is a directory; give a regular file"
+
+
 def test_a_place_to_write_to_is_refused_without_making_anything(tmp_path):
     (tmp_path / "file").write_text("x")
     refuse_target(tmp_path / "new" / "folders" / "report.html", folders=True)

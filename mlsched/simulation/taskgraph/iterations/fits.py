@@ -8,7 +8,7 @@ import numpy.typing as npt
 from mlsched.core.errors import shortened
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import gpus
-from mlsched.simulation.nodes import called
+from mlsched.simulation.nodes import amount, called
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
@@ -44,8 +44,8 @@ def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
     for kind, many in zip(kinds, count.tolist(), strict=True):
         able = np.flatnonzero((jobs.eligible[kind[0]] > 0) & nodes)
         if room(jobs.node_capacity[able], gpus.empty(jobs)[able], jobs, kind[1:], many) < many:
-            need = ", ".join(f"{d} {r}" for d, r in zip(kind[1:].tolist(), jobs.resources, strict=True))
-            return f"ask for {many} tasks of {need} at once and never fit the nodes that may run them"
+            need = ", ".join(map(amount, kind[1:].tolist(), jobs.resources))
+            return f"ask for {many} task{'s' * (many != 1)} of {need} at once and never fit the nodes that may run them"
     for demand, capacity, name in zip(kinds[:, 1:].T, jobs.node_capacity[nodes].T, jobs.resources, strict=True):
         # In parts of any size that a task asks for, rounded down, what is on a node is at most the node.
         for part in {1, *demand[demand > 0].tolist()}:
@@ -81,11 +81,11 @@ def overload(jobs: Jobs) -> list[str]:
     ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations * jobs.fastest
     work = (held[jobs.template] * ticks[:, None]).sum(axis=0)
     overloaded = []
-    for name, amount, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
-        backlog = amount / there - span if there else 0.0
+    for name, asked, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
+        backlog = asked / there - span if there else 0.0
         if span and backlog > LONG_QUEUE * ticks.mean():
             overloaded.append(
-                f"the offered load on {called(name)} is {amount / (there * span):.2f} times the cluster's capacity: "
+                f"the offered load on {called(name)} is {asked / (there * span):.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog:.0f} ticks of work wait"
             )
     return overloaded

@@ -92,8 +92,7 @@ def test_it_asks_when_a_task_finds_room_on_a_gpu():
 def test_what_never_finds_room_on_a_gpu():
     jobs = JOBS.replace(node_capacity=[[1000], [1000]])
     assert never_start(jobs) == [
-        "1 of 4 jobs ask for 1 tasks of 2000 gpu_milli at once and never fit the nodes that may run them; the first is "
-        "job 3"
+        "1 of 4 jobs ask for 1 task of 2 gpu at once and never fit the nodes that may run them; the first is job 3"
     ]
 
 

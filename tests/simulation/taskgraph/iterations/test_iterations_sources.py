@@ -61,7 +61,7 @@ def test_what_can_never_start_is_told_with_numbers():
     found = never_start(JOBS.replace(node_capacity=[[1], [0]]))
     assert found == [
         "1 of 2 jobs ask for 2 tasks of 1 gpu at once and never fit the nodes that may run them; the first is job 0",
-        "1 of 2 jobs ask for 1 tasks of 2 gpu at once and never fit the nodes that may run them; the first is job 1",
+        "1 of 2 jobs ask for 1 task of 2 gpu at once and never fit the nodes that may run them; the first is job 1",
     ]
     with pytest.raises(InvalidInput, match="the run could never end: 1 of 2 jobs ask for 2 tasks of 1 gpu"):
         api.simulate(JOBS.replace(node_capacity=[[1], [0]]), "fifo")
