@@ -53,8 +53,8 @@ def test_bench_json_is_one_document(capsys):
 
 @pytest.mark.usefixtures("one_seed")
 def test_a_store_is_completed_only_on_request(tmp_path, capsys):
-    call = ["bench", "quick", "--workers", "2", "--solver", "fifo", "--store", str(tmp_path / "rows.sqlite")]
-    assert run(call) == 0
+    call = ["bench", "quick", "--solver", "fifo", "--store", str(tmp_path / "rows.sqlite")]
+    assert run([*call, "--workers", "2"]) == 0
     capsys.readouterr()
     assert run(call) == 2
     assert "--resume" in capsys.readouterr().err

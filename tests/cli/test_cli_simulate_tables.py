@@ -78,7 +78,7 @@ def test_what_if_policies_times_clusters_times_loads(cli, log, tmp_path):
     for label in labels:
         assert sum(line.strip().startswith(f"{label} ") for line in lines) > 3, label
     assert "total completion time above its bound" in found.out
-    document = cli("simulate", "fifo", "srpt", *words, "--json").document
+    document = cli("simulate", "fifo", *words, "--json").document
     assert [entry["scenario"] for entry in document["scenarios"]] == labels
     waits = {(e["scenario"], e["policy"]): e["windows"][0]["figures"]["mean waiting"] for e in document["runs"]}
     assert waits[labels[2], "fifo"] < waits[labels[0], "fifo"] < waits[labels[1], "fifo"]
@@ -89,7 +89,7 @@ def test_what_if_policies_times_clusters_times_loads(cli, log, tmp_path):
     assert len(rows) == 8 * 192
     assert {row["scenario"] for row in rows} == set(labels)
     assert len(json.loads((tmp_path / "runs.json").read_text())["runs"]) == 8
-    plain = cli("simulate", "fifo", "--trace", log, *CLUSTER, "--cluster", "3x(8gpu)")
+    plain = cli("simulate", "fifo", "--trace", log, *CLUSTER, "--cluster", "3x(8gpu)", "--limit", "24")
     assert "mean completion, minutes" in plain.out
 
 
