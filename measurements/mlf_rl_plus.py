@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from _mlfs_runs import options, runs
 
-from mlsched.learned.weights import of, read
+from mlsched.learned.weights import Weights, of, read
 from mlsched.papers.claim import estimate
 from mlsched.papers.mlfs import grid as g
 from mlsched.papers.mlfs.measure import NAMES, Metrics, better
@@ -76,11 +76,26 @@ def table(x: float, rows: dict[str, list[g.Policy]], done: dict[g.Case, Metrics]
     return Table(f"x = {x:g}", f"MLF-RL-plus at x = {x:g}", header, tuple(body))
 
 
+def trainings(folder: Path | None) -> list[Weights]:
+    """The weights of each seed, or those that come along."""
+    files = [] if folder is None else sorted(folder.glob(f"{NAME}-[0-9].safetensors"))
+    return [read(file, NAME) for file in files] or [of(NAME, "taskgraph")]
+
+
+def curves(folder: Path | None) -> dict[str, Any]:
+    """The learning curves: percent below the order that they began with, after so many iterations."""
+    cards = [weights.card for weights in trainings(folder)]
+    rows = [
+        [f"{NAME}, seed {card['seed']}", *(f"{entry['validation_gain_percent']:.2f}" for entry in card["curve"])]
+        for card in cards
+    ]
+    return {"name": "curves", "header": ["after", *(str(e["iteration"]) for e in cards[0]["curve"])], "rows": rows}
+
+
 def cards(folder: Path | None) -> dict[str, Any]:
     """What the trainings came to, as the cards of their weights say: percent below the order that they began with."""
-    files = [] if folder is None else sorted(folder.glob(f"{NAME}-[0-9].safetensors"))
     rows = []
-    for weights in [read(file, NAME) for file in files] or [of(NAME, "taskgraph")]:
+    for weights in trainings(folder):
         card, scores = weights.card, weights.card["scores"]
         kept = next((e for e in card["curve"] if e["iteration"] == scores["best_iteration"]), card["curve"][-1])
         last = card["curve"][-1]
@@ -88,7 +103,6 @@ def cards(folder: Path | None) -> dict[str, Any]:
             [
                 f"{NAME}, seed {card['seed']}",
                 card["iterations"],
-                f"left x size^{last['validation_exponent']:g}",
                 scores["best_iteration"],
                 f"{kept['validation_gain_percent']:.2f} ± {kept['validation_gain_ci95']:.2f}",
                 f"{kept['validation_gain_percent_low']:.2f}",
@@ -97,7 +111,7 @@ def cards(folder: Path | None) -> dict[str, Any]:
                 "yes" if card["trained"] else "no",
             ]
         )
-    header = ["weights", "iterations", "begins with", "kept", "gain there [%]", "at x = 2", "at x = 3"]
+    header = ["weights", "iterations", "kept", "gain there [%]", "at x = 2", "at x = 3"]
     return {"name": "cards", "header": [*header, "gain at the last [%]", "criterion met"], "rows": rows}
 
 
@@ -113,7 +127,7 @@ def main() -> None:
     done = runs(cases, grid, given.keep, given.limit)
     tables = tuple(table(x, rows, done, grid.seeds) for x in grid.loads)
     document = Report("MLF-RL-plus against the best preemptive rules", (), tables, (), ()).to_json()
-    print(json.dumps({**document, "tables": [cards(given.weights), *document["tables"]]}))
+    print(json.dumps({**document, "tables": [cards(given.weights), curves(given.weights), *document["tables"]]}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What stands between MLF-RL-plus and the lower bound: transfers, overuse, the shape of nodes, or the order of jobs.
 
-    python measurements/mlf_rl_plus_limits.py [--workloads 4] [--jobs 40] [--loads 2 3] [--rounds 400] [--weights FILE]
+    python measurements/mlf_rl_plus_limits.py [--workloads 4] [--jobs 40] [--loads 2 3] [--rounds 200] [--weights FILE]
 
 The workloads are those of `mlsched reproduce mlfs` (seeds 0, 1, ...). "as it is": their world. Then the same policy
 where transfers between nodes take no time; where tasks use what they demand and so never slow each other down; where
@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--workloads", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=40)
     parser.add_argument("--loads", type=float, nargs="+", default=[2.0, 3.0])
-    parser.add_argument("--rounds", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--weights", default="")
     given = parser.parse_args()
     grid = dataclasses.replace(g.FULL, seeds=given.workloads, jobs=given.jobs)
