@@ -34,16 +34,41 @@ SCALE = 2**10
 MARGIN = 1e-9
 
 
-class Rooms:
-    """The rooms of all nodes of an instance, one after the other: node, cost, amounts, and the victims of each."""
+#: A room: node, cost, amounts, victims.
+Room = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 
-    def __init__(self, instance: Instance, cost: IntArray, deadline: Deadline) -> None:
-        self.demand = instance.te_demand
+
+class Rooms:
+    """The rooms of all nodes, one after the other, each node's cheapest first: node, cost, amounts, and victims."""
+
+    def __init__(self, rows: list[Room], demand: IntArray) -> None:
+        least = demand.min(axis=0).tolist() if len(demand) else [0] * demand.shape[1]
+        # A room in which no TE job fits hosts nothing.
+        rows = [one for one in rows if all(a >= b for a, b in zip(one[2], least, strict=True))]
+        self.demand = demand
+        self.node = np.array([row[0] for row in rows], dtype=np.int64)
+        self.cost = np.array([row[1] for row in rows], dtype=np.int64)
+        self.amount = np.array([row[2] for row in rows], dtype=np.int64).reshape(len(rows), self.demand.shape[1])
+        self.victims = [row[3] for row in rows]
+        most = np.maximum(self.amount.max(axis=0, initial=1), 1)
+        unit = 10**6 // most + 1
+        #: Where amounts are few, a table of them all is quick: the amounts of jobs and rooms in steps, and its shape.
+        step = np.maximum(np.gcd.reduce(self.demand, axis=0), 1) if len(self.demand) else np.ones_like(most)
+        self.steps, cells = self.demand // step, self.amount // step
+        self.cells = np.minimum(cells, self.steps.sum(axis=0))
+        self.shape = tuple((self.cells.max(axis=0, initial=0) + 1).tolist())
+        self.tabulable = math.prod(self.shape) <= MOST_CELLS
+        #: Weights of a TE job and capacities of a room, for each of which the jobs of a room fit: a sum, each resource.
+        self.weights = np.column_stack([self.demand @ unit, self.demand])
+        self.capacities = np.column_stack([self.amount @ unit, self.amount])
+
+    @classmethod
+    def of(cls, instance: Instance, cost: IntArray, deadline: Deadline) -> Rooms:
+        """Those of an instance, where job j costs `cost[j]` as a victim. Raises TooLarge."""
         here: list[list[int]] = [[] for _ in instance.node_capacity]
         for j in np.flatnonzero(instance.preemptible).tolist():
             here[int(instance.job_node[j])].append(j)
-        least = self.demand.min(axis=0) if len(self.demand) else np.zeros(len(instance.resources), dtype=np.int64)
-        rows: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
+        rows: list[Room] = []
         free = (instance.node_free + instance.node_draining).tolist()
         demand = instance.job_demand.tolist()
         for n in deadline.over(range(len(here))):
@@ -57,23 +82,8 @@ class Rooms:
                 rooms = _efficient(rooms + grown)
                 if len(rooms) > MOST_ROOMS:
                     raise TooLarge(f"columns: node {n} has more than {MOST_ROOMS} rooms; use cp-sat or highs")
-            # A room in which no TE job fits hosts nothing.
-            rows += [(n, *one) for one in rooms if all(a >= b for a, b in zip(one[1], least.tolist(), strict=True))]
-        self.node = np.array([row[0] for row in rows], dtype=np.int64)
-        self.cost = np.array([row[1] for row in rows], dtype=np.int64)
-        self.amount = np.array([row[2] for row in rows], dtype=np.int64).reshape(len(rows), self.demand.shape[1])
-        self.victims = [row[3] for row in rows]
-        most = np.maximum(self.amount.max(axis=0, initial=1), 1)
-        unit = 10**6 // most + 1
-        #: Where amounts are few, a table of them all is quick: the amounts of jobs and rooms in steps, and its shape.
-        step = np.maximum(np.gcd.reduce(self.demand, axis=0), 1) if len(self.demand) else np.ones_like(least)
-        self.steps, cells = self.demand // step, self.amount // step
-        self.cells = np.minimum(cells, self.steps.sum(axis=0))
-        self.shape = tuple((self.cells.max(axis=0, initial=0) + 1).tolist())
-        self.tabulable = math.prod(self.shape) <= MOST_CELLS
-        #: Weights of a TE job and capacities of a room, for each of which the jobs of a room fit: a sum, each resource.
-        self.weights = np.column_stack([self.demand @ unit, self.demand])
-        self.capacities = np.column_stack([self.amount @ unit, self.amount])
+            rows += [(n, *one) for one in rooms]
+        return cls(rows, instance.te_demand)
 
     def cheapest(self, node: int, jobs: tuple[int, ...]) -> int | None:
         """The cheapest room of a node in which these jobs fit."""

@@ -3,9 +3,11 @@
 1. The linear relaxation over the hostings of all nodes (`formulations/preemption/nodes.py`), each TE job hosted once or
    waiting at its cost D. Its columns are generated (`backends/columns.py`), by one table of what all amounts of
    resources are worth, or greedily where that would be too large. Any prices prove a bound.
-2. The integer program over the columns so far, by HiGHS: a plan, mostly within a tenth of a percent of the bound.
-3. Without a table: columns by a knapsack for each room, until there is none that the prices want.
-4. A better plan has no hosting whose priced cost exceeds that of its node by the gap or more. Where all others are not
+2. A dive: what the relaxation takes most is taken, and the columns that it then wants are generated, until all TE jobs
+   are hosted. Of 840 nodes with 100 TE jobs, that brings the plan from 7 % above the bound to .4 to 4 %.
+3. The integer program over the columns so far, by HiGHS: a plan, mostly within a percent of the bound.
+4. Without a table: columns by a knapsack for each room, until there is none that the prices want.
+5. A better plan has no hosting whose priced cost exceeds that of its node by the gap or more. Where all others are not
    too many, the integer program over them gives the optimum; else that over those within a part of the gap, and what it
    leaves out is worse than the bound by that part at least.
 """
@@ -16,7 +18,7 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from mlsched.formulations.preemption.nodes import SCALE, Priced, Rooms
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.solvers.backends.canary.models import Feature
 from mlsched.solvers.backends.canary.trust import believed
-from mlsched.solvers.backends.columns import Relaxation
+from mlsched.solvers.backends.columns import Relaxation, Relaxed
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs
 
 #: Objective -> what each BE job adds to it as a victim.
@@ -38,12 +40,14 @@ COSTS: dict[str, Callable[[Instance], IntArray]] = {
     "total_score": lambda instance: instance.score,
     "victim_count": lambda instance: np.ones(len(instance.job_node), dtype=np.int64),
 }
-#: Hostings that step 3 lists at most.
+#: Hostings that step 5 lists at most.
 MOST_HOSTINGS = 60_000
-#: Columns that step 3 adds at once.
+#: Columns that step 4 adds at once.
 MOST_AT_ONCE = 200
-#: Nodes that are offered to each TE job alone before the first prices; share of the limit that step 2 may take.
+#: Nodes that are offered to each TE job alone before the first prices; share of the limit that step 3 may take.
 FIRST_NODES, SHARE = 8, 0.3
+#: What a hosting is taken for sure from; a least cost below all others.
+SURE, NOTHING = 1 - 1e-6, -(2**62)
 
 #: What there is in the integer program.
 CHOICES: frozenset[Feature] = frozenset({"binary", "wide"})
@@ -90,9 +94,11 @@ class _Search:
 
     def run(self) -> None:
         """The steps of this module's docstring."""
-        self.rooms = Rooms(self.instance, COSTS[self.objective](self.instance), self.deadline)
+        self.rooms = Rooms.of(self.instance, COSTS[self.objective](self.instance), self.deadline)
         relaxed = _Relaxed(self)
         relaxed.quickly()
+        if self.bound < self.value:
+            relaxed.dive()
         if self.bound < self.value:
             self._integer(self.columns, SHARE)
         if self.bound < self.value and not self.rooms.tabulable:
@@ -101,8 +107,21 @@ class _Search:
         if self.bound < self.value:
             self._within_the_gap(*relaxed.best)
 
+    def _hosted(self, plan: Plan) -> dict[Key, int]:
+        """The hostings of a plan, with their costs."""
+        by_node: dict[int, list[int]] = {}
+        for t, n in enumerate(plan.te_node.tolist()):
+            if n >= 0:
+                by_node.setdefault(n, []).append(t)
+        found = dict[Key, int]()
+        for n, jobs in by_node.items():
+            row = self.rooms.cheapest(n, tuple(jobs))
+            assert row is not None  # the plan is feasible
+            found[n, tuple(jobs)] = int(self.rooms.cost[row])
+        return found
+
     def _within_the_gap(self, proven: float, price: IntArray, least: IntArray) -> None:
-        """Step 4. A plan with a column outside a slack is worth what is proven, and the slack, or more."""
+        """Step 5. A plan with a column outside a slack is worth what is proven, and the slack, or more."""
         priced, share = Priced(self.rooms, price), 1.0
         while self.bound < self.value:
             slack = int(share * (SCALE * self.value - proven))
@@ -125,15 +144,7 @@ class _Search:
             fits = np.flatnonzero((rooms.amount >= need).all(axis=1))
             for row in fits[np.argsort(rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
                 found.setdefault((int(rooms.node[row]), (t,)), int(rooms.cost[row]))
-        by_node: dict[int, list[int]] = {}
-        for t, n in enumerate(self.plan.te_node.tolist()):
-            if n >= 0:
-                by_node.setdefault(n, []).append(t)
-        for n, jobs in by_node.items():
-            row = rooms.cheapest(n, tuple(jobs))
-            assert row is not None  # the plan is feasible
-            found[n, tuple(jobs)] = int(rooms.cost[row])
-        return found
+        return found | self._hosted(self.plan)
 
     def _integer(self, columns: dict[Key, int], share: float) -> bool:
         """The integer program over some columns, the incumbent given; whether it was solved to the end."""
@@ -199,6 +210,7 @@ class _Relaxed:
         single = [cost for (_, jobs), cost in first.items() if len(jobs) == 1]
         self.program = Relaxation([1] * nodes, [-1.0] * self.tes, 2.0 * search.waiting)
         self.program.add([(n, 0.0, (), ()) for n in range(nodes)])
+        self.place: dict[Key, int] = {}  # of each hosting, its column
         self._let_wait(min(search.waiting, 1 + 4 * max(single, default=0)))
         self._add(first)
         nothing = np.zeros(0, dtype=np.int64)
@@ -213,15 +225,15 @@ class _Relaxed:
         """Step 1: as long as hostings that are quickly found are worth adding."""
         exact = self.search.rooms.tabulable
         while True:
-            priced, least, waits = self._solved()
-            found = list(priced.tabulated(least) if exact else priced.greedy(least))
+            priced, least, relaxed = self._solved()
+            found = list(self._found(priced, least))
             if exact:
                 for node, cost, _ in found:
                     least[node] = cost
                 self._proven(priced.price, least)
             if self.search.bound >= self.search.value:
                 return
-            if not self._add(_columns(self.search.rooms, found)) and not self._dearer(waits):
+            if not self._add(_columns(self.search.rooms, found)) and not self._dearer(relaxed):
                 break
         if not exact:  # no hosting is cheaper than floats say, less their margin
             lowest = np.zeros(len(least))
@@ -229,9 +241,9 @@ class _Relaxed:
             self._proven(priced.price, np.floor(lowest).astype(np.int64))
 
     def to_the_end(self) -> None:
-        """Step 3: until no hosting is worth adding."""
+        """Step 4: until no hosting is worth adding."""
         while True:
-            priced, least, waits = self._solved()
+            priced, least, relaxed = self._solved()
             if self._add(_columns(self.search.rooms, priced.greedy(least))):
                 continue
             found = list(itertools.islice(priced.hostings(least, self.search.deadline), MOST_AT_ONCE))
@@ -240,21 +252,54 @@ class _Relaxed:
                     least[node] = min(int(least[node]), cost)
                 self._proven(priced.price, least)
             if self.search.bound >= self.search.value or not (
-                self._add(_columns(self.search.rooms, found)) or self._dearer(waits)
+                self._add(_columns(self.search.rooms, found)) or self._dearer(relaxed)
             ):
                 return
 
-    def _solved(self) -> tuple[Priced, IntArray, float]:
-        """The rooms at the relaxation's prices; what it holds to be the least priced cost of each node; who waits."""
+    def dive(self) -> None:
+        """Step 2: take the hostings that the relaxation takes most, one after the other, and what it then wants."""
+        search, taken = self.search, dict[int, Key]()
+        while True:
+            relaxed = self._among(taken)
+            shares = {key: float(relaxed.taken[at]) for key, at in self.place.items() if key[0] not in taken}
+            most = max(shares.values(), default=0.0)
+            if most < 1e-6:
+                break
+            for key, share in shares.items():
+                if share >= min(most, SURE) and key[0] not in taken:
+                    taken[key[0]] = key
+                    self._allow(key[0], key)
+        search.offer(search._plan(list(taken.values())))
+        for node in taken:
+            self._allow(node, None)
+
+    def _among(self, taken: Collection[int]) -> Relaxed:
+        """The relaxation where nothing more is wanted of the nodes that are not taken."""
+        while True:
+            priced, least, relaxed = self._solved()
+            least[list(taken)] = NOTHING
+            if not self._add(_columns(self.search.rooms, self._found(priced, least))):
+                return relaxed
+
+    def _allow(self, node: int, only: Key | None) -> None:
+        """Of a node, this hosting alone, or all."""
+        own = {None: node} | {key: at for key, at in self.place.items() if key[0] == node}
+        self.program.allow(np.array(list(own.values())), np.array([only is None or key == only for key in own]))
+
+    def _found(self, priced: Priced, least: IntArray) -> Iterable[tuple[int, int, tuple[int, ...]]]:
+        return priced.tabulated(least) if self.search.rooms.tabulable else priced.greedy(least)
+
+    def _solved(self) -> tuple[Priced, IntArray, Relaxed]:
+        """The rooms at the relaxation's prices, what it holds to be the least priced cost of each node, and itself."""
         relaxed = self.program.solve(self.search.deadline)
         self.search.work["relaxations"] += 1
         price = np.rint(np.minimum(relaxed.price, self.waiting) * SCALE).astype(np.int64)
         least = np.minimum(0, np.ceil(relaxed.of_block * SCALE)).astype(np.int64)  # to host nothing costs 0
-        return Priced(self.search.rooms, price), least, float(relaxed.taken[self.waits].sum())
+        return Priced(self.search.rooms, price), least, relaxed
 
-    def _dearer(self, waits: float) -> bool:
+    def _dearer(self, relaxed: Relaxed) -> bool:
         """Make waiting cost more, if anyone waits."""
-        if self.waiting == self.search.waiting or waits < 1e-6:
+        if self.waiting == self.search.waiting or float(relaxed.taken[self.waits].sum()) < 1e-6:
             return False
         self.program.allow(self.waits, np.zeros(self.tes, dtype=bool))
         self._let_wait(min(self.search.waiting, 16 * self.waiting))
@@ -272,6 +317,7 @@ class _Relaxed:
         known = self.search.columns
         new = {key: cost for key, cost in columns.items() if key not in known}
         known |= new
+        self.place |= {key: self.program.columns + k for k, key in enumerate(new)}
         self.program.add([(n, float(cost), jobs, [-1.0] * len(jobs)) for (n, jobs), cost in new.items()])
         return bool(new)
 

@@ -66,7 +66,7 @@ def trees(
                 said(part, sign * bound, f"{nodes} nodes")
 
         try:
-            proof = prove(_options(claim), deadline, at)
+            proof = prove(_options(claim, deadline), deadline, at)
         except OutOfTime:
             raise SolverError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
@@ -78,13 +78,11 @@ def trees(
     return [proof.tree for proof in made], bound
 
 
-def _options(claim: Any) -> Options:
+def _options(claim: Any, deadline: Deadline) -> Options:
     """The options of a claim as the prover asks of them."""
-    known: dict[type, Callable[[Any], Options]] = {
-        Listed: ListedOptions,
-        Hosting: HostingOptions,
-        Placing: PlacingOptions,
-    }
+    if isinstance(claim, Hosting):
+        return HostingOptions(claim, deadline)
+    known: dict[type, Callable[[Any], Options]] = {Listed: ListedOptions, Placing: PlacingOptions}
     return known[type(claim)](claim)
 
 

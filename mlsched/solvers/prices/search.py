@@ -104,8 +104,8 @@ def prove(
             weakest = min(weakest, node.bound)  # nothing to branch on: it stays a leaf of this bound
         # The child with the higher bound, where plans are less likely to be better, is looked at first.
         open_ += node.children[::-1]
-    least = min([weakest, *(node.bound for node in open_)])
-    return Proof(_listed(root), min(claim.target, -(-least // SCALE)), nodes)
+    proven = min(claim.target, -(-min([weakest, *(node.bound for node in open_)]) // SCALE))
+    return Proof(_listed(root, SCALE * (proven - 1) + 1), proven, nodes)
 
 
 def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: Deadline) -> None:
@@ -137,16 +137,21 @@ def _best_prices(node: _Node, options: Options, relaxation: Relaxation, deadline
     relaxation.allow(np.arange(relaxation.columns), options.admitted(node.sides))
     best, stalled = -math.inf, 0
     price: Any = None
-    for _ in range(ROUNDS):
-        relaxed = relaxation.solve(deadline)
-        least, more = options.worth(relaxed.price, relaxed.of_block, node.sides)
-        proven = float(least @ counts - relaxed.price @ options.capacities)
-        stalled += 1
-        if price is None or proven > best + 1e-9 * abs(best):
-            best, price, stalled = proven, relaxed.price, 0
-        relaxation.add(more)  # in any case: `options` counts on it
-        if not more or best >= target - 1 + 1e-3 or stalled >= STALLED:
-            break
+    try:
+        for _ in range(ROUNDS):
+            relaxed = relaxation.solve(deadline)
+            least, more = options.worth(relaxed.price, relaxed.of_block, node.sides)
+            proven = float(least @ counts - relaxed.price @ options.capacities)
+            stalled += 1
+            if price is None or proven > best + 1e-9 * abs(best):
+                best, price, stalled = proven, relaxed.price, 0
+            relaxation.add(more)  # in any case: `options` counts on it
+            if not more or best >= target - 1 + 1e-3 or stalled >= STALLED:
+                break
+    except OutOfTime:
+        if price is not None:  # what they prove is not lost
+            _take(node, claim, options.named(price))
+        raise
     _take(node, claim, options.named(price))
     return relaxed.taken, relaxed.price
 
@@ -182,13 +187,16 @@ def _ends(claim: Any, node: _Node, deadline: Deadline) -> bool:
     raise Refuted(f"something costs less than {claim.target}")
 
 
-def _listed(root: _Node) -> list[Any]:
-    """The nodes as the checker reads them: each before its first child, then its second."""
+def _listed(root: _Node, reached: int) -> list[Any]:
+    """The nodes as the checker reads them: each before its first child, then its second; none below one that reaches
+    what is proved."""
     tree, waiting = list[Any](), [(root, Price())]
     while waiting:
         node, inherited = waiting.pop()
         rows = sorted({*node.price, *inherited})
         changes = {row: node.price.get(row, 0) - inherited.get(row, 0) for row in rows}
-        tree.append([{row: change for row, change in changes.items() if change}, *(node.branch or ())])
-        waiting += [(child, node.price) for child in node.children[::-1]]
+        ends = node.bound >= reached
+        branch = None if ends else node.branch
+        tree.append([{row: change for row, change in changes.items() if change}, *(branch or ())])
+        waiting += [] if ends else [(child, node.price) for child in node.children[::-1]]
     return tree

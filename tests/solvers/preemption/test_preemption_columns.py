@@ -38,7 +38,7 @@ def test_the_knapsacks_find_the_cheapest_hostings_and_all_within_a_limit():
     rng, better = np.random.default_rng(7), 0
     for instance in drawn("preemption", draws(25, 500)):
         every = hostings(instance, instance.score)
-        rooms = Rooms(instance, instance.score, Deadline())
+        rooms = Rooms.of(instance, instance.score, Deadline())
         price = rng.integers(0, 3 * 10**6, len(instance.te_demand)) * SCALE
         priced = Priced(rooms, price)
         worth = {key: SCALE * cost - int(price[list(key[1])].sum()) for key, cost in every.items()}
