@@ -1,0 +1,53 @@
+"""The prover where the table of all amounts is too large, and where the time ends before the tree does."""
+
+from __future__ import annotations
+
+import mlsched
+import pytest
+from certificate_examples import drawn
+from draws import draws
+
+from mlsched import api
+from mlsched.certificates.by_prices import unproved
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.formulations.preemption import nodes
+from mlsched.solvers import prices
+
+
+class Ending(Deadline):
+    """It is over after so many looks at it."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None)
+        self.looks = looks
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks < 0:
+            raise OutOfTime
+
+
+@pytest.mark.parametrize("objective", ["total_score", "victim_count", "max_grace_period"])
+def test_without_a_table_the_optimum_is_proved_too(objective, monkeypatch):
+    monkeypatch.setattr(nodes, "MOST_CELLS", 0)
+    for instance in drawn("preemption", draws(4, 200)):
+        best = api.solve(instance, "brute-force", objective=objective).value
+        trees, bound = prices.trees(instance, objective, best, Deadline())
+        assert bound == best
+        assert not list(unproved(instance, objective, best, trees, Deadline()))
+
+
+def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
+    """The more looks at the clock, the better the bound; what lies below a node that proves it is left out."""
+    instance = mlsched.generate("preemption", preset="paper-surge", seed=1)
+    value = api.solve(instance, "columns", objective="total_score").value
+    bounds, sizes = [], []
+    for looks in (0, 2, 8, 30, 10**9):
+        trees, bound = prices.trees(instance, "total_score", value, Ending(looks))
+        assert not list(unproved(instance, "total_score", bound, trees, Deadline()))
+        assert list(unproved(instance, "total_score", value + 1, trees, Deadline()))
+        bounds.append(bound)
+        sizes.append(len(trees[0]))
+    assert bounds == sorted(bounds)
+    assert bounds[0] < bounds[-1] == value
+    assert sizes[0] == sizes[1] == 1 < sizes[-1]
