@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import mlsched
 import pytest
 from certificate_examples import drawn
 from draws import draws
 
+import mlsched
 from mlsched import api
 from mlsched.certificates.by_prices import unproved
 from mlsched.core.deadline import Deadline, OutOfTime
