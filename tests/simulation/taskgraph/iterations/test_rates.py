@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import mlsched
+from mlsched.cli.main import run
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.nodes import parse_nodes
 
@@ -67,10 +70,10 @@ def test_a_type_that_the_log_asks_for_is_kept_to_unless_it_is_ignored(files):
 def test_a_run_by_hand(files):
     """On a k80 node alone: 4 x 3600 s, then the job of 2 GPUs as long as it ran there."""
     log = "submit,duration,gpus,model\n0,3600,8,resnet\n60,1800,2,lm\n"
-    run = mlsched.simulate(made(files, log, cluster="1x(8gpu:k80)", measured_on="v100"), "fifo")
-    assert run.jobs["completion"].tolist() == [14_400, 14_400 + 5400]
-    assert run.violations() == []
-    assert run.bound["makespan"] <= 14_400 + 5400
+    played = mlsched.simulate(made(files, log, cluster="1x(8gpu:k80)", measured_on="v100"), "fifo")
+    assert played.jobs["completion"].tolist() == [14_400, 14_400 + 5400]
+    assert played.violations() == []
+    assert played.bound["makespan"] <= 14_400 + 5400
 
 
 def test_a_job_without_gpus_takes_as_long_everywhere(files):
@@ -130,3 +133,27 @@ def test_a_log_on_types_is_not_played_back(files):
     jobs = made(files, log, measured_on="v100")
     with pytest.raises(InvalidInput, match="as-logged: the log ran at its own rates"):
         mlsched.simulate(jobs, "as-logged")
+
+
+def test_references_of_a_log_on_types_are_refused_before_anything_is_written(files, tmp_path):
+    jobs = made(files)
+    for pausing in (True, False):
+        with pytest.raises(InvalidInput, match="reference: nodes are of several types"):
+            mlsched.make_reference(jobs, tmp_path / "reference", pausing=pausing)
+    assert not (tmp_path / "reference").exists()
+
+
+@pytest.mark.parametrize(
+    ("policies", "status"), [(["fifo", "fastest-first:preempt=true"], 0), (["fifo", "mlf-h"], 1), (["as-logged"], 2)]
+)
+def test_the_command_line_runs_them_or_refuses(files, capsys, policies, status):
+    log, table = files()
+    options = [f"throughputs={table}", "gpu_types=ignore", "tick=1"]
+    given = [word for option in options for word in ("--set", option)]
+    assert (
+        run(["simulate", *policies, "--trace", str(log), "--cluster", CLUSTER, *given, "--parts", "--json"]) == status
+    )
+    out, error = capsys.readouterr()
+    assert "Traceback" not in error
+    if not status:
+        assert all(found["gaps"]["total_jct"] >= 0 for found in json.loads(out)["runs"])

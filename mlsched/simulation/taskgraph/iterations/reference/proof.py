@@ -29,6 +29,7 @@ BITS = 24
 
 def weights(jobs: Jobs, name: str) -> IntArray:
     """How much each job's completion time counts, whole numbers above 0."""
+    refuse_types(jobs)
     if name not in WEIGHTS:
         raise InvalidInput(f"weights = {name}: there are {', '.join(WEIGHTS)}")
     if name == "area":
