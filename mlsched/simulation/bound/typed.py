@@ -28,6 +28,8 @@ from mlsched.simulation.bound.prices import Prices, Ways
 
 #: Share of its cost by which each way's is lowered.
 MARGIN = 1e-10
+#: An entry of a table here takes so many times as long as one of `cheapest`, by which effort is counted.
+DEARER = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +170,7 @@ class _Table:
             rows = np.flatnonzero((end <= last) & (weight * (begin[:, end] - release) < best))
             if not rows.size:
                 continue
-            self.work += rows.size * amount.shape[1]
+            self.work += DEARER * rows.size * amount.shape[1]
             ticks = np.where(number[rows, end] < count, there[rows, end], 1e300)
             able = amount[rows] * (column[rows] < end)
             cost, done, ended = self._filled(rows, end, able, price[rows], ticks)
