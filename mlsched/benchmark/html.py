@@ -63,19 +63,27 @@ def table(
 
     Cells are texts, numbers or `Cell`s; `marks` gives (row, column) a class. label: what is in it, for readers who hear
     the page, where no caption says it. sortable: a reader may order the rows by
-    any column; not where a row says nothing without the one above it. tall: the titles of columns stand upright.
+    any column; not where a row says nothing without the one above it. tall: the titles of columns stand upright. On a
+    phone a table whose rows hold several sentences is a list: below each row's header its cells with their titles.
     """
     marks = marks or {}
     words = {c for row in rows for c, cell in enumerate(row) if _is_text(cell)}
     head = "".join(_title(title, c in words, sortable) for c, title in enumerate(header))
+    worded = any(sum(_is_sentence(cell) for cell in row) > 1 for row in rows)
+    titles = header if worded else [""] * len(header)
+    kinds = " ".join(["tall"] * tall + ["words"] * worded)
+    classes = f' class="{kinds}"' if kinds else ""
     lines = []
     for r, row in enumerate(rows):
-        cells = "".join(_cell(cell, marks.get((r, c), ""), first=c == 0) for c, cell in enumerate(row))
+        cells = "".join(
+            _cell(cell, marks.get((r, c), ""), title, first=c == 0)
+            for c, (cell, title) in enumerate(zip(row, titles, strict=True))
+        )
         lines.append(f"<tr>{cells}</tr>")
     above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     spoken = html.escape(label or caption or ", ".join(header))
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{spoken}"><table{" class=tall" * tall}>{above}'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{spoken}"><table{classes}>{above}'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -87,17 +95,26 @@ def _title(title: str, words: bool, sortable: bool) -> str:
     return f'<th scope=col{label} aria-sort="none"><button type="button">{html.escape(title)}</button></th>'
 
 
-def _cell(cell: Any, mark: str, first: bool) -> str:
-    shown = cell.text if isinstance(cell, Cell) else str(cell)
+def _cell(cell: Any, mark: str, title: str, first: bool) -> str:
+    shown = _shown(cell)
     key = f' data-key="{html.escape(str(cell.key))}"' if isinstance(cell, Cell) and cell.key is not None else ""
     classes = [mark, cell.mark if isinstance(cell, Cell) else "", "text" if _is_text(cell) else ""]
-    if len(shown) > 60:
+    if _is_sentence(cell):
         classes.append("sentence")
     label = " ".join(filter(None, classes))
     label = f' class="{label}"' if label else ""
-    tag, scope = ("th", " scope=row") if first else ("td", "")
+    tag, scope = ("th", " scope=row") if first else ("td", f' data-title="{html.escape(title)}"' * bool(title))
     below = f"<small>{html.escape(cell.small)}</small>" if isinstance(cell, Cell) and cell.small else ""
     return f"<{tag}{scope}{label}{key}>{html.escape(shown)}{below}</{tag}>"
+
+
+def _shown(cell: Any) -> str:
+    return cell.text if isinstance(cell, Cell) else str(cell)
+
+
+def _is_sentence(cell: Any) -> bool:
+    """Whether a cell is so long that it is broken into lines."""
+    return len(_shown(cell)) > 32
 
 
 #: A number with what may follow it: a unit, an interval, another number; "6x3" is a name.
@@ -108,12 +125,13 @@ def _is_text(cell: Any) -> bool:
     """Whether a cell stands left: a string that is no number, no sign for "nothing" and not empty."""
     if isinstance(cell, Cell):
         return not isinstance(cell.key, (int, float)) and _is_text(cell.text)
-    return isinstance(cell, str) and cell not in ("", "–") and not _NUMBER.match(cell)
+    return isinstance(cell, str) and cell not in ("", "–") and (_is_sentence(cell) or not _NUMBER.match(cell))
 
 
 def picture(svg: str, caption: str) -> str:
-    """An inline SVG (from `plots.svg`) with its caption."""
-    return f"<figure>{svg[svg.index('<svg') :]}<figcaption>{html.escape(caption)}</figcaption></figure>"
+    """An inline SVG (from `plots.svg`), which scrolls by itself where the screen is narrower, with its caption."""
+    drawn = f'<div class="scroll">{svg[svg.index("<svg") :]}</div>'
+    return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
 def panels(svgs: Sequence[str], caption: str, legend: Mapping[str, str] | None = None, *, wide: bool = False) -> str:

@@ -164,7 +164,7 @@ class Report:
         each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
         there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
         if self.quick:
-            return there + (f"; of the full experiment are recorded: {each} (docs/papers.md)" if each else "")
+            return there + (f"; verdicts recorded of the full experiment: {each} (docs/papers.md)" if each else "")
         return there + (f", {each}" if each else "")
 
     def only(self, text: str) -> Report:

@@ -67,6 +67,20 @@ def test_cells_stand_by_what_they_are_and_sort_by_their_keys():
     assert "button" not in html.table(["a"], [["b"]], sortable=False)
 
 
+def test_a_table_of_sentences_is_a_list_on_a_phone():
+    long = "a sentence that is far too long for one line"
+    shown = html.table(["verdict", "claim", "tested"], [["holds", long, f"1.00 {long}"]])
+    assert '<table class="words">' in shown
+    assert f'<td data-title="tested" class="text sentence">1.00 {long}</td>' in shown, "no number, though it begins so"
+    assert "data-title" not in html.table(["answerer", "gap", "why"], [["fitgpp", "1.0 %", long]])
+
+
+def test_a_picture_scrolls_by_itself():
+    assert html.picture("<?xml?><svg></svg>", "a < b") == (
+        '<figure><div class="scroll"><svg></svg></div><figcaption>a &lt; b</figcaption></figure>'
+    )
+
+
 def test_contents_list_sections_and_their_parts():
     made = html.page("t", [html.heading("A & B"), html.heading("part", 3), html.heading("part", 3), html.heading("C")])
     assert (

@@ -125,7 +125,7 @@ def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
     assert report["claims"]
     assert report["quick"]
     assert not any({"verdict", "by_reading"} & claim.keys() for claim in report["claims"])
-    assert "of the full experiment are recorded" in report["summary"]
+    assert "verdicts recorded of the full experiment" in report["summary"]
     page = html.read_text(encoding="utf-8")
     assert "<svg" in page
     assert "No verdicts" in page
