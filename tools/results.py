@@ -218,6 +218,7 @@ EXPERIMENTS = {
     "harmony": ("placement-online", "harmony-rack", "harmony-training"),
     "chic": ("chic",),
     "gavel": ("gavel",),
+    "shockwave": ("shockwave",),
     "mlfs": ("mlfs",),
     "findings": ("findings",),
 }

@@ -1,4 +1,4 @@
-"""How long a job that changes its batch size will take: Shockwave's estimate (Zheng et al., NSDI 2023, Section 5).
+"""How long a job that changes its batch size will take: Shockwave's estimate (Zheng et al., NSDI 2023).
 
 A job's user says which batch sizes (regimes) it may have, and a profile says how long an epoch takes in each; which
 epoch has which is learnt as the job goes on. A Dirichlet distribution over the regimes begins with the same weight for

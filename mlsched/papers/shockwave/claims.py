@@ -43,7 +43,7 @@ class View:
 @stated(
     "makespan",
     text="Shockwave ends sooner than each of the fair schedulers",
-    where="Section 8",
+    where="Evaluation",
     tested="cut of the makespan, paired by workload, against Themis, Gavel, AlloX and Gandiva-Fair",
 )
 def makespan(view: View) -> list[Piece]:
@@ -77,7 +77,7 @@ def fairness_times(view: View) -> list[Piece]:
 @stated(
     "fairness",
     text="Shockwave's worst finish-time ratio is below that of each of the fair schedulers",
-    where="Section 8",
+    where="Evaluation",
     tested="cut of the worst ratio, paired by workload",
 )
 def fairness(view: View) -> list[Piece]:

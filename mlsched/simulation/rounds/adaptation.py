@@ -1,4 +1,4 @@
-"""Jobs that change their batch size as they go, and with it their rate (Shockwave, Zheng et al., NSDI 2023, Section 2).
+"""Jobs that change their batch size as they go, and with it their rate (Shockwave, Zheng et al., NSDI 2023).
 
 A job trains for a number of epochs, and keeps it whatever its batch size: a larger batch makes an epoch of fewer steps.
 A *regime* is a batch size with its rates. The world follows Shockwave's simulator (`scheduler/scheduler.py` there,

@@ -34,7 +34,8 @@ class Options(Checked):
         GPUs for five slices without a step, which fail, and ends with the last; "ended" - done at once.
     plan: who plans windows of rounds: "shockwave", or "" - nobody. Of its plans: window - rounds that one is for;
         replan - rounds after which another is made at the latest; makespan, fairness, ratio - its k, lambda and rho;
-        gap - relative, at which HiGHS stops; `seed` is HiGHS' own.
+        gap - relative, at which HiGHS stops; order - what puts a window's rounds in order, a second "program" as there
+        or a "list", which is quicker; `seed` is HiGHS' own.
     """
 
     round: Annotated[int, Range(1, 86400)] = 360
@@ -56,3 +57,4 @@ class Options(Checked):
     fairness: Annotated[float, Range(0, 100)] = 12.0
     ratio: Annotated[float, Range(0.01, 1e6)] = 1.0
     gap: Annotated[float, Range(0, 1)] = 1e-3
+    order: Literal["program", "list"] = "program"

@@ -43,7 +43,7 @@ class Planner:
             options.makespan,
             options.fairness,
             options.ratio,
-            "program",
+            options.order,
         )
         self._forecasts: dict[int, Forecast] = {}
         self._since: dict[int, float] = {}  # when the job was seen first, s

@@ -40,7 +40,8 @@ class Asker:
     def ask(self, rounds: Rounds) -> Instance:
         """The round that begins now."""
         w, jobs = self.workload, rounds.active
-        left = ints(rounds.remaining[j] for j in jobs.tolist())
+        # A job that holds its GPUs for empty slices (`Options.emptied`) still asks for them: for a step.
+        left = ints(max(1, rounds.remaining[j]) for j in jobs.tolist())
         done = w.steps[jobs] - left if rounds.progress is None else ints(rounds.progress.done[j] for j in jobs.tolist())
         held = np.full(len(w.submit), -1)
         for kind, before in enumerate(rounds.held):

@@ -124,8 +124,10 @@ def test_what_is_left_of_a_job_when_a_change_gives_it_away(tmp_path) -> None:
     )
     ends = {}
     for reading in ("failed", "ended"):
-        run = mlsched.simulate(workload, "gavel:policy=fifo_perf", options={"round": 2, "emptied": reading})
+        options = {"round": 2, "emptied": reading}
+        run = mlsched.simulate(workload, "gavel:policy=fifo_perf", options=options)
         assert run.violations() == []
+        assert mlsched.simulate(workload, "fifo", options=options).log.rows == run.log.rows
         ends[reading] = [run.jobs["completion"].tolist(), len(run.log.rows), run.summary()["dropped"]]
     assert ends == {"failed": [[4.0], 7, 0], "ended": [[4.0], 2, 0]}
 
