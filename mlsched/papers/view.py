@@ -50,7 +50,8 @@ class View(abc.ABC, Generic[Policy, Place, Metrics]):
         found = self._values.get((policy, metric, place))
         if found is None:
             workloads = self.runs(policy, place)
-            means = [np.mean([_number(run.values.get(metric)) for run in each]) for each in workloads]
+            several = [[_number(run.values.get(metric)) for run in each] for each in workloads]
+            means = [each[0] if len(each) == 1 else np.mean(each) for each in several]
             found = self._values[policy, metric, place] = np.array(means, dtype=np.float64)
             found.flags.writeable = False
         return found

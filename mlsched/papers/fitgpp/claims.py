@@ -16,12 +16,16 @@ STATEMENTS = (*OF_TABLES, *claims_figures.STATEMENTS)
 WITHOUT_FITGPP = (*claims_tables.WITHOUT_FITGPP, *claims_ours.WITHOUT_FITGPP)
 
 
-def claims(readings: Sequence[Readings], trace: Readings | None) -> list[Claim]:
-    """The claims in the paper's order, then those of the trace ("not measured" without one)."""
-    found = [_of_tables(statement, readings) for statement in OF_TABLES]
-    found += [statement.judge(*(each.plain for each in readings)) for statement in claims_figures.STATEMENTS]
+def claims(readings: Sequence[Readings], trace: Readings | None, name: str | None = None) -> list[Claim]:
+    """The claims in the paper's order, then those of the trace ("not measured" without one); or the one of a name."""
+
+    def asked(statements: Sequence[Statement]) -> list[Statement]:
+        return [statement for statement in statements if name in (None, statement.name)]
+
+    found = [_of_tables(statement, readings) for statement in asked(OF_TABLES)]
+    found += [statement.judge(*(each.plain for each in readings)) for statement in asked(claims_figures.STATEMENTS)]
     on_trace = [trace.plain, trace.literal] if trace is not None else []
-    return found + [statement.judge(*on_trace) for statement in claims_tables.TRACE_STATEMENTS]
+    return found + [statement.judge(*on_trace) for statement in asked(claims_tables.TRACE_STATEMENTS)]
 
 
 def _of_tables(statement: Statement, readings: Sequence[Readings]) -> Claim:
