@@ -9,18 +9,22 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from mlsched.instances.traces.account import NAMED, Account, Rows
-from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Column, Place, Runs, Tasks, Trace
+from mlsched.instances.traces.trace import (
+    ABSENT,
+    NUMBER_COLUMNS,
+    TEXT_COLUMNS,
+    UNKNOWN,
+    Column,
+    Place,
+    Runs,
+    Tasks,
+    Trace,
+)
 
 #: A run as readers give it: start and end in ms on the clock of the submits, and where.
 Run = tuple[int, int, tuple[Place, ...]]
 #: What the clock of a log counts.
 NUMBERS, DATES, ZONED = 1, 2, 3
-#: Numbers that are kept of each job, in this order.
-_NUMBERS = (
-    *("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
-    *("time_limit_ms", "node_count", "pause_cost_ms", "priority", "eligible_ms"),
-)
-_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "model", "rates", "after")
 
 
 class Source(Protocol):
@@ -162,7 +166,7 @@ class TraceBuilder:
 
     def build(self, source: str) -> Trace:
         """The trace of the jobs so far."""
-        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, len(_NUMBERS)).copy()
+        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, len(NUMBER_COLUMNS)).copy()
         order = np.argsort(table[:, 0], kind="stable")
         table = table[order]
         ids = self._unique_ids()
@@ -171,10 +175,10 @@ class TraceBuilder:
             self.notes.append(f"Submit times are cut to whole seconds: by up to {self._cut} ms.")
         first = int(table[0, 0]) if len(table) else 0
         table[:, 0] -= first
-        eligible = table[:, _NUMBERS.index("eligible_ms")]
+        eligible = table[:, NUMBER_COLUMNS.index("eligible_ms")]
         eligible[eligible != ABSENT] -= 1000 * first
-        columns: dict[str, Any] = {name: table[:, column] for column, name in enumerate(_NUMBERS)}
-        columns |= {name: tuple(row[column] for row in texts) for column, name in enumerate(_TEXTS)}
+        columns: dict[str, Any] = {name: table[:, column] for column, name in enumerate(NUMBER_COLUMNS)}
+        columns |= {name: tuple(row[column] for row in texts) for column, name in enumerate(TEXT_COLUMNS)}
         return Trace(
             ids=tuple(ids[i] for i in order),
             **columns,

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Column, Runs, Trace
+from mlsched.instances.traces.trace import ABSENT, NUMBER_COLUMNS, TEXT_COLUMNS, UNKNOWN, Column, Runs, Trace
 
-_NUMBERS = (
-    *("duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
-    *("time_limit_ms", "node_count", "pause_cost_ms", "priority"),
-)
-_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "model", "rates", "after")
+#: Columns that stay as they are; times of the log's clock are counted anew.
+_NUMBERS = tuple(name for name in NUMBER_COLUMNS if name not in ("submit", "eligible_ms"))
 
 
 def picked(
@@ -35,7 +32,7 @@ def picked(
     eligible = trace.eligible_ms[rows]
     shift = 1000 * (submit - trace.submit[rows])
     columns: dict[str, Any] = {name: getattr(trace, name)[rows] for name in _NUMBERS}
-    columns |= {name: tuple(getattr(trace, name)[row] for row in rows.tolist()) for name in _TEXTS}
+    columns |= {name: tuple(getattr(trace, name)[row] for row in rows.tolist()) for name in TEXT_COLUMNS}
     columns["eligible_ms"] = np.where(eligible == ABSENT, ABSENT, eligible + shift - 1000 * origin)
     if runs is None:
         runs = _runs_of(trace, rows, shift)

@@ -36,6 +36,12 @@ _MAY_LACK = ("time_limit_ms", "node_count", "pause_cost_ms")
 _MAY_BE_ABSENT = ("priority", "eligible_ms")
 #: Texts that may be left out.
 _TEXTS = ("user", "partition", "gpu_type", "model", "rates", "after")
+#: All columns of numbers and of texts.
+NUMBER_COLUMNS = (
+    *("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
+    *(*_MAY_LACK, *_MAY_BE_ABSENT),
+)
+TEXT_COLUMNS = ("qos", "group", "status", *_TEXTS)
 
 
 def _none() -> Column:
@@ -219,8 +225,7 @@ class Trace(_Table):
             for name in names:
                 if not len(getattr(self, name)):
                     object.__setattr__(self, name, np.full(len(self), nothing))
-        numbers = ("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib")
-        self._freeze((*numbers, *_MAY_LACK, *_MAY_BE_ABSENT), ("qos", "group", "status", *_TEXTS))
+        self._freeze(NUMBER_COLUMNS, TEXT_COLUMNS)
         object.__setattr__(self, "dropped", dict(self.dropped))
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "tasks", tuple(self.tasks))

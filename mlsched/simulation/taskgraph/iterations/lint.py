@@ -119,8 +119,10 @@ def _by_node(jobs: Jobs) -> list[Finding]:
     node_of = np.array([number.get(name, -1) for name in jobs.place_names] + [-1], dtype=np.int64)[jobs.place_name]
     found: list[Finding] = []
     factor = GPU_UNITS[jobs.resources[gpu]] / 1000
-    for node in np.unique(node_of[(node_of >= 0) & (jobs.place_gpus > 0)]).tolist():
-        rows = np.flatnonzero((node_of == node) & (jobs.place_gpus > 0))
+    known = np.flatnonzero((node_of >= 0) & (jobs.place_gpus > 0))
+    known = known[np.argsort(node_of[known], kind="stable")]
+    nodes, first = np.unique(node_of[known], return_index=True)
+    for node, rows in zip(nodes.tolist(), np.split(known, first)[1:], strict=True):
         amount = np.rint(jobs.place_gpus[rows] * factor).astype(np.int64)
         capacity, where = int(jobs.node_capacity[node, gpu]), f"node {jobs.node_names[node]}"
         found += _over(jobs, jobs.place_run[rows], amount, capacity, jobs.resources[gpu], where)
