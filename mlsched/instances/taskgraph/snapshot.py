@@ -181,7 +181,8 @@ class Snapshot(contract.Instance):
 
     def shown(self, information: contract.Information) -> Self:
         """See `contract.Instance`; rates are measured, so that whoever profiles sees them, too."""
-        if information == "profiled" or not self.slowness.size:
+        known = self.__dict__.get("slowness")  # None: hidden already
+        if information == "profiled" or known is None or not known.size:
             return self
         return super().shown(information)
 

@@ -136,6 +136,30 @@ def test_rules_that_see_no_rates_keep_gangs_on_one_type(seed):
         assert api.simulate(load, rule).violations() == []
 
 
+def by_slowness(snapshot, *, rng):
+    slowest = snapshot.slowness.max(axis=1)[snapshot.task_class]
+    most = np.zeros(len(snapshot.arrival), dtype=np.int64)
+    np.maximum.at(most, snapshot.task_job, slowest)
+    return mlsched.start_in_order(snapshot, -most)
+
+
+def test_a_rule_of_ones_own_sees_rates_where_it_declares_it(monkeypatch):
+    with pytest.raises(InvalidInput, match="slowness: is hidden"):
+        api.simulate(JOBS, by_slowness)
+    monkeypatch.setattr(by_slowness, "information", "profiled", raising=False)
+    assert api.simulate(JOBS, by_slowness).violations() == []
+
+
+@pytest.mark.parametrize("rule", ["fifo", "fastest-first"])
+def test_runs_repeat_isolated_and_from_files(rule, tmp_path):
+    load = typed_workload(*typed(np.random.default_rng(3)))
+    run = api.simulate(load, rule, record=1.0)
+    assert all(run.replay(decision) == decision.plan for decision in run.recorded)
+    assert api.simulate(load, rule, isolate=True).log.to_json() == run.log.to_json()
+    mlsched.save(load, tmp_path / "jobs.json")
+    assert mlsched.load(tmp_path / "jobs.json").hash == load.hash
+
+
 @pytest.mark.parametrize("rule", ["mlf-h", "mlf-c", "mlfs-h", "mlf-rl", "mlfs", "mirhoseini-rl"])
 def test_rules_that_place_each_task_refuse(rule):
     assert "nodes are of several types here" in api.refusal(JOBS, rule)
