@@ -16,7 +16,7 @@ from snapshot_examples import scripted
 
 import mlsched
 from mlsched import api
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.simulation.taskgraph.adapters import residual
 from mlsched.simulation.taskgraph.iterations import Options, Stretches
 from mlsched.simulation.taskgraph.iterations.fits import never_start, oversize
@@ -144,7 +144,7 @@ def by_slowness(snapshot, *, rng):
 
 
 def test_a_rule_of_ones_own_sees_rates_where_it_declares_it(monkeypatch):
-    with pytest.raises(InvalidInput, match="slowness: is hidden"):
+    with pytest.raises(AnswererError, match="slowness: is hidden"):
         api.simulate(JOBS, by_slowness)
     monkeypatch.setattr(by_slowness, "information", "profiled", raising=False)
     assert api.simulate(JOBS, by_slowness).violations() == []
