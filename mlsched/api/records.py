@@ -95,10 +95,10 @@ def load(path: str | os.PathLike[str], **options: Any) -> Any:
     """What `save` or the command line wrote to a file; or the instance in a file of others.
 
     Files of others are known by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB) and
-    `.txt` (job shop) become taskgraph instances. An instance does not know of the file it came from: for the makespan,
-    `solve(instance, objective="makespan")`. What a file says is checked as if it came from a stranger: plans of results
-    and fronts are judged again, a front's completeness follows again from its certificate, and a run must pass its
-    replay.
+    `.txt` (job shop) become taskgraph instances. An instance does not know of the file it came from: for the
+    makespan, `solve(instance, "cp-sat", objective="makespan")`. What a file says is checked as if it came from a
+    stranger: plans of results and fronts are judged again, a front's completeness follows again from its
+    certificate, and a run must pass its replay.
 
     Args:
         path: the file.
