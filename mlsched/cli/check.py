@@ -9,7 +9,7 @@ import typer
 
 from mlsched.cli import certify, reference
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table, waiting
-from mlsched.cli.solve import Read, read_instance, read_plan
+from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
 from mlsched.core.errors import InvalidInput
 
 
@@ -56,9 +56,9 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
         "counts": {name: count for name, count in figures.items() if values is not None and name not in values},
         "compared": values,
     }
-    rows = [[name, number(value)] for name, value in figures.items()]
+    rows = [[name, number(value), unit_of(instance, name)] for name, value in figures.items()]
     deferred = [] if faults else instance.deferrals(answer)
-    told = ["feasible", table("", ["objective", "value"], rows), *deferred]
+    told = ["feasible", table("", ["objective", "value", "unit"], rows), *deferred]
     emit(as_json, lambda: document, lambda: faults or told)
     if faults:
         raise ChecksFailed(f"{plan}: infeasible: {faults[0]}")

@@ -136,22 +136,35 @@ def _render(instance: Instance, result: Result, asked: str) -> list[Any]:
         value = None if result.figures is None else result.figures[goal.name]
         bound, gap = (result.bound_figure, result.gap) if optimised else (None, None)
         shown = "-" if gap is None else f"{100 * gap:.4g} %"
-        rows.append([("* " if optimised else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
+        name = ("* " if optimised else "  ") + goal.name
+        rows.append([name, goal.sense, number(value), number(bound), shown, goal.unit])
     if result.rank is not None and result.figures is not None:
         fewest = None if result.bound is None else result.rank.split(result.bound)[0]
         count = result.figures[result.rank.column]
-        rows.append([f"  {result.rank.column}", "min", number(count), number(fewest), "-"])
+        column = result.rank.column
+        rows.append([f"  {column}", "min", number(count), number(fewest), "-", unit_of(instance, column)])
     line = f"{asked}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
     lines: list[Any] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
-        table("", ["objective", "sense", "value", "bound", "gap to bound"], rows),
+        table("", ["objective", "sense", "value", "bound", "gap to bound", "unit"], rows),
     ]
     if result.plan is not None:
         lines.append(_plan(instance, result.plan))
     return lines
+
+
+def unit_of(instance: Instance, figure: str) -> str:
+    """The unit of an objective, or of what objectives count before their value: "TE jobs" of "deferred TE jobs"."""
+    for goal in instance.objectives:
+        if goal.name == figure:
+            return goal.unit
+        rank = instance.rank(goal.name)
+        if rank is not None and rank.column == figure:
+            return rank.name.partition(" ")[2].partition(",")[0]
+    return ""
 
 
 def _plan(instance: Instance, plan: Plan) -> Any:

@@ -178,6 +178,14 @@ def test_what_is_not_there_or_no_instance_is_refused(cli, tmp_path, plan_file, i
 # -- output -----------------------------------------------------------------------------------------------------------
 
 
+def test_every_figure_has_its_unit(cli, instance_file, plan_file):
+    units = {goal.name: goal.unit for goal in small().objectives} | {"deferred": "TE jobs"}
+    for shown in (cli("solve", instance_file).out, cli("check", instance_file, plan_file).out):
+        for name, unit in units.items():
+            (line,) = (line.rstrip() for line in shown.splitlines() if line.strip(" *").startswith(f"{name} "))
+            assert line.endswith(f" {unit}"), line
+
+
 def test_an_output_that_cannot_be_written_leaves_nothing(cli, instance_file, tmp_path):
     before = sorted(tmp_path.iterdir())
     for command in (["generate", "preemption"], ["solve", instance_file]):
