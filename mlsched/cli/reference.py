@@ -27,7 +27,10 @@ def reference(
     ] = None,
     pausing: Annotated[bool, typer.Option(help="Jobs may pause, and go on elsewhere.")] = False,
     weights: Annotated[str, typer.Option(help="What a job counts: jobs, area, urgency or priority.")] = "jobs",
-    moves: Annotated[int | None, typer.Option(help="Moves of the search for a schedule without pauses.", min=0)] = None,
+    moves: Annotated[
+        int | None,
+        typer.Option(help="Moves of the search (default 5000); with --pausing, a change of ranks per 100.", min=0),
+    ] = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds after which the best is kept.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
