@@ -27,6 +27,7 @@ from mlsched.papers.claim import estimate
 from mlsched.papers.mlfs import grid as g
 from mlsched.papers.mlfs.measure import NAMES, Metrics, better
 from mlsched.papers.report import Number, Report, Table
+from mlsched.training.taskgraph._mlf_rl_plus import Evolution, MlfRlPlusParams, begin
 
 NAME = "mlf-rl-plus"
 PLUS, ORDER = "MLF-RL-plus", "MLF-RL-plus, its order alone"
@@ -41,6 +42,8 @@ RULES = {
     "MLF-H, anew": "mlf-h:queueing=iteration",
     "MLF-H, anew, as printed": "mlf-h:queueing=iteration,overdue=printed",
 }
+#: Of the size, in fixed orders that the learned one is held against in the pool that it is trained on.
+EXPONENTS = (0.25, 0.5, 0.75, 1.0)
 RIVALS = tuple(RULES)[:4]
 SHOWN = ("jct", "deadlines", "guarantee", "pauses", "overhead")
 
@@ -92,6 +95,18 @@ def curves(folder: Path | None) -> dict[str, Any]:
     return {"name": "curves", "header": ["after", *(str(e["iteration"]) for e in cards[0]["curve"])], "rows": rows}
 
 
+def fixed() -> dict[str, Any]:
+    """Orders by time left x size^e on the validation workloads, in percent below e = 0, with which training begins."""
+    learner = Evolution(MlfRlPlusParams(), 0, "cpu")
+    rows = []
+    for exponent in EXPONENTS:
+        learner.mean = begin(exponent)
+        found = learner.validate().figures
+        numbers = (found["gain_percent"], found["gain_ci95"], found["gain_percent_low"], found["gain_percent_high"])
+        rows.append([f"{exponent:g}", f"{numbers[0]:.2f} ± {numbers[1]:.2f}", *(f"{n:.2f}" for n in numbers[2:])])
+    return {"name": "fixed", "header": ["exponent of the size", "gain [%]", "at x = 2", "at x = 3"], "rows": rows}
+
+
 def cards(folder: Path | None) -> dict[str, Any]:
     """What the trainings came to, as the cards of their weights say: percent below the order that they began with."""
     rows = []
@@ -127,7 +142,9 @@ def main() -> None:
     done = runs(cases, grid, given.keep, given.limit)
     tables = tuple(table(x, rows, done, grid.seeds) for x in grid.loads)
     document = Report("MLF-RL-plus against the best preemptive rules", (), tables, (), ()).to_json()
-    print(json.dumps({**document, "tables": [cards(given.weights), curves(given.weights), *document["tables"]]}))
+    print(
+        json.dumps({**document, "tables": [cards(given.weights), curves(given.weights), fixed(), *document["tables"]]})
+    )
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ class Enough(Exception):
 def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list[float]:
     """Milliseconds of CPU of each round."""
     found, given = registry().answerer("taskgraph", text)
-    rule = as_rule(found, resolve(found.name, found.parameters, given), "total_jct", None)
+    values = resolve(found.name, found.parameters, given)
+    rule = as_rule(found, values, "total_jct", None)
     times: list[float] = []
 
     def call(snapshot: Any, memory: Any, rng: Any) -> Any:
@@ -60,7 +61,7 @@ def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list
         return answer
 
     try:
-        world = Options(**rule.options) if asked else Options()
+        world = Options(**found.world(values)) if asked else Options()
         run(IterationWorld(load, world), type(rule)(rule.name, call), wake=Wake.parse("events"), seed=0)
     except mlsched.AnswererError as error:
         if not isinstance(error.__cause__, Enough):
