@@ -152,6 +152,7 @@ class Outer(Record):
     kind: ClassVar[str] = "test.outer"
 
     inner: Sample = record(Sample)
+    other: Sample | None = record(Sample, optional=True)
     count: int = integer(default=2)
 
 
@@ -162,6 +163,14 @@ def test_a_record_in_a_record_survives_its_file_and_counts_for_equality_and_hash
     other = Outer(inner=sample(count=3))
     assert other != outer
     assert other.hash != outer.hash
+
+
+def test_an_optional_record_is_left_out_where_there_is_none():
+    without, outer = Outer(inner=sample()), Outer(inner=sample(), other=sample())
+    assert "other" not in without.to_json()
+    assert Outer.from_json(outer.to_json()) == outer != without
+    assert outer.hash != without.hash
+    assert outer.replace(other=None) == without
 
 
 @pytest.mark.parametrize(

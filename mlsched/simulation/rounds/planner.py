@@ -26,6 +26,8 @@ from mlsched.solvers.rounds.shockwave import Jobs, Window, shockwave
 
 #: Epochs of a job whose log says of none.
 EPOCHS = 100
+#: When a job ought to end at the soonest, s (ours): of one with a single epoch the forecast expects nothing to remain.
+SOONEST = 1.0
 #: Weight of the average of the estimates of when a job ought to end; the rest is the last one's.
 MOMENTUM = 0.9
 
@@ -140,7 +142,7 @@ class Planner:
             epoch=np.array([one.epoch() for one in forecasts]),
             remaining=remaining,
             age=np.full(len(active), float(r.rounds * options.round)),
-            fair=np.array([self._average(job) for job in active]),
+            fair=np.array([max(SOONEST, self._average(job)) for job in active]),
         )
         planned = shockwave(self._window, jobs, gap=options.gap, seed=options.seed)
         self.calls.append(r.rounds)

@@ -89,7 +89,8 @@ def weights(window: Window, jobs: Jobs) -> Floats:
     """
     late = (jobs.age + jobs.remaining / _served(window, jobs)) / jobs.fair
     power = np.where(jobs.remaining < window.seconds, LAST, window.fairness)
-    found: Floats = np.minimum(np.maximum(late, 1.0) ** power, HEAVIEST)
+    with np.errstate(over="ignore"):
+        found: Floats = np.minimum(np.maximum(late, 1.0) ** power, HEAVIEST)
     return found
 
 

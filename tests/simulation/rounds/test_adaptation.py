@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
@@ -13,6 +14,7 @@ from mlsched.core.fields import ints
 from mlsched.heuristics.rounds.forecast import Forecast
 from mlsched.instances.traces.throughputs import Throughputs
 from mlsched.simulation.rounds import batch_sizes
+from mlsched.simulation.rounds import strategies as drawn
 from mlsched.simulation.rounds.adaptation import Adaptation, Progress
 from mlsched.simulation.rounds.batch_sizes import Job, adaptation
 from mlsched.simulation.rounds.files import read_jobs
@@ -65,6 +67,15 @@ def test_shockwave_runs_on_several_types_without_epochs() -> None:
     assert run.summary()["dropped"] == 0
     with pytest.raises(InvalidInput, match=r"plan: .*leave out plan or shares"):
         mlsched.simulate(workload, "shockwave", options={"shares": "fifo_perf"})
+
+
+@given(drawn.workloads(), drawn.options())
+def test_shockwaves_plans_run_soundly_on_any_workload(workload, options) -> None:
+    chosen = {"round": options.round, "resume": options.resume, "emptied": options.emptied, "order": "list"}
+    run = mlsched.simulate(workload, "shockwave", options=chosen)
+    assert run.violations() == []
+    if not run.summary()["dropped"]:
+        assert run.summary()["mean_completion_s"] >= run.bound["mean_completion_s"] - 1e-6
 
 
 def one(**fields) -> Adaptation:
