@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable
 
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.admission.states import kube, values
 from mlsched.instances.admission.states import objects as k8s
@@ -139,8 +140,8 @@ class _Snapshot:
                 created = k8s.when(group, "metadata", "creationTimestamp") or 0
                 line.append(Waiting(name, group.text("metadata", "name"), self._priority(group), created))
         state.read.append(
-            f"KAI: {len(state.nodes)} nodes, {len(self.queues)} queues, "
-            f"{len({unit.gang for unit in state.units.values()})} running pod groups, {len(line)} waiting"
+            f"KAI: {counted(len(state.nodes), 'node')}, {counted(len(self.queues), 'queue')}, "
+            f"{counted(len({unit.gang for unit in state.units.values()}), 'running pod group')}, {len(line)} waiting"
         )
         for name in asked_about(line, self.options, state):
             self._add_job(name)

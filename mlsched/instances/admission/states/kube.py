@@ -10,6 +10,7 @@ are being deleted give back what they hold, soon. A pod starts when its node has
 
 from __future__ import annotations
 
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.admission.states import objects as k8s
 from mlsched.instances.admission.states.asked import Waiting, asked_about
@@ -138,5 +139,6 @@ def budgets(found: k8s.Objects, state: State) -> list[Budget]:
 
 def _counts(state: State, pods: list[Entry], waiting: dict[str, Entry]) -> str:
     draining = sum(1 for pod in pods if pod.get("metadata", "deletionTimestamp"))
-    found = f"Kubernetes: {len(state.nodes)} nodes, {len(state.units)} running pods, {len(waiting)} waiting"
+    running = f"{counted(len(state.nodes), 'node')}, {counted(len(state.units), 'running pod')}"
+    found = f"Kubernetes: {running}, {len(waiting)} waiting"
     return found + (f", {draining} on their way out" if draining else "")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.instances.admission.states import slurm_jobs, slurm_limits
 from mlsched.instances.admission.states import slurm_rules as rules
@@ -91,7 +92,7 @@ def read_slurm(documents: list[Document], options: Options) -> State:
     _take(state, cluster, by_name, held)
     line = _line(by_name, cluster, state)
     state.read.append(
-        f"Slurm: {len(cluster.nodes)} nodes, {len(running)} running jobs, {len(line)} waiting, "
+        f"Slurm: {counted(len(cluster.nodes), 'node')}, {counted(len(running), 'running job')}, {len(line)} waiting, "
         f"preempt/{cluster.config.by}"
     )
     asked = asked_about(line, options, state)
