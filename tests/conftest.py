@@ -7,6 +7,7 @@ pytest --solvers cp-sat,highs             # the solvers that tests with the argu
 
 from __future__ import annotations
 
+import gc
 import gzip
 import itertools
 import os
@@ -45,6 +46,12 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[SECTIONS] = {}
+
+
+def pytest_collection_finish():
+    """What is imported and collected by now stays: searches for garbage pass it by, and come more rarely."""
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 def model_solvers() -> list[str]:
