@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given
+from shockwave_apart import Apart
 
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
@@ -38,6 +39,17 @@ def test_policies_without_a_solver_end_as_shockwaves_simulator_prints(shared_dat
     assert run.violations() == []
     assert summary["dropped"] == 0
     assert summary["makespan_s"] > run.bound["makespan_s"] > 0.5 * summary["makespan_s"]
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus"), [("120_0.2_5_100_40_25", 32), ("220_0.2_5_100_25_4", 64), ("460_0.2_5_100_10_1", 128)]
+)
+def test_every_job_of_its_traces_ends_as_in_a_simulator_written_apart(shared_data, name, gpus) -> None:
+    trace, table = (shared_data / "shockwave" / file for file in (f"{name}.trace.gz", "tacc_throughputs.json.gz"))
+    workload = read_jobs(trace, throughputs=table, cluster={"v100": gpus})
+    run = mlsched.simulate(workload, "gavel:policy=gandiva_fair", options=OPTIONS)
+    apart = Apart(trace, table, gpus, batch_sizes.DOUBLES).run()
+    assert run.jobs["completion"] == pytest.approx(apart, abs=1e-6)
 
 
 def test_with_constant_batch_sizes_jobs_take_longer(shared_data) -> None:
