@@ -6,6 +6,7 @@ import numpy as np
 import placement_examples
 import preemption_examples
 import pytest
+from jobs_examples import jobs_of
 
 import mlsched
 from mlsched.core.errors import AnswererError, InvalidInput
@@ -15,7 +16,15 @@ from mlsched.instances.placement.pace import Pace
 from mlsched.testing import check_scheduler
 
 SECRETS = [(p, name) for p in registry().problems.values() for t in p.instance_types for name in t.secrets]
-EXAMPLES = {"placement": placement_examples.small, "preemption": preemption_examples.small}
+
+
+def on_types():
+    """A snapshot of nodes of two types."""
+    load = jobs_of([[(4, 1)]], [(0, 0, 2)], node_type=[0, 1], slowness=[[10**6, 2 * 10**6]])
+    return mlsched.simulate(load, "fifo", record=1.0).recorded[0].instance
+
+
+EXAMPLES = {"placement": placement_examples.small, "preemption": preemption_examples.small, "taskgraph": on_types}
 
 
 def by_attribute(instance, name):
@@ -129,6 +138,11 @@ def test_who_profiles_measures_but_reads_no_table(copied):
     with pytest.raises(InvalidInput, match="sigma_worker: is hidden"):
         shown.sigma_worker  # noqa: B018 - is what is tested
     assert mlsched.solve(instance, "tetris").value is not None
+
+
+def test_exactly_those_who_declare_it_see_rates():
+    knowing = {a.name: a.information for a in registry().available("taskgraph") if a.information != "observed"}
+    assert knowing == {"earliest-finish": "profiled", "fastest-first": "profiled"}
 
 
 def test_exactly_those_who_declare_it_see_interference():
