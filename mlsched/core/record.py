@@ -113,9 +113,9 @@ class Record:
 
     def _json(self, names: Iterable[str]) -> dict[str, Any]:
         """These fields as plain JSON data; later ones that say nothing are left out."""
-        known = specs(type(self))
-        unsaid = {name for name, default in _later(type(self)).items() if np.all(getattr(self, name) == default)}
-        body = {name: known[name].to_json(getattr(self, name)) for name in names if name not in unsaid}
+        known, later = specs(type(self)), _later(type(self))
+        said = [name for name in names if name not in later or not np.all(getattr(self, name) == later[name])]
+        body = {name: known[name].to_json(getattr(self, name)) for name in said}
         return {"kind": self.kind, "version": self.version, **body}
 
     def visible(self) -> list[str]:
