@@ -134,7 +134,7 @@ def test_a_front_that_is_not_complete_is_not_certified(cli, tmp_path):
 @needs_exact
 def test_what_cannot_be_certified_is_refused_before_the_front_is_sought(cli, tmp_path, monkeypatch):
     """Neither search nor file: of a problem without certified fronts, and where a file would take the folder's name."""
-    graph, small, made = tmp_path / "graph.json", tmp_path / "small.json", tmp_path / "made"
+    graph, small, made = tmp_path / "graph.json", tmp_path / "small.json", tmp_path / "made.csv"
     mlsched.save(mlsched.generate("taskgraph", "small"), graph)
     mlsched.save(mlsched.generate("quality", "small"), small)
     monkeypatch.setattr(api, "pareto", lambda *given, **named: pytest.fail("the front was sought"))
