@@ -159,7 +159,10 @@ class CpSatScalar:
             return Answer("infeasible")
         if status not in ("OPTIMAL", "FEASIBLE", "UNKNOWN"):
             return Answer("failed", note=f"cp-sat: {status}: {self._model.validate().strip()}")
-        bound = max(int(response.inner_objective_lower_bound) + constant, self._trivial(weights))
+        bound = self._trivial(weights)
+        # A search that a limit ends before it begins leaves 0 there, which then says nothing.
+        if (proved := int(response.inner_objective_lower_bound)) or status == "OPTIMAL":
+            bound = max(bound, proved + constant)
         if status == "UNKNOWN":
             return Answer("unknown", bound=bound)
         x = np.array(response.solution, dtype=np.int64)[: len(self._variables)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import types
 
 import front_data
 import numpy as np
@@ -224,6 +225,19 @@ def test_a_front_cut_after_any_number_of_solves(method, p, stages):
     assert sizes == sorted(sizes)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] == 0
+
+
+def test_a_search_that_never_began_has_proved_nothing(monkeypatch):
+    """CP-SAT's response then has a bound of 0, which is above every value of a question that maximises."""
+    question = QUESTIONS[3]
+    scalar = scalar_of(*question.cp_sat())
+    silent = types.SimpleNamespace(response_proto=types.SimpleNamespace(inner_objective_lower_bound=0))
+    monkeypatch.setattr(scalar, "_solver", silent)
+    weights = [1] * 3
+    answer = scalar._read("UNKNOWN", weights, 0)
+    assert answer.status == "unknown"
+    least = min(sum(w * s * v for w, s, v in zip(weights, question.signs, row, strict=True)) for row in TRUTH[3])
+    assert answer.bound <= least < 0
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 0.05])
