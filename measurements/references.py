@@ -45,7 +45,7 @@ ENTRIES: dict[str, tuple[str, int, int, bool]] = {
     **{f"philly-{8 * n}": ("philly", 0, n, False) for n in (50, 75)},
     **{f"philly-{8 * n}-pauses": ("philly", 0, n, True) for n in (50, 75)},
     **{f"helios-2000-{8 * n}": ("helios", 2000, n, False) for n in (40, 80)},
-    "helios-2000-640-pauses": ("helios", 2000, 80, True),
+    **{f"helios-2000-{8 * n}-pauses": ("helios", 2000, n, True) for n in (40, 80)},
     "helios-1080": ("helios", 0, 135, False),
     "gangs-2000-128": (GANGS, 0, 0, False),
     "gangs-2000-128-pauses": (GANGS, 0, 0, True),
