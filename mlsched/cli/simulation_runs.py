@@ -295,7 +295,8 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     of_world = {f.name for f in dataclasses.fields(world.options_type)}
     for key in given:
         if key not in of_source | of_world:
-            raise InvalidInput(f"--set {key}: there are {', '.join(sorted(of_source | of_world))}")
+            known = sorted(of_source | of_world)
+            raise InvalidInput(f"--set {key}{meant(key, known)}: there are {', '.join(known)}")
     return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})
 
 

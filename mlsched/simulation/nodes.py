@@ -5,8 +5,11 @@ GPUs may be of a type, `8gpu:v100`.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,9 +22,10 @@ UNITS = {"cpu": ("cpu_milli", 1000), "gb": ("memory_mib", 1024), "gpu": ("gpu_mi
 #: Resources in the order of a trace's workload.
 RESOURCES = ("cpu_milli", "memory_mib", "gpu_milli")
 EXAMPLE = "84x(32cpu,256gb,8gpu)"
+TYPED_EXAMPLE = "2x(8gpu:v100)"
 MOST_NODES = 10**5
-#: The type of a shape's GPUs.
-GPU_TYPE = re.compile(r"gpu:([\w.-]{1,60})(?=[,)])")
+#: One resource of a shape; GPUs may be of a type.
+ITEM = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu(?::(?P<type>[\w.-]{1,60}))?)")
 
 
 #: "12x8", "12x8gpu", "12x8:v100": what people write for nodes of so many GPUs.
@@ -47,17 +51,13 @@ def is_text(cluster: str) -> bool:
 
 def parse_nodes(text: str) -> Nodes | IntArray:
     """The nodes of a cluster's text: as `parse_cluster` where no GPUs are of a type, else with the type of each."""
-    kinds = [kind for part in text.replace(" ", "").split("+") for kind in GPU_TYPE.findall(part)]
-    plain = parse_cluster(GPU_TYPE.sub("gpu", text.replace(" ", "")))
-    if not kinds:
+    plain, models = _read(text)
+    if not any(models):
         return plain
     if (plain[:, 2] % 1000).any():
         raise InvalidInput(
-            f"cluster '{shortened(text)}': GPUs of a type must be whole; write for example 2x(8gpu:v100)"
+            f"cluster '{shortened(text)}': GPUs of a type must be whole; write for example {TYPED_EXAMPLE}"
         )
-    models: list[str] = []
-    for part in text.replace(" ", "").split("+"):
-        models += [*GPU_TYPE.findall(part), ""][:1] * int(part.partition("x")[0])
     return Nodes(
         ids=tuple(f"node-{k}" for k in range(len(plain))),
         cpu_milli=plain[:, 0],
@@ -70,31 +70,48 @@ def parse_nodes(text: str) -> Nodes | IntArray:
 
 def parse_cluster(text: str) -> IntArray:
     """Capacities, nodes x (1/1000 CPU, MiB, 1/1000 GPU); what a shape does not name it does not have."""
+    rows, models = _read(text)
+    if any(models):
+        raise InvalidInput(
+            f"cluster '{shortened(text)}': all GPUs are alike here; leave out their types, for example {EXAMPLE}"
+        )
+    return rows
+
+
+def _read(text: str) -> tuple[IntArray, list[str]]:
+    """Capacities, and the type of each node's GPUs; "" where none is named."""
     rows: list[list[int]] = []
+    models: list[str] = []
     for part in text.replace(" ", "").split("+"):
         match = re.fullmatch(r"(\d{1,6})x\(([^()]*)\)", part)
         if not match or not 1 <= int(match[1]) <= MOST_NODES:
             raise InvalidInput(
-                f"cluster '{shortened(text)}': '{shortened(part)}' is not COUNTx(SHAPE); write for example {EXAMPLE}"
+                f"cluster '{shortened(text)}': '{shortened(part)}' is not COUNTx(SHAPE), "
+                f"with a count of 1 to {MOST_NODES}; write for example {EXAMPLE}"
             )
         if len(rows) + int(match[1]) > MOST_NODES:
             raise InvalidInput(f"cluster '{shortened(text)}': has more than {MOST_NODES} nodes")
-        rows += [_shape(text, match[2])] * int(match[1])
-    return np.array(rows, dtype=np.int64)
+        amounts, model = _shape(text, match[2])
+        rows += [amounts] * int(match[1])
+        models += [model] * int(match[1])
+    return np.array(rows, dtype=np.int64), models
 
 
-def _shape(text: str, shape: str) -> list[int]:
+def _shape(text: str, shape: str) -> tuple[list[int], str]:
     amounts: dict[str, int] = {}
+    model = ""
     for item in shape.split(","):
-        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu)", item)
-        if not match or UNITS[match[2]][0] in amounts:
+        match = ITEM.fullmatch(item)
+        unit = match[2].partition(":")[0] if match else ""
+        if not match or UNITS[unit][0] in amounts:
             raise InvalidInput(
-                f"cluster '{shortened(text)}': '{shortened(item)}' is not an amount of cpu, gb or gpu, "
-                f"each at most once; write for example {EXAMPLE}"
+                f"cluster '{shortened(text)}': '{shortened(item)}' is not an amount of cpu, gb or gpu, each at most "
+                f"once; write for example {EXAMPLE}{f' or {TYPED_EXAMPLE}' if ':' in text else ''}"
             )
-        resource, factor = UNITS[match[2]]
+        resource, factor = UNITS[unit]
         amounts[resource] = round(float(match[1]) * factor)
-    return [amounts.get(resource, 0) for resource in RESOURCES]
+        model = match["type"] or model
+    return [amounts.get(resource, 0) for resource in RESOURCES], model
 
 
 def capacities(nodes: Nodes) -> IntArray:
@@ -106,12 +123,16 @@ def capacities(nodes: Nodes) -> IntArray:
 WORDS = {resource: (word, factor) for word, (resource, factor) in UNITS.items()}
 
 
-def described(capacity: IntArray, resources: tuple[str, ...]) -> str:
-    """A cluster in words, e.g. "3x(16 cpu, 4 gpu)"; node shapes in order of first appearance, four at most."""
-    counts: dict[tuple[int, ...], int] = {}
-    for row in capacity.tolist():
-        counts[tuple(row)] = counts.get(tuple(row), 0) + 1
-    shapes = [f"{n}x({', '.join(map(amount, shape, resources))})" for shape, n in counts.items()]
+def described(capacity: IntArray, resources: tuple[str, ...], types: Sequence[str] = ()) -> str:
+    """A cluster in words, e.g. "3x(16 cpu, 4 gpu)"; node shapes in order of first appearance, four at most.
+
+    types: of each node, where there are several; they are part of its shape.
+    """
+    counts = Counter(zip(map(tuple, capacity.tolist()), types or itertools.repeat(""), strict=False))
+    shapes = [
+        f"{n}x({', '.join(map(amount, shape, resources))}{f': {kind}' if kind else ''})"
+        for (shape, kind), n in counts.items()
+    ]
     return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
 
 

@@ -316,6 +316,7 @@ def test_a_wrong_call_is_refused(cli, arguments, fragment):
         (["--cluster", "1x(32cpu,64gb)"], "the run could never end: 12 of 12 jobs fit no node of"),
         (["--set", "kinds=x"], "kinds = 'x': must be one of auto, qos, random, short"),
         (["--set", "jobs=5"], "--set jobs: there are arrivals"),
+        (["--set", "arivals=trace"], "--set arivals (did you mean 'arrivals'?): there are arrivals"),
         (["--set", "arrivals=0"], "arrivals = 0.0: must be above 0"),
         (
             ["--cluster", "1x(1gpu)", "--set", "oversize=drop"],

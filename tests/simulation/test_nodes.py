@@ -63,6 +63,13 @@ def test_text_that_is_refused_says_what_and_shows_how(text):
     assert str(caught.value).endswith("write for example 84x(32cpu,256gb,8gpu)")
 
 
+def test_types_of_gpus_are_refused_where_all_are_alike():
+    with pytest.raises(
+        InvalidInput, match=r"cluster '1x\(8gpu:v100\)': all GPUs are alike here; leave out their types"
+    ):
+        parse_cluster("1x(8gpu:v100)")
+
+
 @given(st.text("0129x(),.+cpugb ", max_size=24))
 def test_no_text_breaks_the_parser(text):
     try:

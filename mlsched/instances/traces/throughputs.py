@@ -3,7 +3,7 @@
 Gavel's and Shockwave's file (JSON, plain or gzip): {GPU type: {"('ResNet-18 (batch size 16)', 1)": {"null": steps/s
 alone, other key: [steps/s of this, of the other]}}}; the second item of a key is how many GPUs the job spans. An own
 table is a CSV file with the columns `model` and `gpus` and a column for each GPU type, in steps per second of the whole
-job; 0 where it cannot run there.
+job; 0 or nothing where it cannot run there.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _own(path: str | os.PathLike[str]) -> Throughputs:
     with Text(path) as text:
         separator = separator_of(text)
         types = tuple(name for name in csv_header(text, separator) if name not in ("model", "gpus"))
-        lacks = dict.fromkeys(("model", "gpus"), "give the columns model, gpus and one for each GPU type")
+        needed = "give the columns model, gpus and one for each GPU type"
+        lacks = dict.fromkeys(("model", "gpus"), needed)
         for model, gpus, *values in csv_rows(text, ("model", "gpus", *types), lacks, separator):
             if len(rates) >= MOST_ROWS:
                 text.fail(f"has more than {MOST_ROWS} rows", "check that this is a table of throughputs")
@@ -115,7 +116,11 @@ def _own(path: str | os.PathLike[str]) -> Throughputs:
                 text.fail(f"model {model!r} on {gpus} GPUs is there twice", "remove one of the rows")
             rates[key] = {name: _number(text, name, value) for name, value in zip(types, values, strict=True)}
         if not types:
-            text.fail("the header names no GPU type", "give the columns model, gpus and one for each GPU type")
+            raise InvalidFile(f"{text.name}, line 1: the header names no GPU type; {needed}")
+        if len({name.strip().lower() for name in types}) != len(types):
+            raise InvalidFile(
+                f"{text.name}, line 1: the header has a GPU type twice, in other capitals; remove or rename one"
+            )
     return Throughputs(types, rates, shown_path(path))
 
 

@@ -1,8 +1,9 @@
 """How fast a log's jobs run on each type of node: by a table of throughputs, or by a column of the log.
 
 A job's duration in the log is that on one type: `measured_on`, or else the one type that the log's `gpu_type` names. On
-type m it takes duration x rate there / rate on m, rounded up to ppm of the duration; where its rate is 0 it may not
-run. A job without GPUs takes as long everywhere.
+type m it takes duration x rate there / rate on m; where its rate is 0 it may not run. A job without GPUs takes as long
+everywhere. Ratios are rounded down to ppm: up, a job of 3 ticks and a ratio of 2/3 would take a third tick for its last
+10^-6.
 """
 
 from __future__ import annotations
@@ -83,7 +84,10 @@ def _types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
         )
     lacking = [name for name, gpus, model in zip(nodes.ids, nodes.gpus, nodes.model, strict=True) if gpus and not model]
     if lacking:
-        raise InvalidInput(f"throughputs: node {shown(lacking[0])} has GPUs of no type; give it a model")
+        raise InvalidInput(
+            f"throughputs: node {shown(lacking[0])} has GPUs of no type; give each shape's, as in 8gpu:v100, or each "
+            "node its model"
+        )
     own = [_plain(model) for model in nodes.model]
     names = sorted(set(own))
     return tuple(name or "no GPU" for name in names), np.array([names.index(name) for name in own], dtype=np.int64)
@@ -114,9 +118,13 @@ class _Rates:
         on = self._on or _plain(asked)
         if on not in rates:
             there = f"the type its duration is of, {shown(on)}, has no rate in {source}" if on else "names no GPU type"
-            raise InvalidInput(f"{there}; say on which type durations were measured: measured_on={next(iter(rates))}")
+            raise InvalidInput(
+                f"{there}; say on which type durations were measured: give measured_on=TYPE, one of {', '.join(rates)}"
+            )
         if not rates[on]:
-            raise InvalidInput(f"its duration is of {on}, where its rate in {source} is 0; give measured_on=TYPE")
+            raise InvalidInput(
+                f"its duration is of {on}, where its rate in {source} is 0; correct the rate, or give measured_on=TYPE"
+            )
         lacking = [name for name in self._names if name not in rates and name != "no GPU"]
         if lacking:
             raise InvalidInput(
@@ -126,9 +134,11 @@ class _Rates:
         for name in self._names:
             rate = rates.get(name, 0.0)
             ratio = WHOLE * Fraction(rates[on]) / Fraction(rate) if rate else Fraction(0)
-            found.append(-(-ratio.numerator // ratio.denominator))
-        if max(found) > MOST_SLOWNESS:
-            raise InvalidInput(f"runs more than {MOST_SLOWNESS // WHOLE} times slower on some type; give 0 there")
+            if ratio > MOST_SLOWNESS:
+                raise InvalidInput(f"runs more than {MOST_SLOWNESS // WHOLE} times slower on {name}; give 0 there")
+            if rate and ratio < 1:
+                raise InvalidInput(f"runs more than {WHOLE} times faster on {name} than on {on}; correct its rates")
+            found.append(int(ratio))
         return tuple(found)
 
     def _of(self, model: str, gpus: int, text: str) -> tuple[dict[str, float], str]:

@@ -286,8 +286,9 @@ class Jobs(Record):
 
     @property
     def cluster(self) -> str:
-        """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance."""
-        return described(self.node_capacity, self.resources)
+        """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance, with types."""
+        types = [self.type_names[kind] for kind in self.node_type.tolist()] if self.type_names else []
+        return described(self.node_capacity, self.resources, types)
 
     @functools.cached_property
     def tasks(self) -> list[tuple[int, int]]:

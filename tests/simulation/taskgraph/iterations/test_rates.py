@@ -52,7 +52,7 @@ def slowness(jobs):
 def test_durations_are_on_the_type_that_the_log_names(files):
     jobs = made(files)
     # resnet is 4 times as slow on k80; lm ran on k80, and is 3 times as fast on v100; the last job is slower on v100.
-    assert slowness(jobs) == {"v100": [M, 333_334, M, M], "k80": [4 * M, M, M, M // 4]}
+    assert slowness(jobs) == {"v100": [M, 333_333, M, M], "k80": [4 * M, M, M, M // 4]}
     may = jobs.eligible[jobs.class_of[jobs.template]]
     assert may[:, jobs.node_type == jobs.type_names.index("k80")].tolist() == [[1], [1], [0], [1]]
     assert "durations are on the type that the log names" in jobs.source
@@ -76,6 +76,17 @@ def test_a_run_by_hand(files):
     assert played.bound["makespan"] <= 14_400 + 5400
 
 
+def test_a_ratio_that_is_no_whole_number_of_ppm_costs_no_tick_of_its_own(files):
+    """3 ticks x 2/3 are 2 ticks, and 4 x 1/3 not 1."""
+    table = "model,gpus,v100,k80\na,1,2,3\nb,1,1,3\n"
+    log = "submit,duration,gpus,model\n0,180,1,a\n0,240,1,b\n"
+    jobs = made(files, log, table, cluster="1x(2gpu:k80)", measured_on="v100", tick=60)
+    played = mlsched.simulate(jobs, "fifo")
+    assert played.jobs["completion"].tolist() == [2, 2]
+    assert played.bound == {"total_jct": 4, "makespan": 2}
+    assert jobs.cluster == "1x(2 gpu: k80)"
+
+
 def test_a_job_without_gpus_takes_as_long_everywhere(files):
     log = "submit,duration,gpus,cpus,model\n0,600,0,4,any\n0,600,1,4,tiny\n"
     jobs = made(files, log, cluster="1x(8cpu,1gpu:v100)+1x(8cpu)", measured_on="v100")
@@ -95,7 +106,7 @@ def test_types_in_the_text_of_a_cluster():
     ("change", "line"),
     [
         ({"cluster": "2x(8gpu)"}, "throughputs: no node has a type; give cluster="),
-        ({"cluster": "2x(8gpu:v100)+1x(8gpu)"}, "node 'node-2' has GPUs of no type"),
+        ({"cluster": "2x(8gpu:v100)+1x(8gpu)"}, "node 'node-2' has GPUs of no type; give each shape's, as in 8gpu"),
         ({"cluster": "2x(8gpu:h100)"}, "job 'line-2': nodes have GPUs of type h100, .* has v100, k80; add it"),
         ({"cluster": "2x(0.5gpu:v100)"}, "GPUs of a type must be whole; write for example"),
         ({"cluster": "2x(8cpu:v100)"}, "'8cpu:v100' is not an amount"),
@@ -104,7 +115,14 @@ def test_types_in_the_text_of_a_cluster():
         ({"throughputs": "", "measured_on": "v100"}, "job 'line-2': has no rates; write v100=12.5"),
         ({"table": "model,gpus,v100,k80\nresnet,8,40,10\n"}, "job 'line-3': model 'lm': .* has no such model"),
         ({"table": TABLE.replace("lm,2", "lm,4")}, "model 'lm' on 2 GPUs: .* has it on 4; add a row"),
-        ({"table": TABLE.replace("9,3", "1e-9,3")}, "job 'line-3': runs more than 1000000 times slower"),
+        ({"table": TABLE.replace("9,3", "1e-9,3")}, "job 'line-3': runs more than 1000000 times slower on v100"),
+        (
+            {"table": TABLE.replace("9,3", "9,1e-9")},
+            "'line-3': runs more than 1000000 times faster on v100 than on k80",
+        ),
+        ({"table": TABLE.replace("v100,k80", "k80,K80")}, "line 1: the header has a GPU type twice, in other capitals"),
+        ({"cluster": "2x(8gpu:v100)+1x(8gpu:)"}, "cluster '2x.8gpu:v100.+1x.8gpu:.': '8gpu:' .* or 2x.8gpu:v100.$"),
+        ({"cluster": "2x(8gpu:v100"}, "'2x.8gpu:v100' is not COUNTx.SHAPE."),
         ({"log": LOG.replace("v100=2|k80=8", "v100=2|v100=8")}, "job 'line-5': rates 'v100=2.v100=8': must be such as"),
         ({"log": LOG.replace("v100=2|k80=8", "v100=fast")}, "must be such as v100=12.5"),
         ({"log": LOG.replace(",v100,\n60", ",,\n60")}, "job 'line-2': names no GPU type; say on which type"),
