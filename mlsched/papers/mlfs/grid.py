@@ -66,6 +66,7 @@ OTHERS = (
         for text in ("fifo:strict=false", "srtf:size=work", "drf:per=job", "optimus:epoch=600")
     ),
     Policy("srpt, preemptive (ours)", f"srpt:preempt=true,{SPREAD}"),
+    Policy("MLF-RL-plus (ours)", "mlf-rl-plus"),
 )
 WITHOUT = tuple(
     Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name, HELD)
