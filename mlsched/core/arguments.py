@@ -132,7 +132,7 @@ def called_in_words(hint: Any) -> str:
         return _KINDS[name]
     if name in ("Sequence", "Iterable", "Collection", "list", "tuple"):
         return f"a list (each {called_in_words(args[0])})" if args and args[0] is not Any else "a list"
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    return a_or_an(name)
 
 
 def _shown(value: Any) -> str:

@@ -85,7 +85,7 @@ def test_a_plan_of_a_class_of_its_own_is_refused():
     class Other(Plan):
         pass
 
-    with pytest.raises(AnswererError, match="returned a Other: must be a preemption"):
+    with pytest.raises(AnswererError, match="returned an Other: must be a preemption"):
         mlsched.solve(small(), lambda given, *, rng: Other(**RIGHT))
 
 

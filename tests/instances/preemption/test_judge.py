@@ -99,9 +99,18 @@ def test_draining_resources_count():
     assert inst.violations(Plan(te_node=[1], victims=[])) == []
 
 
-@pytest.mark.parametrize("answer", [None, 3, "plan", [0], {"te_node": [0], "victims": []}])
-def test_anything_but_a_plan_is_one_violation(answer):
-    assert small().violations(answer) == [f"the answer is a {type(answer).__name__}: must be a preemption.plan"]
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (None, "a NoneType"),
+        (3, "an int"),
+        ("plan", "a str"),
+        ([0], "a list"),
+        ({"te_node": [0], "victims": []}, "a dict"),
+    ],
+)
+def test_anything_but_a_plan_is_one_violation(answer, named):
+    assert small().violations(answer) == [f"the answer is {named}: must be a preemption.plan"]
 
 
 def test_values_by_hand():

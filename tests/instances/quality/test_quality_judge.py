@@ -63,9 +63,12 @@ def test_each_violation_has_its_sentence(changes, cores, sentences):
     assert small(**changes).violations(Plan(cores=cores)) == sentences
 
 
-@pytest.mark.parametrize("answer", [None, 3, "plan", [0], {"cores": [1, 1, 1]}])
-def test_anything_but_a_plan_is_one_violation(answer):
-    assert small().violations(answer) == [f"the answer is a {type(answer).__name__}: must be a quality.plan"]
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [(None, "a NoneType"), (3, "an int"), ("plan", "a str"), ([0], "a list"), ({"cores": [1, 1, 1]}, "a dict")],
+)
+def test_anything_but_a_plan_is_one_violation(answer, named):
+    assert small().violations(answer) == [f"the answer is {named}: must be a quality.plan"]
 
 
 def test_values_by_hand():

@@ -49,9 +49,11 @@ def test_each_violation_has_its_sentence(workers, ps, sentences):
     assert small().violations(Plan(workers=workers, ps=ps)) == sentences
 
 
-@pytest.mark.parametrize("answer", [None, 3, "plan", {"workers": [], "ps": []}])
-def test_anything_but_a_plan_is_one_violation(answer):
-    assert small().violations(answer) == [f"the answer is a {type(answer).__name__}: must be a workers.plan"]
+@pytest.mark.parametrize(
+    ("answer", "named"), [(None, "a NoneType"), (3, "an int"), ("plan", "a str"), ({"workers": [], "ps": []}, "a dict")]
+)
+def test_anything_but_a_plan_is_one_violation(answer, named):
+    assert small().violations(answer) == [f"the answer is {named}: must be a workers.plan"]
 
 
 def test_a_plan_that_is_not_well_formed_has_no_value():

@@ -130,6 +130,6 @@ def test_steps_of_quick_models_are_counted_by_powers_of_ten(tmp_path) -> None:
     workload = small(tmp_path, log=log, table=TABLE.replace("vision,1,10,5", "vision,1,20000,5"), cluster="fast=2")
     assert workload.steps.tolist() == [200000, 40]
     assert workload.rates[:, 0].tolist() == [2000.0, 4.0]
-    assert workload.source.endswith("steps of 'vision' by 10")
+    assert workload.source.endswith("steps of vision by 10")
     run = mlsched.simulate(workload, "gavel:policy=fifo_perf")
     assert run.jobs["completion"] == pytest.approx([100.0002, 10.0], abs=1e-3)
