@@ -108,6 +108,18 @@ def world_of_queueing(params: dict[str, Any]) -> dict[str, Any]:
     return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
 
 
+def world_of_preempting(params: dict[str, Any]) -> dict[str, Any]:
+    """With `preempt`, jobs must be allowed to pause and go on, unless the user says otherwise."""
+    return {"pausing": "keep"} if params["preempt"] else {}
+
+
+def prices_of_pauses(snapshot: Snapshot, hysteresis: float) -> IntArray:
+    """jobs: ticks by which a job comes sooner because it runs (< 0), or later because it would go on after a pause."""
+    runs = per_job(snapshot, snapshot.state == RUNNING) > 0
+    price = np.rint(hysteresis * snapshot.pause_cost).astype(np.int64)
+    return np.asarray(price * np.where(runs, -1, snapshot.first_start >= 0))
+
+
 def refuse_unless_pausing(snapshot: Snapshot, rule: str, instead: str = "leave preempt out") -> None:
     """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
     if snapshot.pausing != "keep":

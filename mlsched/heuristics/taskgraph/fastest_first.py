@@ -11,7 +11,7 @@ over to a faster type with room if what it saves there is more than the pause co
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from mlsched.core.params import NotNegative
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import (
     by_job,
-    per_job,
     remaining_ticks,
     remaining_time,
     share_units,
@@ -28,14 +27,10 @@ from mlsched.heuristics.taskgraph._measures import (
     tasks_of,
 )
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import refuse_unless_pausing, serve
+from mlsched.heuristics.taskgraph._preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
 from mlsched.heuristics.taskgraph._types import WHOLE, fastest, least_slowness, slowness_on
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
-
-
-def _pauses(params: dict[str, Any]) -> dict[str, Any]:
-    return {"pausing": "keep"} if params["preempt"] else {}
 
 
 @answerer(
@@ -43,7 +38,7 @@ def _pauses(params: dict[str, Any]) -> dict[str, Any]:
     problem="taskgraph",
     asks="decision",
     information="profiled",
-    world=_pauses,
+    world=world_of_preempting,
     objectives=("total_jct",),
     paper="Horvath, Lam and Sethi, J. ACM 1977",
 )
@@ -75,8 +70,7 @@ def answer(
         placer.start_in_order(by_job(snapshot, left))
         return placer.round()
     refuse_unless_pausing(snapshot, "fastest-first: preempt = true")
-    runs = per_job(snapshot, snapshot.state == RUNNING) > 0
-    price = np.rint(hysteresis * snapshot.pause_cost).astype(np.int64) * np.where(runs, -1, snapshot.first_start >= 0)
+    price = prices_of_pauses(snapshot, hysteresis)
     if order == "shortest":
         left = left + price * (sum_per_job(snapshot, units) if size == "work" else 1)
     pauses = serve(placer, left)

@@ -16,36 +16,31 @@ iteration runs.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from mlsched.core.params import NotNegative
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import (
-    by_job,
-    per_job,
-    remaining_ticks,
-    remaining_time,
-    share_units,
-    sum_per_job,
-)
+from mlsched.heuristics.taskgraph._measures import by_job, remaining_ticks, remaining_time, share_units, sum_per_job
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import refuse_unless_pausing, serve
+from mlsched.heuristics.taskgraph._preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.states import RUNNING
 
 
-def _pauses(params: dict[str, Any]) -> dict[str, Any]:
-    return {"pausing": "keep"} if params["preempt"] else {}
-
-
-@answerer("srtf", problem="taskgraph", asks="decision", world=_pauses, objectives=("total_jct",), paper="Schrage 1968")
+@answerer(
+    "srtf",
+    problem="taskgraph",
+    asks="decision",
+    world=world_of_preempting,
+    objectives=("total_jct",),
+    paper="Schrage 1968",
+)
 @answerer(
     "srpt",
     problem="taskgraph",
     asks="decision",
-    world=_pauses,
+    world=world_of_preempting,
     warm_start=True,
     objectives=("total_jct",),
     paper="Schrage 1968",
@@ -77,6 +72,5 @@ def answer(
         placer.start_in_order(by_job(snapshot, left))
         return placer.round()
     refuse_unless_pausing(snapshot, "srpt: preempt = true")
-    runs = per_job(snapshot, snapshot.state == RUNNING) > 0
-    price = np.rint(hysteresis * snapshot.pause_cost).astype(np.int64) * np.where(runs, -1, snapshot.first_start >= 0)
+    price = prices_of_pauses(snapshot, hysteresis)
     return placer.round(serve(placer, left + price * (sum_per_job(snapshot, units) if size == "work" else 1)))
