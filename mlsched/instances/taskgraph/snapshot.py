@@ -90,6 +90,7 @@ class Snapshot(contract.Instance):
     plan_type: ClassVar[type[contract.Plan]] = Round
     objectives: ClassVar[tuple[Objective, ...]] = ()
     secrets: ClassVar[tuple[str, ...]] = ("slowness",)
+    told: ClassVar[contract.Information] = "profiled"
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
     node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
@@ -180,9 +181,9 @@ class Snapshot(contract.Instance):
         snapshot_checks.check(self)
 
     def shown(self, information: contract.Information) -> Self:
-        """See `contract.Instance`; rates are measured, so that whoever profiles sees them, too."""
+        """See `contract.Instance`; where nodes are of one type there is nothing to hide."""
         known = self.__dict__.get("slowness")  # None: hidden already
-        if information == "profiled" or known is None or not known.size:
+        if known is None or not known.size:
             return self
         return super().shown(information)
 

@@ -61,7 +61,9 @@ def parse_types(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d{1,9})\s*", part)
-        if not match or match[1] in found:
+        if match and match[1] in found:
+            raise InvalidInput(f"cluster = {shortened(text)}: names {shortened(match[1])} twice; remove one of them")
+        if not match:
             raise InvalidInput(f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24")
         if int(match[2]):
             found[match[1]] = int(match[2])
@@ -90,7 +92,9 @@ def read_jobs(
     table = throughputs if isinstance(throughputs, Throughputs) else read_throughputs(throughputs)
     capacity = parse_types(cluster) if isinstance(cluster, str) else dict(cluster)
     if unknown := [name for name in [*capacity, *([measured_on] * bool(measured_on))] if name not in table.types]:
-        raise InvalidInput(f"GPU type {unknown[0]!r}: {table.source} has {', '.join(table.types)}")
+        raise InvalidInput(
+            f"GPU type {unknown[0]!r}: {table.source} has {', '.join(table.types)}; name one of these, or add a column"
+        )
     jobs = []
     for job in _jobs(path):
         if gpus in (0, job.gpus):

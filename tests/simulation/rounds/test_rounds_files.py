@@ -96,6 +96,8 @@ def test_clusters_in_words() -> None:
         ),
         ("a\tb\tc\n", TABLE, "fast=1", "line 1: has 3 fields: a trace of Gavel has 7 or 10"),
         ("", TABLE, "fast=1", "is empty"),
+        (LOG, TABLE, "fast=1,fast=2", "cluster = fast=1,fast=2: names fast twice; remove one"),
+        (LOG, TABLE, "new=1", "GPU type 'new': .* has fast, slow; name one of these, or add a column"),
         (LOG, TABLE.replace("10,5", "fast,5"), "fast=1", "line 2: fast = 'fast': must be steps per second"),
         (LOG, TABLE + "text,1,3,3\n", "fast=1", "line 5: model 'text' on 1 GPUs is there twice"),
         (LOG, "model,fast\nvision,1\n", "fast=1", "has no column 'gpus'"),

@@ -65,7 +65,9 @@ def typed(
     nowhere = np.flatnonzero((may.sum(axis=1) == 0)[classes])
     if nowhere.size:
         job = shown(trace.ids[int(kept[nowhere[0]])])
-        raise InvalidInput(f"job {job} runs on no node: its rate is 0 wherever it may go; correct its rates")
+        raise InvalidInput(
+            f"job {job} runs on no node: its rate is 0 wherever it may go; correct its rates, or add nodes"
+        )
     source = f"{reader.table.source}" if reader.table else "the log"
     said = f"rates of {', '.join(names)} by {source}; durations are on {_plain(on) or 'the type that the log names'}"
     return Typed(may, classes, node_type, names, np.where(table > 0, table, WHOLE), said)

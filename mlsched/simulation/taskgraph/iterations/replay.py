@@ -16,7 +16,7 @@
 6. Where usage is drawn, tasks slow down as it says, and stretches end where that changes the pace of their job
    (`replay_usage`); the node-ticks with more usage than capacity are as the log has them.
 7. Nothing is on a node that has failed. A job with a task on a node when that fails loses all of its nodes then: it
-  keeps its whole iterations, or nothing (`restart`), and may go on elsewhere, at once or later.
+   keeps its whole iterations, or nothing (`restart`), and may go on elsewhere, at once or later.
 8. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
 
 Shares no code with the engine; plain Python.
@@ -379,7 +379,7 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Find
 
 
 def _check_ticks(wake: Wake, by_job: dict[int, list[Stretch]], asked: set[int], findings: Findings) -> None:
-    """Rule 7."""
+    """Rule 8."""
     for job, stretches in by_job.items():
         slowed = {s.end for s in stretches if s.outcome == SLOW}
         for s in stretches:

@@ -58,7 +58,7 @@ def test_rates_are_shown_to_those_that_declare_it():
     asked = play(JOBS, scripted(SCRIPT), **READ)[1][0]
     for information in ("profiled", "oracle"):
         assert asked.shown(information).slowness.shape == (2, 2)
-    with pytest.raises(InvalidInput, match="slowness: is hidden from answerers"):
+    with pytest.raises(InvalidInput, match=r"slowness: is hidden from .* declares information='profiled'"):
         _ = asked.shown("observed").slowness
     alike = JOBS.replace(node_type=[0] * 3, slowness=np.zeros((2, 0), dtype=np.int64), type_names=())
     plain = play(alike, scripted({0: {"start": [(0, 0), (1, 1), (2, 2)]}}), **READ)[1][0]
