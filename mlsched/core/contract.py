@@ -98,10 +98,10 @@ class Instance(Record):
     plan_type: ClassVar[type[Plan]] = Plan
     #: Values and bounds agree up to this share of the larger one; above 0 only where values are real (an LP's).
     tolerance: ClassVar[float] = 0.0
-    #: Fields that no scheduler can observe; only answerers that declare `told` as their information, or more, see them.
+    #: Fields that no scheduler can observe; only answerers that declare `least_information` see them, or more.
     secrets: ClassVar[tuple[str, ...]] = ()
     #: The least information with which answerers see `secrets`.
-    told: ClassVar[Information] = "oracle"
+    least_information: ClassVar[Information] = "oracle"
 
     def __init_subclass__(cls, **given: Any) -> None:
         """What is asked of a plan says so where it is handed something else."""
@@ -116,7 +116,7 @@ class Instance(Record):
         Reading one of them there is an InvalidInput, also where the judge does it: what depends on a secret cannot be
         evaluated. The copy shares the other fields.
         """
-        if information in (self.told, "oracle") or not self.secrets:
+        if information in (self.least_information, "oracle") or not self.secrets:
             return self
         copied = object.__new__(type(self))
         mine, its = self.__dict__, copied.__dict__
@@ -132,7 +132,7 @@ class Instance(Record):
     def __getattr__(self, name: str) -> Any:
         """Called for what is not there: a secret of an instance that was handed over without it, or a wrong name."""
         if name in type(self).secrets:
-            needed = f"information='{self.told}'"
+            needed = f"information='{self.least_information}'"
             raise InvalidInput(
                 f"{name}: is hidden from answerers of information='observed'; one that may know it declares {needed} "
                 f"(@answerer(..., {needed}), or an attribute of the function)"

@@ -90,7 +90,7 @@ class Snapshot(contract.Instance):
     plan_type: ClassVar[type[contract.Plan]] = Round
     objectives: ClassVar[tuple[Objective, ...]] = ()
     secrets: ClassVar[tuple[str, ...]] = ("slowness",)
-    told: ClassVar[contract.Information] = "profiled"
+    least_information: ClassVar[contract.Information] = "profiled"
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
     node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
