@@ -88,13 +88,15 @@ def document(folder: Path, found: Reference) -> dict[str, Any]:
 def shown(folder: Path, found: Reference) -> list[str]:
     """The same for people."""
     from mlsched.benchmark.formats import gap
+    from mlsched.core.brief import counted
 
     kind = "with pauses" if found.pausing else "without pauses"
-    counted = "" if found.weights == "jobs" else f", weighted by {found.weights}"
+    weighted = "" if found.weights == "jobs" else f", weighted by {found.weights}"
+    unit = "ticks" if found.weights == "jobs" else "ticks x weight"
     return [
         f"{found.source}",
-        f"{found.jobs} jobs on {found.cluster}, {kind}{counted}",
-        f"no schedule has less than {number(found.bound)} ticks of completion - arrival in all; one has "
+        f"{counted(found.jobs, 'job')} on {found.cluster}, {kind}{weighted}",
+        f"no schedule has less than {number(found.bound)} {unit} of completion - arrival in all; one has "
         f"{number(found.value)}, {gap(found.width)} more ({found.how})",
         f"{folder}: `mlsched check {folder} --log LOG` recomputes both",
     ]
@@ -110,6 +112,7 @@ def is_reference(folder: Path) -> bool:
 def check(folder: Path, log: str, as_json: bool) -> None:
     """Recompute a reference from its log."""
     from mlsched import api
+    from mlsched.simulation.taskgraph.iterations.reference.proof import said
 
     claim = api.read_reference(folder)
     given = claim.reading
@@ -121,6 +124,8 @@ def check(folder: Path, log: str, as_json: bool) -> None:
     workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
     with waiting(f"checking {folder.name}", None):
         claim, values, wrong = api.check_reference(folder, workload)
+    if not wrong:  # what the log is called, and how its cluster is, the log itself says
+        claim = dataclasses.replace(claim, source=said(workload.source), cluster=workload.cluster)
     found = document(folder, claim) | {"recomputed": values, "violations": wrong}
     lines = [*shown(folder, claim)[:3], "both sides hold: recomputed from the log"]
     emit(as_json, lambda: found, lambda: wrong or lines)

@@ -14,6 +14,8 @@ from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 
+#: Parts of the names of figures of task graphs that are times, in ticks.
+_IN_TICKS = ("jct", "makespan", "mean_waiting")
 TABLES = (".csv", ".parquet", ".md", ".tex", ".html")
 
 
@@ -51,9 +53,11 @@ def _long(shown: Shown) -> dict[str, list[Any]]:
             column.append(value)
 
     for entry in shown.ran:
+        ticking = "total_jct" in entry["summary"]  # of task graphs, whose times are ticks; others name their units
         front = (entry.get("scenario", ""), entry["policy"])
         for name, value in flattened(entry["summary"]).items():
-            add(*front, "", "", "", "", worded(name), float(value), "ticks" if "jct" in name else "")
+            unit = "ticks" if ticking and any(word in name for word in _IN_TICKS) else ""
+            add(*front, "", "", "", "", worded(name), float(value), unit)
         for name, share in entry.get("gaps", {}).items():
             add(*front, "", "", "", "", f"{name} above its bound", float(share), "")
         for weights, loss in entry.get("losses", {}).items():

@@ -31,12 +31,19 @@ def trusted(folder: Path, workloads: list[Any]) -> Reference:
 
 
 def losses(run: Run, references: list[Reference]) -> dict[str, Any]:
-    """How much the run loses at least and at most, by the references that are of its workload and allow the same."""
-    found = {}
+    """How much the run loses at least and at most, by the references that are of its workload and allow the same.
+
+    Of several of one kind, each side is by the one that says most.
+    """
+    found: dict[str, dict[str, float]] = {}
     for reference in references:
         if _fits(run, reference):
             least, most = api.losses(run, reference)
-            found[reference.weights] = {"at_least": least, "at_most": most}
+            known = found.get(reference.weights, {"at_least": least, "at_most": most})
+            found[reference.weights] = {
+                "at_least": max(least, known["at_least"]),
+                "at_most": min(most, known["at_most"]),
+            }
     return {"losses": found} if found else {}
 
 

@@ -66,7 +66,7 @@ def compare(
     from mlsched.cli import compare_runs
     from mlsched.core.errors import InvalidInput
 
-    if compare_runs.is_runs(first) and compare_runs.is_runs(second):
+    if compare_runs.is_runs(first) or compare_runs.is_runs(second):
         if solver:
             raise InvalidInput("--solver: is for stores of benchmarks; runs are compared policy by policy")
         found = compare_runs.compared(first, second)

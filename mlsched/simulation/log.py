@@ -80,7 +80,7 @@ def rows_of(data: Any, names: Sequence[str], where: str = "log", others: Sequenc
 def integers(value: Any, where: str, width: int | None = None) -> Row:
     """A tuple of integers of a JSON list, `width` of them where that is given."""
     if not isinstance(value, list) or not all(type(v) is int and abs(v) <= EXACT for v in value):
-        raise fail(where, value, "must be a list of integers")
+        raise fail(where, value, "must be a list of integers, none beyond 2^53")
     if width is not None and len(value) != width:
         raise fail(where, value, f"must have {width} entries")
     return tuple(value)

@@ -17,6 +17,7 @@ from mlsched.benchmark.formats import gap
 
 CLUSTER = ("--cluster", "2x(4gpu)")
 POLICIES = ("fifo", "srpt:preempt=true")
+TIMES = {"total_jct", "mean_jct", "makespan", "mean_waiting"}
 JOB = st.tuples(st.integers(0, 40), st.integers(1, 90), st.sampled_from([1, 2, 4, 8]))
 
 
@@ -54,7 +55,10 @@ def test_every_place_has_the_same_interval(cli, tmp_path, jobs):
     page = [cells(row) for row in re.findall(r"<tr>(.*?)</tr>", (tmp_path / "page.html").read_text())]
     markdown = [line.split(" | ") for line in (tmp_path / "table.md").read_text().splitlines()]
     with (tmp_path / "figures.csv").open() as stream:
-        exported = {(row["policy"], row["figure"]): float(row["value"]) for row in csv.DictReader(stream)}
+        lines = list(csv.DictReader(stream))
+    exported = {(row["policy"], row["figure"]): float(row["value"]) for row in lines}
+    in_ticks = {row["figure"] for row in lines if row["unit"] == "ticks"}
+    assert {name for name in in_ticks if "percentiles" not in name} == TIMES
     written = {run["policy"]: run for run in json.loads((tmp_path / "runs.json").read_text())["runs"]}
     compared = cli("compare", tmp_path / "runs.json", tmp_path / "runs.json", "--json").document["figures"]
     held = {(figure["policy"], figure["name"]): (figure["first"], figure["second"]) for figure in compared}
@@ -116,6 +120,12 @@ def test_runs_that_cannot_be_compared_are_refused(cli, log, tmp_path):
         assert cli("simulate", file.stem, "--trace", log, *CLUSTER, "-o", file).status == 0
     cli("compare", files[0], files[1]).refused("have no policy in common")
     cli("compare", files[0], files[0], "--solver", "fifo").refused("--solver: is for stores of benchmarks")
+    missing, page = tmp_path / "missing.json", tmp_path / "page.html"
+    page.write_text("<html>")
+    for pair in ((files[0], missing), (missing, files[0])):
+        cli("compare", *pair).refused(f"{missing}: there is no such file")
+    for pair in ((files[0], page), (page, files[0])):
+        cli("compare", *pair).refused(f"{page}, line 1: is not JSON")
     data = json.loads(files[0].read_text())
     for change, said in (
         (lambda d: d.pop("runs"), "has no runs"),

@@ -166,6 +166,7 @@ def test_an_interrupt_says_what_is_kept(cli, log, made, tmp_path, monkeypatch):
     [
         (MANIFEST, lambda d: d.update(bound=d["bound"] + 1), "the prices prove"),
         (MANIFEST, lambda d: d.update(value=d["value"] - 1), "the schedule has"),
+        (MANIFEST, lambda d: d.update(jobs=1), "there are 10 jobs, 1 are claimed"),
         (PRICES, lambda d: d["values"][0].__setitem__(0, d["values"][0][0] + 10**9), "the prices prove"),
         (PRICES, lambda d: d.update(step=0), "the prices prove nothing"),
         (SCHEDULE, lambda d: d["wait"].__setitem__(3, 10**12), "the schedule has"),
@@ -199,8 +200,10 @@ def test_what_does_not_hold_is_refused_by_each_command(cli, log, made, changed, 
         (MANIFEST, lambda d: d.update(cpu_seconds=10**400), "cpu_seconds: must be a number from 0 on"),
         (MANIFEST, lambda d: d.update(weights="gold"), "weights: there are jobs, area, urgency, priority"),
         (MANIFEST, lambda d: d.update(version=9), "use a newer mlsched"),
-        (PRICES, lambda d: d.update(values=[]), "values: must be lists of integers, of one length"),
-        (PRICES, lambda d: d.update(values=None), "values: must be lists of integers, of one length"),
+        (PRICES, lambda d: d.update(values=[]), "values: must be lists of integers below 2^63, of one length"),
+        (PRICES, lambda d: d.update(values=None), "values: must be lists of integers below 2^63, of one length"),
+        (PRICES, lambda d: d["values"][0].__setitem__(0, 2**64), "values: must be lists of integers below 2^63"),
+        (SCHEDULE, lambda d: d["wait"].__setitem__(0, 2**70), "must be a list of integers, none beyond 2^53"),
         (SCHEDULE, lambda d: d.clear(), "wait = None: must be a list of integers"),
         (SCHEDULE, lambda d: d["wait"].pop(), "must have 10 entries"),
     ],
@@ -228,6 +231,34 @@ def test_files_that_are_not_there_or_broken_are_named(cli, log, made, tmp_path, 
     (folder / name).unlink()
     cli("check", folder, "--log", log).refused(f"{folder / name}: there is no such file")
     cli("reference", log, *CLUSTER, "-o", folder).refused(f"{folder / name}: there is no such file")
+
+
+def test_what_is_checked_is_named_by_the_log(cli, log, made, changed):
+    claims = changed(made()[0], MANIFEST, lambda d: d.update(source="another.csv", cluster="900x(8gpu)"))
+    found = cli("check", claims, "--log", log)
+    assert found.status == 0
+    assert "log.csv" in found.out
+    assert "10 jobs on 2x(8 gpu)" in found.out
+    assert "900" not in found.out
+
+
+def test_of_two_references_of_a_kind_each_side_is_the_tighter(cli, log, made, changed):
+    folder = made()[0]
+    loose = changed(folder, MANIFEST, lambda d: d.update(bound=d["bound"] - 9, value=d["value"] + 9))
+    call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--json")
+    alone, both = (
+        cli(*call, *(word for each in given for word in ("--reference", each))).document["runs"][0]["losses"]
+        for given in ([folder], [folder, loose])
+    )
+    assert alone == both
+    other = cli(*call, "--reference", loose).document["runs"][0]["losses"]["jobs"]
+    assert other["at_least"] < alone["jobs"]["at_least"]
+    assert other["at_most"] > alone["jobs"]["at_most"]
+
+
+def test_sums_with_weights_are_no_ticks(cli, log, made):
+    assert "ticks x weight of completion - arrival" in cli("check", made("--weights", "area")[0], "--log", log).out
+    assert "ticks of completion - arrival" in cli("check", made()[0], "--log", log).out
 
 
 def test_another_log_or_cluster_is_refused(cli, log, made, tmp_path):

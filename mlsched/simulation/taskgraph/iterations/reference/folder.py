@@ -73,9 +73,10 @@ class Reference:
     def _repr_html_(self) -> str:
         """For notebooks: the interval, and what it is of."""
         above = f"{100 * self.width:.2f} %"
+        unit = "ticks" if self.weights == "jobs" else f"ticks x weight, by {self.weights}"
         rows: list[list[Any]] = [["bound", self.bound], ["schedule", self.value], ["above the bound", above]]
         facts = [f"{counted(self.jobs, 'job')} on {self.cluster}", self.source, "may pause" if self.pausing else ""]
-        return html.block("reference", facts, html.table(["", f"ticks, weights {self.weights}"], rows))
+        return html.block("reference", facts, html.table(["", unit], rows))
 
     @property
     def width(self) -> float:
@@ -157,10 +158,11 @@ def stored_prices(folder: Path) -> intervals.Prices:
     try:
         start, step, bits = integers([data.get(name) for name in ("start", "step", "bits")], "start, step and bits", 3)
         columns = lists(data.get("values"), "values")
-        if len({len(column) for column in columns}) != 1 or not all(type(v) is int for c in columns for v in c):
-            raise InvalidInput("values: must be lists of integers, of one length")
+        of_ints = all(type(v) is int and abs(v) < 2**63 for c in columns for v in c)
+        if len({len(column) for column in columns}) != 1 or not of_ints:
+            raise InvalidInput("values: must be lists of integers below 2^63, of one length")
         values = np.array(columns, dtype=np.int64).T.reshape(-1, len(columns))
-    except (InvalidInput, OverflowError, TypeError) as error:
+    except (InvalidInput, TypeError) as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
     if not 0 <= bits <= 60:
         raise InvalidFile(f"{shown_path(path)}: bits = {bits}: must be 0 to 60")
@@ -237,7 +239,8 @@ def checked(folder: Path, jobs: Jobs) -> tuple[Reference, dict[str, int], list[s
     prices = stored_prices(folder)
     if prices.values.shape[1] != len(asked.capacity):
         return claim, {}, [f"the prices are of {prices.values.shape[1]} resources, there are {len(asked.capacity)}"]
-    wrong = []
+    count = len(jobs.arrival)
+    wrong = [] if claim.jobs == count else [f"there are {counted(count, 'job')}, {claim.jobs} are claimed"]
     try:
         bound = intervals.proven(proof.checked_jobs(asked), prices, pausing=claim.pausing)
     except (ValueError, OverflowError) as error:
