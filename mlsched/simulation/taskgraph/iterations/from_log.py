@@ -16,7 +16,7 @@ from mlsched.simulation.nodes import RESOURCES, capacities
 from mlsched.simulation.taskgraph.iterations import of_log
 from mlsched.simulation.taskgraph.iterations.fits import oversize as too_large
 from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
-from mlsched.simulation.taskgraph.iterations.rates import typed
+from mlsched.simulation.taskgraph.iterations.rates import alike, typed
 from mlsched.simulation.taskgraph.iterations.shape import shapes
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
@@ -117,6 +117,7 @@ def from_trace(
     kinds = typed(trace, kept, listed, eligible, of_class, throughputs, measured_on)
     if kinds is not None:
         eligible, of_class = kinds.eligible, kinds.of_class
+    rates = kinds.said if kinds else alike(trace, kept, listed)
     tasks: list[IntArray] = [asked[:0]] * len(kept)
     for number, may in enumerate(eligible == 1):
         those = np.flatnonzero(of_class == number)
@@ -127,7 +128,7 @@ def from_trace(
         for job, rows in zip(those.tolist(), made_of, strict=True):
             tasks[job] = rows
     priority, order = of_log.priorities(trace, kept, classes)
-    said += [sentence for sentence in (killed, where, order, kinds.said if kinds else "") if sentence]
+    said += [sentence for sentence in (killed, where, order, rates) if sentence]
     made = made_gangs(
         gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
         capacity=nodes[:, used],

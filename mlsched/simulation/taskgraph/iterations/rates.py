@@ -73,6 +73,14 @@ def typed(
     return Typed(may, classes, node_type, names, np.where(table > 0, table, WHOLE), said)
 
 
+def alike(trace: Trace, kept: IntArray, nodes: Nodes | None) -> str:
+    """That types of GPUs change nothing where there are no rates, and no job names a type; "" where that is not so."""
+    kinds = sorted({_plain(model) for model in nodes.model if model}) if nodes else []
+    if len(kinds) < 2 or any(trace.gpu_type[row] for row in kept.tolist()):
+        return ""
+    return f"jobs run alike on {', '.join(kinds)}: there are no rates (throughputs=TABLE)"
+
+
 def _plain(name: str) -> str:
     return name.strip().lower()
 

@@ -62,6 +62,14 @@ def test_durations_may_all_be_on_one_type(files):
     assert slowness(made(files, measured_on="v100"))["k80"] == [4 * M, 3 * M, M, M // 4]
 
 
+def test_types_that_change_nothing_are_said_to(files):
+    log, said = "submit,duration,gpus,model\n0,60,1,lm\n", "jobs run alike on k80, v100: there are no rates"
+    assert said in made(files, log, throughputs="").source
+    assert said not in made(files, log, cluster="2x(8gpu:v100)", throughputs="").source
+    assert said not in made(files, LOG.replace("v100=2|k80=8", ""), throughputs="", gpu_types="log").source
+    assert said not in made(files, log.replace("lm", "tiny"), measured_on="v100").source
+
+
 def test_a_type_that_the_log_asks_for_is_kept_to_unless_it_is_ignored(files):
     jobs = made(files, gpu_types="log")
     assert jobs.eligible[jobs.class_of[jobs.template]].tolist() == [[1, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1, 0]]

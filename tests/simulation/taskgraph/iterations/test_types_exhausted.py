@@ -10,7 +10,11 @@ from gangs_exhausted import optimum, typed, typed_workload
 from mlsched import api
 from mlsched.simulation.taskgraph.iterations import bound
 
-RULES = ("fifo", "srpt", "srpt:preempt=true", "las:quantum=1", "easy-backfill", "conservative-backfill")
+RULES = (
+    *("fifo", "srpt", "srpt:preempt=true", "las:quantum=1", "easy-backfill", "conservative-backfill"),
+    *("fastest-first", "fastest-first:order=arrival", "fastest-first:preempt=true"),
+    *("earliest-finish", "earliest-finish:order=shortest"),
+)
 #: No pause is worth so many ticks.
 NEVER = 1000
 
