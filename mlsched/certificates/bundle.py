@@ -65,12 +65,13 @@ class Checked:
         value = f"{goal.name} {worded(self.value, self.rank, goal.unit)}"
         if self.wrong:
             return brief(self, value, f"not certified: {self.wrong[0]}")
-        return brief(self, value, "certified" if self.backing else f"certified: at most {self.gap} from the best")
+        away = f"certified: at most {self.shown_gap} from the best"
+        return brief(self, value, "certified" if self.backing else away)
 
     def _repr_html_(self) -> str:
         """For notebooks: what is certified, or what does not hold."""
         goal = self.instance.objective(self.objective)
-        row = [goal.name, goal.sense, goal.unit, self.figure, self.bound_figure, None if self.wrong else str(self.gap)]
+        row = [goal.name, goal.sense, goal.unit, self.figure, self.bound_figure, self.shown_gap]
         values = html.table(["objective", "sense", "unit", "value", "bound", "gap at most"], [row])
         wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
         state = "not certified" if self.wrong else "certified"
@@ -103,7 +104,15 @@ class Checked:
         if self.wrong or self.bound is None:
             return None
         goal = self.instance.objective(self.objective)
-        return gap_between(self.value, self.bound, sense=goal.sense, unit=goal.unit, rank=self.rank)
+        gap = gap_between(self.value, self.bound, sense=goal.sense, unit=goal.unit, rank=self.rank)
+        if self.figure * (self.bound_figure or 0) < 0:  # the best may be close to 0: no share of it is at most so much
+            return Gap(gap.difference, goal.unit, None)
+        return gap
+
+    @property
+    def shown_gap(self) -> str | None:
+        """`gap` in words, rounded up: "1.1 %", "12 ticks"; None where the check did not pass."""
+        return None if self.gap is None else self.gap.rounded_up
 
 
 def check_target(folder: Path) -> None:

@@ -65,8 +65,8 @@ class meter:  # noqa: N801
     """Counts what is spent: looks at the clock now and then, and refuses what is more than `most`."""
 
     def __init__(self, deadline: Deadline, most: int | None = None) -> None:
-        self.most = most
-        self._deadline, self._spent, self._unclocked = deadline, 0, 0
+        self.deadline, self.most = deadline, most
+        self._spent, self._unclocked = 0, 0
 
     def __call__(self, steps: int) -> None:
         """Spend so many steps. Raises OutOfTime at the deadline, Wrong beyond the most."""
@@ -76,4 +76,4 @@ class meter:  # noqa: N801
             raise core.Wrong(f"it takes more than {self.most} steps to list the options of the instance")
         if self._unclocked > STEPS:
             self._unclocked = 0
-            self._deadline.check()
+            self.deadline.check()

@@ -42,6 +42,8 @@ OWN_CHECKER = "python -I -m mlsched.certificates.checker"
 MOST_SMALL, MOST_RECORD, MOST_TREE, MOST_LOG = 2**20, 2**23, 2**23, 2**28
 #: Parts of a manifest, signs of a name in it, entries of a folder that are looked at, and files that a message names.
 MOST_PARTS, MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 100, 1000, 3
+#: Bits of a value and of a bound.
+MOST_BITS = 256
 #: Points of a front, and the objectives that it is of, or that are compared before.
 MOST_POINTS, MOST_OBJECTIVES = 1000, 20
 #: Fields of a manifest -> their types, and how long they may be: signs or entries.
@@ -68,6 +70,8 @@ def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
     for field, expected in TYPES.items():
         if field in fields and type(manifest[field]) is not expected:
             raise InvalidFile(f"{name}: field {field!r}: must be of type {expected.__name__}")
+        if field in fields and expected is int and abs(manifest[field]) >> MOST_BITS:
+            raise InvalidFile(f"{name}: field {field!r}: has more than {MOST_BITS} bits")
     for field, most in MOST_OF.items():
         if field in fields and (size := len(manifest[field])) > most:
             what = f"must have at most {most} signs" if TYPES[field] is str else f"has {size}: must have at most {most}"

@@ -126,7 +126,7 @@ def shown(folder: Path, checked: Checked) -> list[str]:
     if checked.backing is not None:
         lines = [f"{folder}: certified: {value}, no plan has {best}"]
     else:
-        lines = [f"{folder}: certified: at most {checked.gap} from the best: {value}, no plan has {best} than"]
+        lines = [f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {best} than"]
         lines[0] += f" {worded(checked.bound, rank)}"
     lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
     lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]

@@ -16,6 +16,7 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
 
 from mlsched.core.arguments import explained
 from mlsched.core.contract import Rank, Sense
@@ -74,6 +75,11 @@ class Gap(float):
         if self.rank is not None:
             return f"{abs(self.difference)} {'more' if self.difference > 0 else 'fewer'} {self.rank}"
         return f"{amount(self.difference)} {self.unit}"
+
+    @property
+    def rounded_up(self) -> str:
+        """As `str`, for a gap that is at most so large: rounding must not say less than is proved. 1/97 is "1.1 %"."""
+        return str(self) if self.share is None else percentage(self.share, up=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,12 +187,17 @@ def _mean(values: Sequence[float]) -> float | None:
     return statistics.fmean(values) if values else None
 
 
-def percentage(share: float) -> str:
-    """A gap as people read it: "0 %" for none at all and nothing else, "0.03 %", "41.2 %", "1234 %"."""
+def percentage(share: float, *, up: bool = False) -> str:
+    """A gap as people read it: "0 %" for none at all and nothing else, "0.03 %", "41.2 %", "1234 %".
+
+    up: round its size up, where it is a limit.
+    """
     if share == 0:
         return "0 %"
-    size = max(100 * abs(share), 0.01)  # rounding must not claim that there is no gap
+    size: float | Decimal = max(100 * abs(share), 0.01)  # rounding must not claim that there is no gap
     digits = 2 if size < 0.1 else 1 if size < 999.95 else 0
+    if up:  # of the decimals that are shown for the float: 0.07 is 7 %, though 100 * 0.07 is a little more
+        size = (100 * Decimal(repr(abs(float(share))))).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
     return f"{'-' if share < 0 else ''}{size:.{digits}f} %"
 
 

@@ -22,7 +22,7 @@ from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.prices.timed import Event, Timed
 from mlsched.certificates.taskgraph import prices as stated
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._pools import overall, packed
 from mlsched.solvers import prices
@@ -254,9 +254,57 @@ def test_where_formulas_do_not_end_the_gap_is_certified(tmp_path, monkeypatch):
     again = api.check_certificate(tmp_path / "gap")
     assert not again.wrong
     assert (again.bound, again.value) == (made.bound, made.value)
-    assert str(again.gap) in repr(again)
+    assert f"at most {again.gap.rounded_up} from the best" in repr(again)
     manifest = json.loads((tmp_path / "gap" / "manifest.json").read_text())
     assert manifest["bound"] == made.bound
+
+
+def test_a_bound_of_another_sign_or_beyond_all_sizes_says_nothing_false(tmp_path):
+    """A share of -10^6 is none of the best, which may be 1; and no float holds 10^400."""
+    instance = api.generate("taskgraph", preset="six-tight", seed=1)
+    folder = tmp_path / "gap"
+    plan = api.solve(instance, "mlf-h").plan
+    value = api.certify(instance, folder, plan=plan, objective="total_jct", proof="prices").value
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for bound, said in ((-(10**6), f"{10**6 + value} ticks"), (0, f"{value} ticks")):
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"bound": bound}))
+        assert api.check_certificate(folder).shown_gap == said
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"bound": -(10**400)}))
+    with pytest.raises(InvalidFile, match="field 'bound': has more than 256 bits"):
+        api.check_certificate(folder)
+
+
+def test_what_no_check_would_list_is_refused_before_prices_are_looked_for(tmp_path, monkeypatch):
+    instance = api.generate("taskgraph", preset="six-tight", seed=1)
+    plan = api.solve(instance, "mlf-h").plan
+    monkeypatch.setattr(prices, "MOST_LISTED", 1000)
+    with pytest.raises(InvalidInput, match="cannot be certified by prices: it takes more than 1000 steps to list"):
+        api.certify(instance, tmp_path / "no", plan=plan, objective="total_jct", proof="prices")
+    assert not (tmp_path / "no").exists()
+
+
+def test_where_the_time_is_over_what_is_proved_by_then_is_the_bound(monkeypatch):
+    """After any number of looks at the clock; a relaxation that is too large is none."""
+    instance = api.generate("taskgraph", preset="six-tight", seed=1)
+    value, bounds = api.solve(instance, "mlf-h").value, []
+
+    class Ending(Deadline):
+        def __init__(self, looks: int) -> None:
+            super().__init__()
+            self.looks = looks
+
+        def passed(self) -> bool:
+            self.looks -= 1
+            return self.looks < 0
+
+    for looks in (0, 5, 400, 10**9):
+        trees, bound = prices.trees(instance, "total_jct", value, Ending(looks))
+        assert proves(instance, "total_jct", bound, trees)
+        bounds.append(bound)
+    assert bounds == sorted(bounds)
+    assert bounds[1] < bounds[-1]
+    monkeypatch.setattr(prices.timed, "MOST_NONZEROS", 100)
+    assert prices.trees(instance, "total_jct", value, Deadline())[1] == bounds[0]
 
 
 @needs_exact

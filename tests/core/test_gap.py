@@ -125,6 +125,21 @@ def test_percentages(share, shown):
     assert percentage(share) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "bound", "shown"),
+    [
+        (98, 97, "1.1 %"), (107, 100, "7.0 %"), (1000001, 1000000, "0.01 %"), (100011, 100000, "0.02 %"),
+        (10001, 1000, "900.1 %"), (109991, 10000, "1000.0 %"), (10, 10, "0 %"), (5, 0, "5 ticks"),
+    ],
+)  # fmt: skip
+def test_what_is_at_most_so_large_is_rounded_up(value, bound, shown):
+    """98 is more than 1.0 % above 97."""
+    gap = gap_between(value, bound, sense="min", unit="ticks")
+    assert gap.rounded_up == shown
+    if gap.share is not None:
+        assert float(gap.rounded_up.removesuffix(" %")) / 100 >= gap.share
+
+
 def test_results_are_held_against_what_was_proven():
     inst = mlsched.generate("placement", preset="small", seed=1)
     best = mlsched.solve(inst, "brute-force")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mlsched.certificates.by_prices import MOST_LISTED, meter
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.preemption.prices import Hosting
 from mlsched.certificates.prices import core
@@ -37,20 +38,23 @@ def trees(
     statement, goal = statement_of(instance), instance.objective(objective)
     sign, rank = statement.module.SIGN.get(objective), instance.rank(objective)
 
-    def claims_of(bound: int) -> list[Any]:
+    def claims_of(bound: int, within: Deadline) -> list[Any]:
+        spend = meter(within, MOST_LISTED)
         try:
-            return statement.claims(instance, objective, bound)
+            made = statement.claims(instance, objective, bound, spend)
         except core.Wrong as wrong:
             raise InvalidInput(f"{objective} of this {instance.kind} cannot be certified by prices: {wrong}") from None
+        spend.deadline, spend.most = Deadline(), None  # what is then found in time must be looked at after it
+        return made
 
     def said(part: str, bound: int, done: str) -> None:
         away = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
-        progress(f"{part}{done}, at most {away} from the best")
+        progress(f"{part}{done}, at most {away.rounded_up} from the best")
 
-    claims, made = claims_of(value), []
+    claims, made = claims_of(value, Deadline()), []
     if isinstance(claims[0], Timed):
         return timed.trees(
-            lambda bound: claims_of(bound)[0],
+            lambda bound: claims[0] if bound == value else claims_of(bound, deadline)[0],
             value,
             sign,
             deadline,

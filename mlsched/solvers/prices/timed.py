@@ -20,7 +20,8 @@ import numpy as np
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE, Price
 from mlsched.certificates.prices.timed import END, Timed
-from mlsched.core.deadline import MOMENT, Deadline
+from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs
@@ -32,9 +33,12 @@ STRETCHED = 2**24
 
 
 class Relaxation:
-    """The linear relaxation of a claim over starts at the ticks of a grid; stretched: min what rooms must grow by."""
+    """The linear relaxation of a claim over starts at the ticks of a grid; stretched: min what rooms must grow by.
 
-    def __init__(self, claim: Timed, grid: IntArray, stretched: bool) -> None:
+    Raises TooLarge beyond MOST_NONZEROS, OutOfTime where the deadline passes before it is made.
+    """
+
+    def __init__(self, claim: Timed, grid: IntArray, stretched: bool, deadline: Deadline) -> None:
         self.grid, self._cells = grid, len(grid) - 1
         self.groups = [g for g in claim.capacity.room if g not in dominated(claim)]
         self._first = {g: k * self._cells for k, g in enumerate(self.groups)}
@@ -43,12 +47,15 @@ class Relaxation:
         self._rooms = (rooms[:, None] * self._spans).ravel()
         self._upper = self._rooms.copy()
         self._entries: list[tuple[Any, Any, Any]] = []  # row, column, value
+        self._nonzeros = 0
         costs, columns, rising = [np.zeros(0)], 0, [np.zeros(0, dtype=np.int64)]
-        for event in claim.events:
+        for event in deadline.over(claim.events):
             cost = self._add(event, columns)
             costs.append(cost)
             rising.append(columns + np.arange(max(0, len(cost) - 1)))
             columns += len(cost)
+            if self._nonzeros + 2 * columns > MOST_NONZEROS:
+                raise TooLarge(f"the relaxation has more than {MOST_NONZEROS} nonzeros")
         self.cost = np.concatenate(costs)
         earlier = np.concatenate(rising)  # what has started by a tick has by the next one
         order = self._rows + np.arange(len(earlier))
@@ -74,13 +81,9 @@ class Relaxation:
             used = np.flatnonzero(moved)
             cell = np.searchsorted(grid, ticks[used], side="right") - 1
             self._entries.append((first + cell, columns + used, -float(weight) * moved[used]))
+            self._nonzeros += len(used)
             self._upper[first : first + self._cells] -= weight * np.clip(ticks[-1] - grid[:-1], 0, self._spans)
         return -np.diff(event.rate * at.astype(np.float64) - event.gain * (at <= event.due))
-
-    @property
-    def nonzeros(self) -> int:
-        """How many there are in the matrix."""
-        return sum(len(rows) for rows, _, _ in self._entries)
 
     def prices(self, deadline: Deadline) -> Price:
         """The prices of the claim's rows at the end of the relaxation, or at the deadline, rounded."""
@@ -159,10 +162,10 @@ class Search:
         grid, whole = grid_of(claim, cells)
         price: Price = {}
         if len(grid) > 1 and not self._take(claim, bound, {}):
-            relaxation = Relaxation(claim, grid, self.threshold)
-            if relaxation.nonzeros > MOST_NONZEROS:
+            try:
+                price = Relaxation(claim, grid, self.threshold, self._deadline).prices(self._deadline)
+            except TooLarge:
                 return True
-            price = relaxation.prices(self._deadline)
         self._take(claim, bound, price)
         return whole
 
@@ -221,8 +224,11 @@ def trees(
     search, cells, whole = Search(claim_of, value, sign, deadline), FIRST, False
     while not whole and search.bound != value and not deadline.passed():
         said(search.bound, cells)
-        whole = search.attempt(value, cells)
-        if search.sign > 0 and (search.threshold or whole):
-            search.narrow(cells)
+        try:
+            whole = search.attempt(value, cells)
+            if search.sign > 0 and (search.threshold or whole):
+                search.narrow(cells)
+        except OutOfTime:  # what is proved by then is not lost
+            break
         cells *= FINER
     return [[[search.price]]], search.bound
