@@ -40,21 +40,21 @@ class Mlp:
     Its tensors are `<prefix><k>.weight` (outputs x inputs, as torch has them) and `<prefix><k>.bias` for k = 0, 1, ...
     """
 
-    def __init__(self, tensors: Mapping[str, Floats], prefix: str = "") -> None:
+    def __init__(self, tensors: Mapping[str, Floats], prefix: str = "", source: str = "weights") -> None:
         self.layers: list[tuple[Floats, Floats]] = []
         while (name := f"{prefix}{len(self.layers)}.weight") in tensors:
             bias = tensors.get(f"{prefix}{len(self.layers)}.bias", np.zeros(0, dtype=np.float32))
             self.layers.append((np.ascontiguousarray(tensors[name].T), bias))
-        self._check(prefix)
+        self._check(prefix, source)
 
-    def _check(self, prefix: str) -> None:
+    def _check(self, prefix: str, source: str) -> None:
         """Refuse tensors that do not fit together."""
         if not self.layers:
-            raise InvalidFile(f"weights: have no tensor '{prefix}0.weight'; they are of another policy")
+            raise InvalidFile(f"{source}: has no tensor '{prefix}0.weight': is of another policy; train it anew")
         outputs = None
         for k, (weight, bias) in enumerate(self.layers):
             if weight.ndim != 2 or bias.shape != weight.shape[1:] or outputs not in (None, weight.shape[0]):
-                raise InvalidFile(f"weights: shapes of layer {prefix}{k} do not fit; they are of another policy")
+                raise InvalidFile(f"{source}: shapes of layer {prefix}{k} do not fit: is of another policy")
             outputs = weight.shape[1]
 
     @property
@@ -80,7 +80,7 @@ class Mlp:
 @functools.lru_cache(maxsize=16)
 def scorer(weights: Weights, features: int) -> Mlp:
     """The network of these weights, which gives each row of so many features one score."""
-    net = Mlp(weights.tensors)
+    net = Mlp(weights.tensors, source=weights.source or "weights")
     if (net.inputs, net.outputs) != (features, 1):
         raise InvalidFile(
             f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {features} -> 1; train it anew"

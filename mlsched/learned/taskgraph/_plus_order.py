@@ -1,7 +1,8 @@
 """What MLF-RL-plus sees of each job: the features of which its order is a weighted sum.
 
-Everything is over jobs in the last axis, so that a whole batch of clusters is one call. The teacher's order, log of the
-time left plus a share of the log of the size, is a weighted sum of the first two.
+Everything is over jobs in the last axis, so that a whole batch of clusters is one call. The order
+that training begins with, by log of the time left (plus a share of the log of the size, where that is asked for), is a
+weighted sum of the first two.
 """
 
 from __future__ import annotations

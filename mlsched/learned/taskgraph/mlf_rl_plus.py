@@ -4,8 +4,8 @@ Ours, in the place of MLFS' reinforcement learning (MLF-RL, Wang, Liu and Shen, 
 which runs may pause and go on. What the policy learns is who goes first: a job's place in the order is a weighted sum
 of what is seen of it and of the jobs beside it (`_plus_order.py`), the least first. Who then runs, pauses and starts is
 up to the engine of all preemptive rules (`heuristics/taskgraph/_preemption.py`). Trained by `mlsched train mlf-rl-plus`
-(`training/taskgraph/_mlf_rl_plus.py`): it begins with the best of some fixed orders and is improved by an evolution
-strategy.
+(`training/taskgraph/_mlf_rl_plus.py`): it begins with the order by the time that jobs have left, and is improved by
+an evolution strategy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MLF-RL-plus' training: the best published preemptive order first, then an evolution strategy.
+"""MLF-RL-plus' training: a published preemptive order first, then an evolution strategy.
 
 It begins with the order by the time left x size^`exponent`, the price of a pause included; 0, the default, is shortest
 remaining time, which Optimus' order is where ends are known, and 1 is least remaining work. Such an order is a weighted

@@ -95,3 +95,11 @@ def test_the_weights_that_come_along_have_a_card(tmp_path):
     write(tmp_path / "w", weights)
     assert read(tmp_path / "w", "mlf-rl-plus").card == weights.card
     assert (tmp_path / "w").stat().st_size < 50_000
+
+
+def test_weights_without_a_network_are_named(tmp_path):
+    path = weights_of(tmp_path, [1.0])
+    held = read(path)
+    write(path, Weights({"x": held.tensors["0.weight"]}, held.card))
+    with pytest.raises(InvalidFile, match=r"\.safetensors: has no tensor '0\.weight'"):
+        api.simulate(load(), f"mlf-rl-plus:weights={path}", options=WORLD)

@@ -20,10 +20,10 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._preemption import within_capacity
 from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.taskgraph.iterations.log import FINISH, MOVE, PAUSE
 from mlsched.simulation.taskgraph.iterations.reference.packing import Nodes, Packing
@@ -104,7 +104,7 @@ class ByRank:
             self.runs[here], self.ends[here] - self.now - self.cost[here], self.work[here] + self.against[here]
         )
         here = here[np.argsort(left * self.scale[here], kind="stable")]
-        chosen, runs = self._chosen(here), self.runs[here]
+        chosen, runs = within_capacity(self.need[here], self.asked.capacity.sum(axis=0)), self.runs[here]
         if not (chosen & ~runs).any():
             return
         packing = self.packing
@@ -114,7 +114,8 @@ class ByRank:
             packing.leave(job)
         starting = here[chosen & ~runs]
         starting = starting[np.argsort(-self.need[starting].max(axis=1, initial=0), kind="stable")]
-        if [job for job in starting.tolist() if not packing.place(job, moving=True)]:
+        placed = [packing.place(job, moving=True) for job in starting.tolist()]
+        if not all(placed):
             before = packing.before
             for job in stopped:
                 packing.put(job, before[job])
@@ -123,20 +124,6 @@ class ByRank:
                     packing.place(job)
         for job, nodes in packing.before.items():
             self._change(job, nodes, packing.places.get(job, ()))
-
-    def _chosen(self, here: IntArray) -> npt.NDArray[np.bool_]:
-        """Of jobs in order, which fit beside those before them, were all nodes one."""
-        need, free = self.need[here], self.asked.capacity.sum(axis=0)
-        chosen, among = np.zeros(len(here), dtype=bool), np.arange(len(here))
-        while True:
-            among = among[(need[among] <= free).all(axis=1)]
-            if not among.size:
-                return chosen
-            inside = (np.cumsum(need[among], axis=0) <= free).all(axis=1)
-            many = len(among) if inside.all() else int(inside.argmin())
-            chosen[among[:many]] = True
-            free = free - need[among[:many]].sum(axis=0)
-            among = among[many:]
 
     def _change(self, job: int, before: Nodes, after: Nodes) -> None:
         """A job is no longer where it was; () is nowhere."""
