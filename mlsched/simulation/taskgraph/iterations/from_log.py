@@ -117,7 +117,7 @@ def from_trace(
     kinds = typed(trace, kept, listed, eligible, of_class, throughputs, measured_on)
     if kinds is not None:
         eligible, of_class = kinds.eligible, kinds.of_class
-    rates = kinds.said if kinds else alike(trace, kept, listed)
+    rates = kinds.said if kinds else alike(trace, kept, listed, gpu_types == "log")
     tasks: list[IntArray] = [asked[:0]] * len(kept)
     for number, may in enumerate(eligible == 1):
         those = np.flatnonzero(of_class == number)

@@ -73,10 +73,13 @@ def typed(
     return Typed(may, classes, node_type, names, np.where(table > 0, table, WHOLE), said)
 
 
-def alike(trace: Trace, kept: IntArray, nodes: Nodes | None) -> str:
-    """That types of GPUs change nothing where there are no rates, and no job names a type; "" where that is not so."""
+def alike(trace: Trace, kept: IntArray, nodes: Nodes | None, obeyed: bool) -> str:
+    """That types of GPUs change nothing where there are no rates, and no job keeps to a type; "" where that is not so.
+
+    obeyed: whether jobs keep to the types that they name.
+    """
     kinds = sorted({_plain(model) for model in nodes.model if model}) if nodes else []
-    if len(kinds) < 2 or any(trace.gpu_type[row] for row in kept.tolist()):
+    if len(kinds) < 2 or (obeyed and any(trace.gpu_type[row] for row in kept.tolist())):
         return ""
     return f"jobs run alike on {', '.join(kinds)}: there are no rates (throughputs=TABLE)"
 
