@@ -35,6 +35,11 @@ RELEASED = {
     "66881e3af613630a9e1f8272d4eac82d7c7678a03982a010cfbb1e59ddf552bd": "1.0.0",  # prices: quality.instance
     "0c8d6bdab620ce831c59b6fcefdf67e56d2feded9ec933beb5f684c4c75b7858": "1.0.0",  # prices: taskgraph.instance
     "01c1e5bfb19e2737ffb996a0a69049bd0936f643d4fcf8e0cb78121e098286e1": "1.0.0",  # prices: workers.instance
+    "2ff70c411445ac5831748a034a1c857d28aae0304d16ed6af27486197339c490": "1.0.0",  # prices: placement.instance
+    "ff3a748f68eae61488566efd9ee21a568f4445f14d3fe7544505911f49b5ae13": "1.0.0",  # prices: preemption.instance
+    "454463aa9586088fe15e709029e8f4b0e38bca79722b60f670a2dbaeb585ee58": "1.0.0",  # prices: quality.instance
+    "5383e19b202440408d502ae346240f8dc04c0e6e597c7a2ea44522f08a248f58": "1.0.0",  # prices: taskgraph.instance
+    "5bf86d23b4932833eda86a3e6112aadbb4e83f08e395bd8bb8c8979ab6a6599c": "1.0.0",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"

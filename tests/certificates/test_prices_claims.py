@@ -74,6 +74,18 @@ def test_the_checker_alone_says_the_same(problem, tmp_path):
     assert (found.returncode, found.stderr[:11]) == (1, "not proved:")
 
 
+def test_the_checker_alone_refuses_bounds_between_integers(tmp_path):
+    """Where all costs are integers, prices that prove 97 prove nothing of 97.9, which a plan of 97 is below."""
+    instance = next(drawn("workers", 1))
+    best = api.certify(instance, tmp_path / "proof", objective="total_jct").value
+    manifest = json.loads((tmp_path / "proof" / "manifest.json").read_text())
+    for bound, said in ((best, "proved: no plan"), (best + 0.5, "not proved: the bound is no integer")):
+        (tmp_path / "proof" / "manifest.json").write_text(json.dumps(manifest | {"bound": bound}))
+        command = [sys.executable, "-I", str(tmp_path / "proof" / "checker.py"), str(tmp_path / "proof")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.stdout + done.stderr).startswith(said)
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_statement_and_the_core_are_short(problem):
     """Readers are promised a page: lines of code, without docstrings, comments and empty lines."""
