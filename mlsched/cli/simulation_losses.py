@@ -11,8 +11,8 @@ from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST
 #: What "loses" means in the tables of runs.
 LOSS_NOTE = (
     "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
-    "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is below "
-    "its bound."
+    "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is "
+    "below its bound."
 )
 #: What the table of parts means.
 PARTS_NOTE = (
