@@ -13,6 +13,7 @@ from mlsched.api.judgement import Judgement
 from mlsched.api.records import load_with_hash
 from mlsched.certificates.fronts import CheckedFront
 from mlsched.core.arguments import explained
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import open_file, read_text, shown_path
 from mlsched.core.result import Result
@@ -150,8 +151,8 @@ def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list
     state = State("mlsched")
     state.read += said
     state.read.append(
-        f"an instance: {len(loaded.node_free)} nodes, {len(loaded.unit_group)} running units, "
-        f"{len(loaded.job_priority)} waiting jobs"
+        f"an instance: {counted(len(loaded.node_free), 'node')}, {counted(len(loaded.unit_group), 'running unit')}, "
+        f"{counted(len(loaded.job_priority), 'waiting job')}"
     )
     return [(state, loaded)]
 

@@ -13,7 +13,7 @@ from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.answerer import Kind
 from mlsched.core.arguments import explained
-from mlsched.core.brief import brief
+from mlsched.core.brief import brief, counted
 from mlsched.core.gap import Gaps, sum_up
 
 K = TypeVar("K", bound=Hashable)
@@ -109,9 +109,9 @@ class Verified:
         wrong = self.disagreements
         agree = "they all agree" if not wrong else f"answers contradict each other in {wrong} way(s), see below"
         return (
-            f"{self.plans} plans for {self.instances} instances were checked and valued by the judge. "
-            f"Of {self.questions} questions (an instance with an objective) {self.optima} have a proven optimum: "
-            f"{self.backed}; {agree}."
+            f"{counted(self.plans, 'plan')} for {counted(self.instances, 'instance')} were checked and valued by the "
+            f"judge. Of {self.questions} questions (an instance with an objective) {self.optima} have a proven "
+            f"optimum: {self.backed}; {agree}."
         )
 
     @property

@@ -25,6 +25,7 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Read, read_instance
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
@@ -175,7 +176,8 @@ def _render(front: Front) -> list[Any]:
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [[str(index), *map(number, values)] for index, values in enumerate(points)]
-    line = f"{front.backend}, {front.method}: {front.status}: {len(front)} points from {front.solves} solves"
+    made = f"{counted(len(front), 'point')} from {counted(front.solves, 'solve')}"
+    line = f"{front.backend}, {front.method}: {front.status}: {made}"
     if front.recalled:
         line += f" and {front.recalled} remembered"
     backing = front.backing if front.confirmed_by is None else f"{front.backing} by {front.confirmed_by}"

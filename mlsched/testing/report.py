@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from mlsched.core import html
-from mlsched.core.brief import brief
+from mlsched.core.brief import brief, counted
 from mlsched.core.gap import Gaps
 from mlsched.testing.counterexample import Counterexample
 
@@ -74,8 +74,8 @@ class Report:
     def __str__(self) -> str:
         """One line: how many instances, how often optimal, and the gaps."""
         if self.gaps.optimal is None:
-            return f"{self.instances} instances"
-        return f"{self.instances} instances: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
+            return counted(self.instances, "instance")
+        return f"{counted(self.instances, 'instance')}: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
 
     def lines(self) -> list[str]:
         """The whole report, a line a check."""

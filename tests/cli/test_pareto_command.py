@@ -125,7 +125,7 @@ def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, mon
     table = tmp_path / "front.csv"
     assert call(file, *PAIR, "-o", table) == 1
     out, err = capsys.readouterr()
-    assert "failed: 1 points" in out
+    assert "failed: 1 point from" in out
     assert "the front is not complete: sub-problem 2 (bounds" in err
     assert err.count("\n") == 1
     assert len(table.read_text().splitlines()) == 2

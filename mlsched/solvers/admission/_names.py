@@ -21,8 +21,3 @@ def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
     shown = [names[n] if names else str(n) for n in chosen]
     joined = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     return f"{what}{'' if len(shown) == 1 else 's'} {joined}"
-
-
-def counted(number: int, what: str) -> str:
-    """ "1 pod", "3 pods"."""
-    return f"{number} {what}{'' if number == 1 else 's'}"

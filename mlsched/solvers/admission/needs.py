@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mlsched.core.brief import counted
 from mlsched.core.registry import registry
 from mlsched.instances.admission import Instance, Plan, judge
 from mlsched.instances.admission.judge_quotas import over_quota
 from mlsched.solvers.admission._changes import Changes, changes
-from mlsched.solvers.admission._names import counted, named, several
+from mlsched.solvers.admission._names import named, several
 from mlsched.solvers.admission._questions import Asked, about, only
 from mlsched.solvers.admission._reasons import reason
 from mlsched.solvers.admission._verdict import Change, Needs
@@ -41,7 +42,9 @@ def what_it_takes(
     listed = [_change(question, made, plan) for plan in found]
     listed.sort(key=lambda change: (_kinds(change), change.wait, sum(change.nodes.values()), len(change.moves)))
     complete = complete and made.complete
-    proof = f"cp-sat found the front in {asked.solves} solves" + (" and proved that it is complete" if complete else "")
+    proof = f"cp-sat found the front in {counted(asked.solves, 'solve')}" + (
+        " and proved that it is complete" if complete else ""
+    )
     if not listed and complete:
         proof = "cp-sat proved that none of these changes, nor all of them together, would do"
     return Needs(tuple(rows), False, tuple(listed), complete, cannot, "; ".join(filter(None, [why, proof])))

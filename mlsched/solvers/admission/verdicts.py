@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.fields import as_int, ints
 from mlsched.core.registry import registry
 from mlsched.instances.admission import Instance, Plan, judge
-from mlsched.solvers.admission._names import counted, several
+from mlsched.solvers.admission._names import several
 from mlsched.solvers.admission._questions import Asked, about, after, lifted, lowered, only
 from mlsched.solvers.admission._reasons import reason
 from mlsched.solvers.admission._verdict import Change, Kind, Needs, Point, Verdict
@@ -230,7 +231,7 @@ class _Judgement:
         points = [self._point(plan) for plan in front.plans or ()]
         points.sort(key=lambda point: [point.values[name] for name in self.objectives])
         complete = bool(front.complete) and proved
-        proof = f"cp-sat found the front in {front.solves} solves" + (
+        proof = f"cp-sat found the front in {counted(front.solves, 'solve')}" + (
             " and proved that it is complete" if complete else ""
         )
         return tuple(points), complete, proof, front.backing

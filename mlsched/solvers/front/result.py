@@ -139,7 +139,11 @@ class Front:
         columns = self.table()
         senses = dict(zip(self.objectives or columns, self.senses, strict=True))
         header = [f"{name} ({senses.get(name, 'min')})" for name in columns]
-        facts = [self.status, f"{len(self)} points from {self.solves} solves by {self.backend} in {self.seconds:.3g} s"]
+        facts = [
+            self.status,
+            f"{counted(len(self), 'point')} from {counted(self.solves, 'solve')} by {self.backend} "
+            f"in {self.seconds:.3g} s",
+        ]
         facts += [f"points may be missing in {len(self.open)} boxes"] if self.open else []
         rows = np.stack(list(columns.values()), axis=1).tolist()
         return html.block("front", facts, html.table(header, rows, most=html.MOST_ROWS))
