@@ -25,7 +25,6 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Read, read_instance
-from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
@@ -173,6 +172,8 @@ def _plot(front: Front, path: Path) -> None:
 
 
 def _render(front: Front) -> list[Any]:
+    from mlsched.core.brief import counted
+
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [[str(index), *map(number, values)] for index, values in enumerate(points)]
