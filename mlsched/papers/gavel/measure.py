@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import tarfile
 import tempfile
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import ints
 from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
+from mlsched.papers.folder import folder_with
 from mlsched.papers.gavel.paper import CLUSTER
 from mlsched.papers.runs import simulated
 from mlsched.simulation.rounds.files import parse_types, read_jobs
@@ -63,11 +62,7 @@ class Metrics:
 
 def folder_of(given: str | None) -> str:
     """The folder of Gavel's files: as given, or that of $MLSCHED_DATA."""
-    own = os.environ.get("MLSCHED_DATA")
-    folder = Path(given) if given else Path(own) / "data" / "gavel" if own else None
-    if folder is None or not all((folder / name).is_file() for name in (TABLE, ARCHIVE)):
-        raise InvalidInput(f"gavel: give trace=FOLDER, one that has {TABLE} and {ARCHIVE}, or set MLSCHED_DATA")
-    return str(folder)
+    return folder_with((TABLE, ARCHIVE), "gavel", given)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 from pathlib import Path
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import ints
 from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
+from mlsched.papers.folder import folder_with
 from mlsched.papers.runs import simulated
 from mlsched.papers.shockwave.paper import GPUS, TABLE, TRACE, WORLD
 from mlsched.simulation.rounds import batch_sizes
@@ -56,11 +55,7 @@ class Metrics:
 
 def folder_of(given: str | None) -> str:
     """The folder of Shockwave's files: as given, or that of $MLSCHED_DATA."""
-    own = os.environ.get("MLSCHED_DATA")
-    folder = Path(given) if given else Path(own) / "data" / "shockwave" if own else None
-    if folder is None or not all((folder / name).is_file() for name in (TRACE, TABLE)):
-        raise InvalidInput(f"shockwave: give trace=FOLDER, one that has {TRACE} and {TABLE}, or set MLSCHED_DATA")
-    return str(folder)
+    return folder_with((TRACE, TABLE), "shockwave", given)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:

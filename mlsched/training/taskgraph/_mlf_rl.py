@@ -38,6 +38,7 @@ from mlsched.training.taskgraph._episodes import (
     sampled,
     workload,
 )
+from mlsched.training.taskgraph._rest import at_rest
 from mlsched.training.taskgraph._reward import Reward, returns
 from mlsched.training.taskgraph._scorer import Scorer
 
@@ -228,10 +229,7 @@ def _ends(load: Jobs, log: Stretches, reward: Reward) -> tuple[Any, Any]:
 def trained(params: MlfRlParams, curve: Sequence[Mapping[str, float]]) -> bool:
     """Whether the validation reward has come to rest."""
     seen = [entry["validation_reward"] for entry in curve if "validation_reward" in entry]
-    if len(seen) < 2 * params.span:
-        return False
-    last, before = np.mean(seen[-params.span :]), np.mean(seen[-2 * params.span : -params.span])
-    return bool(abs(last - before) <= params.flat * abs(before))
+    return at_rest(seen, params.span, params.flat)
 
 
 def describe(params: MlfRlParams) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from mlsched.learned.taskgraph._plus_order import FEATURES, HOUR, LEFT, NAMES, S
 from mlsched.training._recipe import Validation
 from mlsched.training.taskgraph._episodes import TRAINING, VALIDATION
 from mlsched.training.taskgraph._plus_world import Clusters, clusters, mean_jct
+from mlsched.training.taskgraph._rest import at_rest
 
 #: Decay of the running mean of the weights.
 MEAN = 0.9
@@ -154,10 +155,7 @@ def begin(exponent: float) -> Any:
 def trained(params: MlfRlPlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
     """Whether the validation score has come to rest."""
     seen = [entry["validation"] for entry in curve if "validation" in entry]
-    if len(seen) < 2 * params.span:
-        return False
-    last, before = np.mean(seen[-params.span :]), np.mean(seen[-2 * params.span : -params.span])
-    return bool(abs(last - before) <= params.flat * abs(before))
+    return at_rest(seen, params.span, params.flat)
 
 
 def describe(params: MlfRlPlusParams) -> dict[str, Any]:
