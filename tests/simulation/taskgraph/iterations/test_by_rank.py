@@ -11,6 +11,7 @@ from draws import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
+from shares import told_shares
 from small_logs import best_with_pauses, logs, odd_logs
 
 import mlsched
@@ -83,10 +84,7 @@ def test_every_schedule_is_one_of_the_world_and_none_beats_the_best(load, seed, 
 
 def test_the_logs_were_hard_enough(report):
     """Run after the test above; alone it has nothing to say."""
-    seen = counted()
-    if not seen["logs"]:
-        pytest.skip("no logs were drawn")
-    report("ranks on small logs", [f"{name}: {100 * n / seen['logs']:.0f} %" for name, n in seen.items()])
+    seen = told_shares(report, "ranks on small logs", counted())
     assert seen["waits"], "a log on which nobody waits says nothing"
 
 

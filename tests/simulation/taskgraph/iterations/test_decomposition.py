@@ -10,6 +10,7 @@ from draws import draws
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
+from shares import told_shares
 from small_logs import best_with_pauses, best_without_pauses, logs, odd_logs
 
 import mlsched
@@ -65,10 +66,7 @@ def test_the_true_parts_lie_between(load):
 
 def test_the_logs_had_parts(report):
     """Run after the test above; alone it has nothing to say."""
-    seen = counted()
-    if not seen["logs"]:
-        pytest.skip("no logs were drawn")
-    report("parts of small logs", [f"{name}: {100 * n / seen['logs']:.0f} %" for name, n in seen.items()])
+    seen = told_shares(report, "parts of small logs", counted())
     assert seen["shape costs"], "three jobs of 2 GPUs do not fit two nodes of 3"
 
 

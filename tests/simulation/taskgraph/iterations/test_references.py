@@ -13,6 +13,7 @@ from draws import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
+from shares import told_shares
 from small_logs import best_without_pauses, logs
 
 import mlsched
@@ -70,10 +71,7 @@ def test_the_best_schedule_lies_between(load, weights):
 
 def test_the_logs_were_hard_enough(report):
     """Run after the test above; alone it has nothing to say."""
-    seen = counted()
-    if not seen["logs"]:
-        pytest.skip("no logs were drawn")
-    report("references of small logs", [f"{name}: {100 * n / seen['logs']:.0f} %" for name, n in seen.items()])
+    seen = told_shares(report, "references of small logs", counted())
     assert seen["waits"] >= 0.2 * seen["logs"]
 
 
