@@ -12,7 +12,7 @@ from mlsched.api.confirm import confirmed
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.judging import judged
 from mlsched.api.known import ended_early, in_spite_of, keep_known
-from mlsched.api.starts import start_within, unsearched_start
+from mlsched.api.starts import start_within, starts_cold, unsearched_start
 from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, SolverError
@@ -89,16 +89,19 @@ def solve(
             process = stack.enter_context(Isolated(answerer, "solve", objective, values, memory_limit=memory_limit))
         started = time.perf_counter()
         start, remaining = start_within(instance, answerer, objective, limits, hint)
+        cold = starts_cold(instance, answerer, objective, hint)
         try:
             if process is None:
                 outcome = answer_once(answerer, instance, objective, remaining, start, values)
             else:
                 outcome = isolated_answer(process, answerer, instance, remaining, start)
         except SolverError as error:
+            if cold:
+                start = unsearched_start(instance, objective, limits, start)
             outcome = in_spite_of(error, answerer, start)
-    if hint != "none" and not answerer.takes_hint and ended_early(instance, answerer, outcome):
-        # One that cannot start from a plan has not been given any: what the rules say is still known.
-        start = unsearched_start(instance, objective, limits, start)
+        else:
+            if cold and ended_early(instance, answerer, outcome):
+                start = unsearched_start(instance, objective, limits, start)
     outcome = keep_known(instance, answerer, objective, start, outcome)
     seconds = time.perf_counter() - started
     result = judged(instance, answerer, objective, values, limits.seed, outcome, seconds)

@@ -29,6 +29,12 @@ def start_within(
     return plan, dataclasses.replace(limits, seconds=deadline.remaining(SOLVE_SHARE * limits.seconds))
 
 
+def starts_cold(instance: Instance, answerer: Answerer, objective: str, hint: Plan | str | None) -> bool:
+    """Whether an exact answerer is not given what the warm-start rules say, which then is known all the same."""
+    asked = answerer.kind == "exact" and bool(instance.objectives) and hint != "none"
+    return asked and not answerer.starts_warm(instance, objective)
+
+
 def _hint(
     instance: Instance, answerer: Answerer, objective: str, hint: Plan | str | None, limits: Limits
 ) -> Plan | None:
@@ -43,7 +49,7 @@ def _hint(
         shown = repr(hint) if isinstance(hint, str) else a_or_an(type(hint).__name__)
         raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
     given = hint if isinstance(hint, Plan) else None
-    if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):
+    if hint == "none" or not native(answerer, instance.asks) or not answerer.starts_warm(instance, objective):
         return given
     plans = _starts(instance, objective, limits, searching=True)
     return _best(instance, objective, plans + ([] if given is None else [given]))

@@ -91,6 +91,10 @@ def _no_options(of: Any) -> dict[str, Any]:
     return {}
 
 
+def _never(instance: Any, objective: str) -> bool:
+    return False
+
+
 @dataclasses.dataclass(frozen=True)
 class Answerer:
     """A registered way to answer a problem: a rule, an algorithm or a model, and what is known of it.
@@ -105,7 +109,8 @@ class Answerer:
     is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `asks`: the form of
     instance it answers natively, by default that of the problem's main instance type. `warm_start`: exact answerers of
     the problem may start from its plan; `as_start(instance)`: the parameters that it has then, where they are not its
-    defaults. `takes_hint`: it may start from a plan. `searches`: it is a rule that stops by itself at a time limit.
+    defaults. `takes_hint`: it may start from a plan. `cold(instance, objective)`: it is as quick without one, so the
+    rules are asked only where it proves nothing. `searches`: it is a rule that stops by itself at a time limit.
     `world(params)`: options of the clock's world that the rule implies, unless the user sets
     them (a rule without priorities runs in a world without priorities). `engine`: the code whose word its proofs rest
     on, where that is neither its solver nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
@@ -130,6 +135,7 @@ class Answerer:
     model: ModelBuilder | None = None
     solver: str | None = None
     takes_hint: bool = False
+    cold: Callable[[Any, str], bool] = _never
     searches: bool = False
     restricted: bool = False
     engine: str | None = None
@@ -153,6 +159,10 @@ class Answerer:
             return self.engine
         own = self.name if self.solved_by is None else self.solved_by
         return WRAPPED.get(chosen := str(params.get(SOLVER, own)), chosen)
+
+    def starts_warm(self, instance: Instance, objective: str) -> bool:
+        """Whether it is given a plan of the warm-start rules to start from."""
+        return self.takes_hint and not self.cold(instance, objective)
 
     @property
     def solved_by(self) -> str | None:

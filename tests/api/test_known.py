@@ -164,6 +164,37 @@ def test_what_cannot_start_from_a_plan_knows_the_rules_all_the_same(monkeypatch)
     assert api.solve(INSTANCE, "ends", hint="none").plan is None
 
 
+@pytest.mark.parametrize("answer", ["optimal", "feasible", "fails"])
+def test_what_starts_cold_is_asked_before_the_rules(monkeypatch, answer):
+    """They are asked only where it proves nothing."""
+    from mlsched import solvers
+
+    started, asked = [], []
+
+    def run(answerer, instance, objective, limits, hint, values):
+        started.append(hint)
+        if answer == "fails":
+            raise SolverError("the backend broke down")
+        plan, bound = (BEST.plan, BEST.value) if answer == "optimal" else (NOTHING, None)
+        return Outcome(answer, plan, bound, "proof" if answer == "optimal" else "time limit")
+
+    objectives = tuple(o.name for o in INSTANCE.objectives)
+    declared = Answerer(
+        *("cold", "preemption", "exact", run, objectives), algorithm=run, takes_hint=True, cold=lambda *_: True
+    )
+    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    monkeypatch.setitem(registry().answerers, ("preemption", "cold"), declared)
+    monkeypatch.setattr(solvers, "run", run)
+    honest = starts.answer_once
+    monkeypatch.setattr(starts, "answer_once", lambda rule, *more: asked.append(rule.name) or honest(rule, *more))
+    found = api.solve(INSTANCE, "cold")
+    assert found.value == (BEST.value if answer == "optimal" else rule)
+    assert started == [None]
+    assert bool(asked) == (answer != "optimal")
+    assert api.solve(INSTANCE, "cold", hint=BEST.plan).value == BEST.value
+    assert started[1] is BEST.plan
+
+
 def test_every_warm_start_rule_is_asked_beside_a_hint(monkeypatch):
     """Also those that search, which a hint of a weak plan once put out of work."""
     instance = api.generate("placement", "6x3", seed=3)

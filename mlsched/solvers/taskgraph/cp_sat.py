@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import is_job_shop
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.solvers.taskgraph.fronts.front import front_model
 from mlsched.solvers.taskgraph.one_objective import search
@@ -17,7 +18,14 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
     return front_model(Layout.of(instance), objectives)
 
 
-@exact_algorithm("cp-sat", problem="taskgraph", objectives=OBJECTIVES, takes_hint=True, model=build, solver="cp-sat")
+def cold(instance: Instance, objective: str) -> bool:
+    """Whether it proves as quickly without a start: makespans of job shops (docs/notes/taskgraph-exact.md)."""
+    return objective == "makespan" and is_job_shop(Layout.of(instance))
+
+
+@exact_algorithm(
+    "cp-sat", problem="taskgraph", objectives=OBJECTIVES, takes_hint=True, cold=cold, model=build, solver="cp-sat"
+)
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetable | None = None) -> Outcome:
     """Where and when each task runs, and how many iterations: CP-SAT, with a linear relaxation for total_jct."""
     return search(instance, objective, limits, hint)

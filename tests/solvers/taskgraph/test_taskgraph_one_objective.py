@@ -8,7 +8,9 @@ import pytest
 from contended_examples import contended
 from draws import THOROUGH, draws
 
+import mlsched
 from mlsched import api
+from mlsched.api import starts
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Limits
@@ -52,6 +54,20 @@ def machines(number: int):
                 job.add_edge(k - 1, k)
         jobs.append(job)
     return from_networkx(jobs, nodes=[{"gpu": 1}, {"gpu": 1}])
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total_jct"])
+def test_only_the_makespan_of_a_job_shop_is_sought_without_a_start(tmp_path, monkeypatch, objective):
+    file = tmp_path / "shop.txt"
+    file.write_text("3 2\n0 3 1 2\n1 4 0 1\n0 2 1 5\n")
+    shop, asked, honest = mlsched.load(file), [], starts.answer_once
+    monkeypatch.setattr(starts, "answer_once", lambda rule, *more: asked.append(rule.name) or honest(rule, *more))
+    found = api.solve(shop, "cp-sat", objective=objective)
+    assert (found.status, found.value) == ("optimal", api.solve(shop, "brute-force", objective=objective).value)
+    assert bool(asked) == (objective != "makespan")
+    asked.clear()
+    api.solve(six("loose", 0), "cp-sat", objective="makespan")
+    assert asked
 
 
 @pytest.mark.parametrize("threads", [1, 2])
