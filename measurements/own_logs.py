@@ -145,7 +145,7 @@ def as_logged(limit: int | None) -> dict[str, Any]:
             )
             print(name, rows[-1], file=sys.stderr, flush=True)
         found[name] = {"jobs": len(workload.arrival), "bound": run.bound["total_jct"], "gap": rows[0][3]}
-        header = ["policy", "mean JCT, s", "mean waiting, s", "total JCT above the bound, %", "CPU s"]
+        header = ["policy", "mean JCT, s", "mean waiting, s", "total_jct above its bound, %", "CPU s"]
         tables.append({"name": name, "header": header, "rows": rows})
     return {"tables": tables, **found}
 

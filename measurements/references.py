@@ -31,7 +31,7 @@ from _keep import Kept
 import mlsched
 from mlsched.cli.simulation_losses import part
 from mlsched.core.clock import cpu_time
-from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS
+from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -168,7 +168,7 @@ def older(folder: Path) -> list[dict[str, Any]]:
             "order, and nobody makes way": today - entry.value,
             "not known": entry.value - entry.bound,
             "the bound was weaker": entry.bound - bound,
-            "in all": then - bound,
+            "above the older bound": then - bound,
         }
         shares = {part: ticks / bound for part, ticks in parts.items()}
         found.append({"gpus": gpus, "rule": OLDER_RULE, "bound": bound, "ticks": parts, "shares": shares})
@@ -188,8 +188,8 @@ def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
     for name in dict.fromkeys(row["entry"] for row in rows):
         own = [row for row in rows if row["entry"] == name]
         names = dict.fromkeys(part for row in own for part in row["table"]["part"])
-        names = {part: None for part in names if part not in (*LAST_PARTS, "in all")}
-        columns = [*names, *LAST_PARTS, "in all"]
+        names = {part: None for part in names if part not in (*LAST_PARTS, SUM)}
+        columns = [*names, *LAST_PARTS, SUM]
         cells = [[f"`{row['rule']}`", *(part(row["table"], name) for name in columns)] for row in own]
         found[name] = {"header": ["rule", *columns], "rows": cells}
     return found

@@ -27,7 +27,7 @@ from mlsched.instances.traces.throughputs import read_throughputs
 TABLE = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data/gavel/simulation_throughputs.json.gz"
 CLUSTER = "5x(8gpu:v100)+5x(8gpu:p100)+5x(8gpu:k80)"
 SIZES, SHARES = (1, 2, 4, 8), (0.7, 0.1, 0.15, 0.05)
-HEADER = ["policy", "sees rates", "mean completion, min", "total above the bound, %", "makespan above it, %"]
+HEADER = ["policy", "sees rates", "mean completion, min", "total_jct above its bound, %", "makespan above its bound, %"]
 RULES = (
     *("fifo", "best-effort-fifo", "easy-backfill", "srpt", "fastest-first:order=arrival", "fastest-first"),
     *("earliest-finish:depth=20", "earliest-finish:order=shortest,depth=20"),

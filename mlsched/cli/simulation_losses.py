@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlsched.benchmark.formats import gap
-from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS
+from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
 
 #: What "loses" means in the tables of runs.
 LOSS_NOTE = (
     "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
     "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is "
-    "below its bound."
+    "below the reference's bound, which was searched for longer than the run's own."
 )
 #: What the table of parts means.
 PARTS_NOTE = (
-    "Parts of the bound, for which anything goes: they add up to the last row. In brackets what is known of each: at "
-    "least, at most. Each is against the best schedule of a world that forbids one thing more than the one before."
+    "Parts, as shares of the freest bound (jobs pause and move for nothing on one large node): they add up to the "
+    "last row, which is larger than what the run is above its own bound as a rule. In brackets what is known of each: "
+    "at least, at most. Each is against the best schedule of a world that forbids one thing more than the one before."
 )
 
 
@@ -54,7 +55,7 @@ def parts(told: Sequence[dict[str, Any]]) -> list[list[str]]:
     tables = [entry["parts"]["table"] for entry in told]
     names = list(dict.fromkeys(name for table in tables for name in table["part"][:-1]))
     names.sort(key=lambda name: name in LAST_PARTS)
-    found = [[name, *(part(table, name) for table in tables)] for name in [*names, "in all"]]
+    found = [[name, *(part(table, name) for table in tables)] for name in [*names, SUM]]
     return [*found, ["running times known", *(entry["parts"]["beside"] for entry in told)]]
 
 

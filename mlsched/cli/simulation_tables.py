@@ -14,6 +14,7 @@ from mlsched.cli.simulation_plan import Seen
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
+from mlsched.simulation.taskgraph.iterations.reference.decomposition import SUM
 
 #: What "above its bound" means there.
 BOUND_NOTE = (
@@ -156,7 +157,7 @@ def _of_parts(shown: Shown, label: str) -> list[Block]:
     sentences = tuple(f"{e['policy']}: no parts: {e['no_parts']}" for e in entries if "no_parts" in e)
     if not told:
         return [Block("", ["", "parts"], [], sentences, "no parts")] if sentences else []
-    title = "total_jct above the bound of the freest world, part by part" + (f", {label}" if label else "")
+    title = f"total_jct {SUM}, part by part" + (f", {label}" if label else "")
     return [
         Block(
             title,

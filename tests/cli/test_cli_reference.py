@@ -319,7 +319,7 @@ def test_distances_are_told_part_by_part(cli, log, made, tmp_path):
     words = ("--trace", log, *CLUSTER, "--reference", straight, "--reference", pauses, "--parts")
     shown = cli("simulate", "fifo", "las", *words)
     assert shown.status == 0
-    for name in ("node shape", "no pauses", "price of pauses", "running times not known", "in all"):
+    for name in ("node shape", "no pauses", "price of pauses", "running times not known", "above the freest bound"):
         assert name in shown.out
     kept, figures = tmp_path / "runs.json", tmp_path / "figures.csv"
     runs = cli("simulate", "fifo", "las", *words, "-o", kept, "--table", figures, "--json").document["runs"]

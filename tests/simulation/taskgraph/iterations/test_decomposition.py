@@ -22,6 +22,7 @@ from mlsched.simulation.taskgraph.iterations.reference.decomposition import (
     RUNNING_TIMES,
     SHAPE,
     STAY,
+    SUM,
     UNKNOWN,
     WHOLE_RUNS,
     pooled,
@@ -105,7 +106,7 @@ def test_references_narrow_what_is_known(load, tmp_path):
 def test_it_is_told_as_data_and_in_notebooks(load):
     found = mlsched.decompose(mlsched.simulate(load, "fifo"))
     table = found.table()
-    assert table["part"][-1] == "in all"
+    assert table["part"][-1] == SUM
     assert sum(table["share"][:-1]) == pytest.approx(found.distance)
     frame = found.dataframe()
     assert list(frame.columns) == ["policy", "part", "share", "at_least", "at_most"]

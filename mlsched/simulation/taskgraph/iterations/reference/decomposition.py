@@ -29,6 +29,8 @@ SHAPE, PRICE, STAY, WHOLE_RUNS = "node shape", "price of pauses", "no moves to o
 RUNNING_TIMES, FUTURE = "running times not known", "arrivals not known, and greed"
 #: What comes last, whatever the steps are.
 LAST_PARTS = (FUTURE, RUNNING_TIMES)
+#: What they add up to: the distance from the bound of the freest world, which is no higher than the run's own.
+SUM = "above the freest bound"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Decomposition:
-    """What the distance of a run's `total` (sum of completion - arrival, ticks) from a bound is made of.
+    """What the distance of a run's `total` (sum of completion - arrival, ticks) from the freest bound is made of.
 
     bound: what no schedule of the freest world is below. parts: add up to `total - bound`. beside: the rule that knows
     the running times and the run is held against.
@@ -76,7 +78,7 @@ class Decomposition:
 
     @property
     def distance(self) -> float:
-        """How far the run is above the bound, as a share of it."""
+        """How far the run is above the bound of the freest world, as a share of it."""
         return (self.total - self.bound) / self.bound if self.bound else 0.0
 
     def table(self) -> dict[str, list[Any]]:
@@ -84,7 +86,7 @@ class Decomposition:
         rows = [
             (part.name, *(self._share(n) for n in (part.value, part.at_least, part.at_most))) for part in self.parts
         ]
-        rows.append(("in all", self.distance, self.distance, self.distance))
+        rows.append((SUM, self.distance, self.distance, self.distance))
         columns = ("part", "share", "at_least", "at_most")
         return {"policy": [self.policy] * len(rows)} | {
             name: [row[k] for row in rows] for k, name in enumerate(columns)
@@ -103,7 +105,7 @@ class Decomposition:
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{part.name} {100 * self._share(part.value):.1f} %" for part in self.parts)
-        return brief(self, self.policy, f"{100 * self.distance:.1f} % above the bound", parts)
+        return brief(self, self.policy, f"{100 * self.distance:.1f} % {SUM}", parts)
 
     def _repr_html_(self) -> str:
         """For notebooks: a row per part."""
