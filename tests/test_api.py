@@ -114,7 +114,7 @@ WRONG_CALLS = [
         "hint: is infeasible: BE job 2 is listed as a victim twice",
     ),
     ({"hint": AnyPlan()}, InvalidInput, "hint: is infeasible: the answer is a Plan: must be a preemption.plan"),
-    ({"decompose": 1}, InvalidInput, "cp-sat: decompose = 1: must be of type bool"),
+    ({"decompose": 1}, InvalidInput, "cp-sat: decompose = 1: must be true or false"),
     ({"speed": 1}, UnknownName, "cp-sat: has no parameter 'speed'; it has decompose"),
 ]
 

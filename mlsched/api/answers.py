@@ -55,8 +55,10 @@ def solve(
         memory_limit: bytes that such a process may take.
         confirm: where the answerer proves an optimum, ask another engine whether anything is better, within the time
             that the answer took (or a second, where that is more); `Result.backing` then is "agreed".
-        certify: where it proves an optimum, look for a proof by prices within that time (quality, workers, preemption,
-            placement); once checked, the backing is "certified". `mlsched.certify` writes such a proof to a folder.
+        certify: where it proves an optimum, look for a proof by prices, for as long as the answer took (or a second,
+            where that is more): of quality, workers, preemption, placement, and, where prices reach it, of task graphs.
+            Once checked, the backing is "certified". Admission and rounds have proofs by formulas alone, which only
+            `mlsched.certify` makes; it writes a proof of any problem to a folder.
         params: further keywords are the answerer's parameters.
 
     Returns:

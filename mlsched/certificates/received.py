@@ -61,6 +61,11 @@ MOST_OF |= {"objectives": MOST_OBJECTIVES, "first": MOST_OBJECTIVES}
 def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
     """The manifest, which must be of one of these kinds, its fields of the types that they must have."""
     path = folder / "manifest.json"
+    if folder.is_dir() and not path.exists():
+        raise InvalidFile(
+            f"{shown_path(folder)}: has no manifest.json, so it is no certificate; give a folder that `mlsched certify` "
+            "made"
+        )
     name = shown_path(path)
     manifest = parse_json(path, read_bytes(path, most=MOST_SMALL))
     if not isinstance(manifest, dict):

@@ -26,15 +26,16 @@ def certify(
         float | None, typer.Option(help="Wall seconds for all; with formulas, for the plan and for each proof.")
     ] = None,
     proof: Annotated[
-        str | None, typer.Option(help="Kind of proof: prices or formulas (default: prices if can be).")
+        str | None, typer.Option(help="Kind of proof: prices or formulas (default: prices where there are such).")
     ] = None,
     read: Read = None,
     as_json: Json = False,
 ) -> None:
     """Prove that a plan is optimal, or how far from it at most, for a checker that needs nothing of mlsched.
 
-    Proofs by prices need nothing more. Those of task graphs prove a gap as a rule; then a proof of the best is looked
-    for by formulas, for the rest of the time, which needs the extra "certify".
+    Preemption, quality, workers and placement have proofs by prices, which need nothing more. Those of task graphs prove
+    a gap as a rule; then a proof of the best is looked for by formulas, for the rest of the time. Admission and rounds
+    have proofs by formulas alone. Formulas need the extra "certify".
     """
     from mlsched import api
     from mlsched.core.contract import Plan

@@ -27,7 +27,11 @@ def check(
     if file.is_dir() and (log is not None or reference.is_reference(file)):
         if log is None or plan is not None or read or time_limit is not None:
             raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
+        if not reference.is_reference(file):
+            raise InvalidInput(f"{file}: is no reference; give --log with a folder that `mlsched reference` made")
         reference.check(file, log, as_json)
+    elif log is not None and not file.exists():
+        raise InvalidInput(f"{file}: there is no such folder; check the path")
     elif log is not None:
         raise InvalidInput(f"--log: is for a folder that `mlsched reference` made; {file} is no folder")
     elif file.is_dir():
@@ -35,7 +39,8 @@ def check(
             raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
         _certificate(file, time_limit, as_json)
     elif plan is None:
-        raise InvalidInput(f"{file}: is no folder of a certificate; give an instance file and a plan file")
+        missing = "is no folder of a certificate; give an instance file and a plan file"
+        raise InvalidInput(f"{file}: {missing if file.exists() else 'there is no such file or folder; check the path'}")
     elif time_limit is not None:
         raise InvalidInput("--time-limit: is for a certificate's folder; the judge needs none")
     else:

@@ -12,6 +12,9 @@ from mlsched.core.errors import InvalidInput, shortened
 from mlsched.instances.traces import Trace
 from mlsched.simulation.windows import GROUPINGS, Window, consecutive, moment, span
 
+#: By how much arrivals may come faster.
+MOST_LOAD = 1000
+
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
@@ -119,6 +122,9 @@ def loads_of(text: str | None) -> list[float]:
         found = [float(item) for item in text.split(",")]
     except ValueError:
         found = []
-    if not found or min(found) <= 0 or max(found) > 1000 or len(set(found)) < len(found):
-        raise InvalidInput(f"--scale-load {shortened(text)}: must be numbers above 0, each once, such as 0.8,1,1.2")
+    if not found or not all(0 < load <= MOST_LOAD for load in found) or len(set(found)) < len(found):
+        raise InvalidInput(
+            f"--scale-load {shortened(text)}: must be numbers above 0 and at most {MOST_LOAD}, each once, "
+            "such as 0.8,1,1.2"
+        )
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
@@ -21,6 +21,8 @@ BOUND_NOTE = (
     "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and, where runs "
     "may pause, however often it preempts; so a run is at most this far from the best possible one."
 )
+#: What runs take for granted -> how a source begins to say the same.
+SAID_BELOW = {"pause cost": "a pause costs ", "movement": "movement=", "tick": "ticks of "}
 #: Seconds of a tick -> what people call so long a time.
 LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
 
@@ -96,9 +98,15 @@ def about(shown: Shown) -> list[str]:
     workload, details = shown.workload, shown.ran
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks and len(shown.scenarios) == 1 else ""
-    found = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
+    found = [_origin(workload.source, details[0]["assumed"]), f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
     found += [f"rows: {sentence}" for sentence in shown.account.sentences()] if shown.account else []
     return found + _assumed(details)
+
+
+def _origin(source: str, assumed: Collection[str]) -> str:
+    """What a workload says of its source, without what the lines on `assumed` say in a sentence of their own."""
+    below = tuple(begin for name, begin in SAID_BELOW.items() if name in assumed)
+    return "; ".join(clause for clause in source.split("; ") if not clause.startswith(below))
 
 
 def as_data(shown: Shown) -> list[dict[str, Any]]:

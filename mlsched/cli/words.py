@@ -9,13 +9,16 @@ from collections.abc import Set
 OPEN = ("--set", "--size", "--read")
 #: Options named like a keyword of the library that mean something else: the file that `simulate --jobs` writes.
 OTHERS = frozenset({"--jobs"})
+#: "trace: error = 'many'": how the library begins a message on what the command line takes with --set.
+OF_SET = re.compile(r"^(?:trace|log|\w+ world): (\w+) = ('?)(.*?)\2(?=: must )")
 
 
 def as_options(message: str, options: Set[str]) -> str:
     """The message as someone who typed `options` reads it.
 
     "time_limit = 0.0: must be above 0" becomes "--time-limit 0.0: must be above 0", where there is such an option;
-    "give processors=4" becomes "give --read processors=4", where the command reads options of files so.
+    "give processors=4" becomes "give --read processors=4", where the command reads options of files so, and "trace:
+    error = nan" becomes "--set error=nan".
     """
     options = options - OTHERS
 
@@ -31,6 +34,8 @@ def as_options(message: str, options: Set[str]) -> str:
         return match[0] if way is None else f"{verb} {way} {name}={value}"
 
     message = re.sub(r"^([a-z_]+)(?: = |(?=: needs ))", assigned, message)
+    if "--set" in options:
+        message = OF_SET.sub(r"--set \1=\3", message)
     return re.sub(r"(?<!-)\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)
 
 

@@ -76,10 +76,18 @@ class Parameter:
         """`value` as this parameter's type (an int is a float too), or InvalidInput."""
         if self.type is float and type(value) is int:
             value = float(value)
-        if type(value) is not self.type or (isinstance(value, float) and math.isnan(value)):
-            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be of type {self.type.__name__}")
+        if type(value) is not self.type:
+            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be {_IN_WORDS[self.type]}")
+        if isinstance(value, float) and math.isnan(value):
+            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be a finite number")
         _keep_to(self.rule, f"{owner}: {self.name}", value)
+        if isinstance(value, float) and math.isinf(value):
+            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be a finite number")
         return value
+
+
+#: What a value of a type is called in messages.
+_IN_WORDS: dict[type, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
 def _parse(kind: type, text: str) -> Any:

@@ -93,8 +93,6 @@ def test_values_are_parsed_and_filled_in(given, expected):
     "given",
     [
         {"s": "fast"},
-        {"s": math.nan},
-        {"s": "nan"},
         {"s": True},
         {"s": None},
         {"P": "2.5"},
@@ -105,10 +103,17 @@ def test_values_are_parsed_and_filled_in(given, expected):
         {"name": 3},
     ],
 )
-def test_wrong_values_name_owner_parameter_value_and_type(given):
+def test_wrong_values_name_owner_parameter_value_and_what_it_must_be(given):
     (name,) = given
-    with pytest.raises(InvalidInput, match=f"rule: {name} = .*: must be of type"):
+    words = {"s": "a number", "P": "an integer", "strict": "true or false", "name": "a text"}
+    with pytest.raises(InvalidInput, match=f"rule: {name} = .*: must be {words[name]}$"):
         resolve("rule", DECLARED, given)
+
+
+@pytest.mark.parametrize("given", [math.nan, "nan", math.inf, "-inf"])
+def test_numbers_must_be_finite(given):
+    with pytest.raises(InvalidInput, match=r"rule: s = -?(nan|inf): must be a finite number$"):
+        resolve("rule", DECLARED, {"s": given})
 
 
 def test_an_unknown_parameter_lists_the_known_ones():

@@ -67,8 +67,8 @@ def test_sizes_change_a_preset():
             {"fill": "first-fit", "nodes": 2, "jobs": 40},
             "jobs = 40: no TE job asked .* ask for as many, or use fill=packed",
         ),
-        ({"nodes": 2.5}, "generate preemption: nodes = 2.5: must be of type int"),
-        ({"nodes": "many"}, "generate preemption: nodes = 'many': must be of type int"),
+        ({"nodes": 2.5}, "generate preemption: nodes = 2.5: must be an integer"),
+        ({"nodes": "many"}, "generate preemption: nodes = 'many': must be an integer"),
     ],
 )
 def test_wrong_sizes_are_refused(sizes, message):

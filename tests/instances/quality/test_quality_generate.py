@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_instance_and_another_another():
         ({"speed": 0.0}, "speed = 0.0: must be above 0"),
         ({"age": -1.0}, "age = -1.0: must be between"),
         ({"rounding": "ceil"}, "rounding = 'ceil': must be one of floor, fluid"),
-        ({"jobs": 2.5}, "generate quality: jobs = 2.5: must be of type int"),
+        ({"jobs": 2.5}, "generate quality: jobs = 2.5: must be an integer"),
     ],
 )
 def test_wrong_sizes_are_refused(sizes, message):

@@ -67,7 +67,7 @@ def test_the_same_seed_gives_the_same_instance_and_another_another():
         ({"delay": -1.0}, "delay = -1.0: must be between"),
         ({"speed": "fast"}, "speed = 'fast': must be one of paper, synchronous, asynchronous, table"),
         ({"waiting": "none"}, "waiting = 'none': must be one of slowest, pair"),
-        ({"jobs": 2.5}, "generate workers: jobs = 2.5: must be of type int"),
+        ({"jobs": 2.5}, "generate workers: jobs = 2.5: must be an integer"),
     ],
 )
 def test_wrong_sizes_are_refused(sizes, message):

@@ -110,7 +110,7 @@ def test_wrong_names_and_options_of_the_source_are_refused():
         api.workload("synthetic:q")
     with pytest.raises(UnknownName, match="synthetic:z: has no parameter 'speed'"):
         api.workload("synthetic:z:speed=3")
-    with pytest.raises(InvalidInput, match="jobs = 'many': must be of type int"):
+    with pytest.raises(InvalidInput, match="jobs = 'many': must be an integer"):
         api.workload("synthetic:z:jobs=many")
     with pytest.raises(InvalidInput, match="cluster and limit are for traces"):
         api.workload("synthetic:z", cluster="1x(8gpu)")
