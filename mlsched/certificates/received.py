@@ -63,8 +63,8 @@ def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
     path = folder / "manifest.json"
     if folder.is_dir() and not path.exists():
         raise InvalidFile(
-            f"{shown_path(folder)}: has no manifest.json, so it is no certificate; give a folder that `mlsched certify` "
-            "made"
+            f"{shown_path(folder)}: has no manifest.json, so it is no certificate; "
+            "give a folder that `mlsched certify` made"
         )
     name = shown_path(path)
     manifest = parse_json(path, read_bytes(path, most=MOST_SMALL))

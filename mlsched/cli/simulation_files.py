@@ -9,7 +9,9 @@ from typing import Any
 from mlsched.benchmark import html
 from mlsched.benchmark.formats import LATEX
 from mlsched.cli.simulation_losses import of_weights
-from mlsched.cli.simulation_tables import Block, Shown, about, blocks, flattened, scaled, why_not, worded
+from mlsched.cli.simulation_shown import Block, Shown
+from mlsched.cli.simulation_tables import about, blocks, flattened, why_not, worded
+from mlsched.cli.simulation_windows import scaled
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write

@@ -8,7 +8,12 @@ from typing import Any
 from mlsched.benchmark.formats import gap
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
 
-#: What "loses" means in the tables of runs.
+#: What "above its bound" means in the tables of runs.
+BOUND_NOTE = (
+    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and, where runs "
+    "may pause, however often it preempts; so a run is at most this far from the best possible one."
+)
+#: What "loses" means there.
 LOSS_NOTE = (
     "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
     "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is "
@@ -25,6 +30,17 @@ PARTS_NOTE = (
 def of_weights(weights: str) -> str:
     """What a reference counts, as its figure is called."""
     return "total_jct" if weights == "jobs" else f"completion times by {weights}"
+
+
+def notes(ran: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """What distances from bounds and from references mean, and for whom which bound holds."""
+    of: dict[str, list[str]] = {}
+    for entry in ran:
+        if entry.get("gaps"):
+            of.setdefault(entry["bounded_by"], []).append(entry["policy"])
+    found = (BOUND_NOTE,) * bool(of)
+    found += tuple(f"The bound of {', '.join(dict.fromkeys(who))} is of {runs}." for runs, who in of.items())
+    return found + (LOSS_NOTE,) * any(entry.get("losses") for entry in ran)
 
 
 def lines(entry: dict[str, Any]) -> dict[str, str]:

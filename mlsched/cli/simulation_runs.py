@@ -13,7 +13,8 @@ from mlsched.cli import simulation_references
 from mlsched.cli.output import ChecksFailed, emit, only_documents, progress, say
 from mlsched.cli.simulation_files import check_target, write_table
 from mlsched.cli.simulation_plan import Scenario, Seen, scenarios
-from mlsched.cli.simulation_tables import Shown, as_data, rendered
+from mlsched.cli.simulation_shown import Shown
+from mlsched.cli.simulation_tables import as_data, rendered
 from mlsched.core import tables
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, UnknownName, meant
 from mlsched.core.files import write_json

@@ -143,7 +143,7 @@ MISTAKES = {
         ("--by", "group"),
         "--by group: the log names none; read group=COLUMN, or leave it out",
     ),
-    "loads in words": (LOG, ("--scale-load", "high"), "--scale-load high: must be numbers above 0, each once, such as"),
+    "loads in words": (LOG, ("--scale-load", "high"), "--scale-load high: must be numbers above 0"),
     "a table's name": (LOG, ("--table", "{folder}/x.txt"), "x.txt: must end in .csv, .parquet, .md, .tex or .html"),
     "a cluster twice": (LOG, ("--cluster", "2x(8gpu)"), "--cluster 2x(8gpu): is given twice; leave one out"),
 }

@@ -40,6 +40,18 @@ def test_a_window_is_said_and_counts_its_jobs_alone(cli, log):
     assert document["rows"]["jobs"] == 192
 
 
+def test_what_the_source_says_in_passing_is_said_once(cli, log):
+    """Above the tables; the source itself, in documents, says all."""
+    said = ("a pause costs ", "movement=", "ticks of ")
+    shown = cli("simulate", "srpt:preempt=true", "--trace", log, "--cluster", "2x(8gpu)")
+    origin, *below = shown.out.splitlines()
+    assert "; gangs; shape=log; iterations of 60 s" in origin.replace("\n", " ")
+    assert not any(clause in origin for clause in said)
+    assert all(any(line.startswith(name) for line in below) for name in ("pause cost: ", "movement: ", "tick: "))
+    document = cli("simulate", "fifo", "--trace", log, "--cluster", "2x(8gpu)", "--json").document
+    assert all(clause in document["source"] for clause in said)
+
+
 def test_windows_as_replications_have_intervals(cli, log, tmp_path):
     words = ("--trace", log, *CLUSTER, "--from", "1d", "--to", "7d", "--every", "1d")
     target = tmp_path / "figures.csv"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mlsched
+from mlsched.core.registry import registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +23,16 @@ def test_the_table_of_answerers_is_up_to_date() -> None:
     spec.loader.exec_module(module)
     written = (ROOT / "docs" / "answerers.md").read_text(encoding="utf-8")
     assert written == module.table(), "run python tools/make_answerers.py"
+
+
+def test_the_readme_names_every_answerer_of_every_problem() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = {row[1]: row[0] for row in re.finditer(r"^\| \[`(\w+)`\].*$", text, re.MULTILINE)}
+    assert set(rows) == set(registry().problems)
+    for problem, row in rows.items():
+        named = set(re.findall(r"`([^`]+)`", row))
+        ours = {a.name for a in registry().available(problem) if a.function.__module__.startswith("mlsched.")}
+        assert ours <= named, f"README's row of {problem} lacks {', '.join(sorted(ours - named))}"
 
 
 def test_a_picture_is_made_smaller_without_a_change_of_its_words() -> None:
