@@ -307,9 +307,8 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     cli("check", folder, "--log", log, "--time-limit", 3).refused("with --log LOG, and with nothing else")
     cli("check", folder, "--log", tmp_path / "none.csv").refused("none.csv: there is no such file")
     cli("check", mine, "--log", log).refused(f"{mine}: is no reference; give --log with a folder that")
-    cli("check", new, "--log", log).refused(
-        "--log: is for a folder that `mlsched reference` made", f"{new} is no folder"
-    )
+    cli("check", new, "--log", log).refused(f"{new}: there is no such folder; check the path")
+    cli("check", log, "--log", log).refused("--log: is for a folder that `mlsched reference` made", "is no folder")
     call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", new)
     cli(*call).refused(f"{new / MANIFEST}: there is no such file")
 
