@@ -77,6 +77,7 @@ LOG = {"submit_time": [0, 60], "run_s": [600, 900], "gpus": [1, 8]}
         ({"cluster": "2x(8gpu)", "read": 5}, "read = 5: must be a text, a dictionary or None"),
         ({"cluster": "12x8"}, "cluster '12x8': 12 nodes of 8 GPUs each are written 12x(8gpu)"),
         ({"cluster": "4 * 2 GPUs"}, "cluster '4 * 2 GPUs': 4 nodes of 2 GPUs each are written 4x(2gpu)"),
+        ({"cluster": "v100=8,k80=16"}, "cluster 'v100=8,k80=16': here GPUs are in nodes, such as 2x(8gpu:v100)"),
         ({"cluster": " "}, "cluster: is empty; write for example 84x(32cpu,256gb,8gpu), or name a file of nodes"),
     ],
 )

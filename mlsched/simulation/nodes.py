@@ -30,6 +30,8 @@ ITEM = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu(?::(?P<type>[\w.-]{1,60})
 
 #: "12x8", "12x8gpu", "12x8:v100": what people write for nodes of so many GPUs.
 SHORT = re.compile(r"(?P<count>\d{1,6})[x*](?P<gpus>\d{1,4})(gpus?)?(?P<kind>:[\w.-]{1,60})?")
+#: "v100=8,k80=16": GPUs of each type without nodes, as worlds of rounds have them.
+PER_TYPE = re.compile(r"[\w.-]{1,60}=\d{1,9}(,[\w.-]{1,60}=\d{1,9})*")
 
 
 def is_text(cluster: str) -> bool:
@@ -45,6 +47,11 @@ def is_text(cluster: str) -> bool:
         meant = "+".join(f"{found['count']}x({found['gpus']}gpu{found['kind'] or ''})" for found in short)
         raise InvalidInput(
             f"cluster '{shortened(cluster)}': {shortened(' and '.join(each))} each are written {shortened(meant)}"
+        )
+    if PER_TYPE.fullmatch(cluster.replace(" ", "")) and not os.path.lexists(cluster):
+        raise InvalidInput(
+            f"cluster '{shortened(cluster)}': here GPUs are in nodes, such as {TYPED_EXAMPLE}; write so, or choose the "
+            "physics of rounds (gavel), where they are not"
         )
     return "(" in cluster
 

@@ -7,10 +7,10 @@ import random
 import numpy as np
 
 from mlsched.core.errors import Stuck
+from mlsched.heuristics.rounds.accounts import Floats
+from mlsched.heuristics.rounds.greedy import taken
 from mlsched.heuristics.rounds.shares import Asked, Policy, Readings
-from mlsched.simulation.rounds.accounts import Floats
 from mlsched.simulation.rounds.adaptation import Progress
-from mlsched.simulation.rounds.greedy import taken
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.physics import Rounds
 from mlsched.simulation.rounds.workload import MICRO, PPM, Workload

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.simulation.rounds.accounts import Accounts, Floats
+from mlsched.heuristics.rounds.accounts import Accounts, Floats
 from mlsched.simulation.rounds.adaptation import Progress
 from mlsched.simulation.rounds.options import Options
 from mlsched.simulation.rounds.servers import Held, assign

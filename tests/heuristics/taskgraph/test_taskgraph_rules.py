@@ -37,7 +37,7 @@ CONSERVING = (
 )  # fmt: skip
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
 #: Those that count GPU-seconds.
-COUNTING = ("las", "tiresias", "tiresias-gittins")
+COUNTING = ("gavel", "las", "round-by-round", "tiresias", "tiresias-gittins")
 OBJECTIVES = [objective.name for objective in Instance.objectives]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mlsched.core.errors import UnknownName, meant
 from mlsched.heuristics.rounds.shares import allox, fifo, fluid, isolated, linear, ordered
-from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings
+from mlsched.heuristics.rounds.shares.asked import Asked, Policy, Readings, recall, remembered
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
@@ -34,4 +34,4 @@ def policy(name: str) -> Policy:
     return POLICIES[name]
 
 
-__all__ = ["POLICIES", "Asked", "Policy", "Readings", "policy"]
+__all__ = ["POLICIES", "Asked", "Policy", "Readings", "policy", "recall", "remembered"]

@@ -26,6 +26,8 @@ OLDEST = 0.2
 class _AlloX:
     """The types that jobs keep until they are done."""
 
+    remembers = ("given",)
+
     def __init__(self, readings: Readings) -> None:
         self.given: dict[int, int] = {}
 
@@ -54,8 +56,10 @@ class _AlloX:
 class _Gangs:
     """The types that jobs were given, and keep their shares of, until they are done."""
 
+    remembers = ("given",)
+
     def __init__(self, readings: Readings) -> None:
-        self.given: dict[int, set[int]] = {}
+        self.given: dict[int, list[int]] = {}
 
     def __call__(self, asked: Asked) -> Floats:
         jobs, size = asked.jobs.tolist(), dict(zip(asked.jobs.tolist(), asked.gpus.tolist(), strict=True))
@@ -67,7 +71,8 @@ class _Gangs:
             waiting = waiting[np.argsort(-asked.age[waiting], kind="stable")]
             waiting = waiting[: max(int(OLDEST * len(waiting)), len(gpus))]
             for row, kind in _first(asked, waiting, gpus):
-                self.given.setdefault(jobs[row], set()).add(kind)
+                if kind not in (kinds := self.given.setdefault(jobs[row], [])):
+                    kinds.append(kind)
         found = np.zeros(asked.rate.shape)
         for row, job in enumerate(jobs):
             found[row, sorted(self.given.get(job, ()))] = 1.0 / size[job]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from mlsched.core.fields import IntArray
 from mlsched.solvers.rounds.shares import Floats, Optimum
@@ -40,8 +40,20 @@ class Readings:
     optimum: Optimum = "interior"
 
 
-#: Shares of the asked jobs, jobs x types.
+#: Shares of the asked jobs, jobs x types. One that remembers something of jobs names the fields (`remembers`), each a
+#: dictionary by the jobs' numbers.
 Shares = Callable[[Asked], Floats]
+
+
+def remembered(shares: Shares) -> dict[str, list[Any]]:
+    """What a policy remembers, as JSON holds it: name of the field -> [[number of the job, value], ...]."""
+    return {name: [list(one) for one in getattr(shares, name).items()] for name in getattr(shares, "remembers", ())}
+
+
+def recall(shares: Shares, memory: Mapping[str, list[Any]]) -> None:
+    """Give a policy that has just been started what another of its kind remembered."""
+    for name, entries in memory.items():
+        getattr(shares, name).update((job, value) for job, value in entries)
 
 
 @dataclasses.dataclass(frozen=True)

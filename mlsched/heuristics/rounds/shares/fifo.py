@@ -22,6 +22,8 @@ from mlsched.solvers.rounds.shares import Floats
 class _Fifo:
     """The jobs' types, kept until they are done."""
 
+    remembers = ("given",)
+
     def __init__(self, readings: Readings) -> None:
         self.stale, self.draw = readings.fifo == "stale", random.Random(readings.seed)
         self.given: dict[int, str] = {}

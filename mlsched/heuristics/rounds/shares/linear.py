@@ -6,6 +6,7 @@ Where a program has many optima, Gavel's conic solver ends in the middle of them
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
@@ -54,17 +55,19 @@ def _max_sum(readings: Readings) -> Shares:
 class _FinishTime:
     """Finish-time fairness. It remembers how long each job's steps until now would have taken alone with its part."""
 
+    remembers: ClassVar[tuple[str, ...]] = ("alone", "before")
+
     readings: Readings
     alone: dict[int, float] = dataclasses.field(default_factory=dict)
-    before: dict[int, tuple[float, float]] = dataclasses.field(default_factory=dict)  # remaining steps, rate alone
+    before: dict[int, list[float]] = dataclasses.field(default_factory=dict)  # remaining steps, rate alone
 
     def __call__(self, asked: Asked) -> Floats:
         rates, jobs = _rates(asked), asked.jobs.tolist()
-        pace = rates.advanced(isolated(rates)).tolist()
+        pace = rates.advanced(isolated(rates))
         for job, left in zip(jobs, asked.remaining.tolist(), strict=True):
             if job in self.before and self.before[job][1] > 0:
                 self.alone[job] = self.alone.get(job, 0.0) + (self.before[job][0] - left) / self.before[job][1]
-        self.before = dict(zip(jobs, zip(asked.remaining.tolist(), pace, strict=True), strict=True))
+        self.before = dict(zip(jobs, np.column_stack([asked.remaining, pace]).tolist(), strict=True))
         alone = np.array([self.alone.get(job, 0.0) for job in jobs])
         progress = Progress(asked.remaining, asked.age, alone)
         return finish_time_fairness(rates, progress, optimum=self.readings.optimum)

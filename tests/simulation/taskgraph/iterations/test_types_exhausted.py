@@ -13,7 +13,7 @@ from mlsched.simulation.taskgraph.iterations import bound
 RULES = (
     *("fifo", "srpt", "srpt:preempt=true", "las:quantum=1", "easy-backfill", "conservative-backfill"),
     *("fastest-first", "fastest-first:order=arrival", "fastest-first:preempt=true"),
-    *("earliest-finish", "earliest-finish:order=shortest"),
+    *("earliest-finish", "earliest-finish:order=shortest", "gavel:round=2,reset=3", "round-by-round:round=2"),
 )
 #: No pause is worth so many ticks.
 NEVER = 1000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.simulation.rounds.accounts import Accounts
+from mlsched.heuristics.rounds.accounts import Accounts
 
 
 def taken(
