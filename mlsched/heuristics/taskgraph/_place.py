@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import heapq
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -11,15 +10,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import one_of
 from mlsched.heuristics.taskgraph import _gangs, _gpus, _types
-from mlsched.heuristics.taskgraph._measures import (
-    Flags,
-    Floats,
-    candidates,
-    per_job,
-    remaining_ticks,
-    stops_after,
-    tasks_of,
-)
+from mlsched.heuristics.taskgraph._measures import Flags, Floats, per_job, remaining_ticks, stops_after, tasks_of
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -335,52 +326,6 @@ class Placer:
         rows = np.column_stack([snapshot.demand, snapshot.task_class, snapshot.duration > 0])
         same = np.minimum.reduceat(rows, first) == np.maximum.reduceat(rows, first)
         return np.asarray(np.bincount(snapshot.task_job) * same.all(axis=1))
-
-    def start_by_share(self, share: Callable[[IntArray], Floats], taken: Callable[[int], None]) -> None:
-        """Again and again start a task of the job whose `share` is least (ties: the earlier arrival).
-
-        Of a job, the tasks in the order of `candidates`. `share(jobs)`: of each of the jobs; `taken(task)` is told what
-        has been started: by that shares may grow, of other jobs as well, and never shrink.
-        """
-        snapshot = self.snapshot
-        tasks = candidates(snapshot)
-        tasks = tasks[self.open[tasks] & self.may_fit(tasks)]
-        tasks = tasks[np.argsort(snapshot.task_job[tasks], kind="stable")]
-        hopes = np.zeros(len(snapshot.task_job), dtype=np.bool_)
-        hopes[tasks] = True
-
-        def entries(jobs: IntArray) -> list[tuple[float, int, int, int]]:
-            columns = (share(jobs), snapshot.arrival[jobs], snapshot.job_id[jobs], jobs)
-            return list(zip(*(column.tolist() for column in columns), strict=True))
-
-        heap = entries(np.unique(snapshot.task_job[tasks]))
-        heapq.heapify(heap)
-        while heap:
-            popped = heapq.heappop(heap)
-            job = popped[-1]
-            own = tasks[slice(*np.searchsorted(snapshot.task_job[tasks], (job, job + 1)))]
-            own = own[self.open[own] & hopes[own]]
-            if not own.size:
-                continue
-            if (entry := entries(np.array([job]))[0]) != popped:
-                heapq.heappush(heap, entry)  # what has been started since made its share grow
-                continue
-            before = len(self.starts)
-            if self.start(int(own[0])):
-                for task, _ in self.starts[before:]:
-                    taken(task)
-                heapq.heappush(heap, entries(np.array([job]))[0])
-                continue
-            hopes[own[0]] = False
-            tasks = tasks[hopes[tasks]]
-            tasks = tasks[self.may_fit(tasks) & ~self.as_hopeless(int(own[0]), tasks)]
-            hopes[:] = False
-            hopes[tasks] = True
-            left = set(snapshot.task_job[tasks].tolist())
-            heap = [entry for entry in heap if entry[-1] in left]
-            heapq.heapify(heap)
-            if job in left:
-                heapq.heappush(heap, popped)
 
     def round(self, pauses: Iterable[int] = (), wake_at: int = 0, moves: Iterable[tuple[int, int, int]] = ()) -> Round:
         """The finished round; `pauses`, `wake_at` and `moves` (task, node, GPU or -1) are the rule's own."""

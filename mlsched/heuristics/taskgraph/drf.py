@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._measures import owners
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -39,5 +40,5 @@ def answer(
     def taken(task: int) -> None:
         held[owner[snapshot.task_job[task]]] += placer.held[task]
 
-    placer.start_by_share(lambda jobs: (held[owner[jobs]] / total).max(axis=1, initial=0.0), taken)
+    start_by_share(placer, lambda jobs: (held[owner[jobs]] / total).max(axis=1, initial=0.0), taken)
     return placer.round()

@@ -20,6 +20,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._measures import Floats, owners
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
@@ -64,5 +65,5 @@ def answer(
         running[owner[snapshot.task_job[task]]] += 1
 
     placer = Placer(snapshot, stop, nodes)
-    placer.start_by_share(lambda jobs: running[owner[jobs]], taken)
+    start_by_share(placer, lambda jobs: running[owner[jobs]], taken)
     return placer.round()

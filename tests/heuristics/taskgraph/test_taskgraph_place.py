@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_examples import horizon, snapshot_at
 
+from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._measures import by_job, tasks_of
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._preemption import preempt_by_priority
@@ -166,5 +167,5 @@ def test_shares_start_gangs_whole_and_count_every_task():
     def taken(task):
         counts[snapshot.task_job[task]] += 1
 
-    placer.start_by_share(lambda jobs: counts[jobs], taken)
+    start_by_share(placer, lambda jobs: counts[jobs], taken)
     assert counts.tolist() == [2, 1]
