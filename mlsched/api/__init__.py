@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from mlsched.api.judging import judged
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
     from mlsched.api.references import check_reference, losses, make_reference, read_reference
-    from mlsched.api.runs import problem_of, read_log, refusal, simulate, simulation_of, workload
+    from mlsched.api.runs import refusal, simulate
     from mlsched.api.states import certify_judgement, judge
+    from mlsched.api.workloads import problem_of, read_log, simulation_of, workload
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
 #: No name is that of a module of this folder.
@@ -33,8 +34,9 @@ _HOMES = {
     "judging": ("judged",),
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
     "references": ("check_reference", "losses", "make_reference", "read_reference"),
-    "runs": ("problem_of", "read_log", "refusal", "simulate", "simulation_of", "workload"),
+    "runs": ("refusal", "simulate"),
     "states": ("certify_judgement", "judge"),
+    "workloads": ("problem_of", "read_log", "simulation_of", "workload"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api.runs import simulate
+from mlsched.certificates.prices import intervals
 from mlsched.core.arguments import explained
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
@@ -86,48 +87,67 @@ def make_reference(
     weight = proof.weights(workload, weights)
     before = _before(target, workload, pausing, weights)
     asked = proof.weighted(workload, weight)
+    claim = _claim(workload, before, pausing, weights, check_seed(seed), dict(reading or {}))
+    prices = None
     if before is None:
         climb = climbed(asked, earliest_end(asked), pausing=pausing, effort=OF_REFERENCES[pausing])
         prices, bound = proof.rounded(asked, climb, pausing)
+        claim = dataclasses.replace(claim, bound=bound)
         told("bound", 0, bound)
-    else:
-        prices, bound = None, before.bound
-    spent = 0.0 if before is None else before.cpu_seconds
-    claim = Reference(
+    kept = _Kept(target, claim, prices, begun)
+    made = _with_pauses if pausing else _without_pauses
+    made(workload, weight, asked, before, moves, kept, told)
+    return kept.claim
+
+
+def _claim(
+    workload: Jobs, before: Reference | None, pausing: bool, weights: str, seed: int, reading: dict[str, Any]
+) -> Reference:
+    """What is claimed before the work begins: what a folder has already, or nothing yet."""
+    return Reference(
         workload_hash=proof.identity(workload),
         source=proof.said(workload.source),
         cluster=workload.cluster,
         jobs=len(workload.arrival),
         pausing=pausing,
         weights=weights,
-        bound=bound,
+        bound=0 if before is None else before.bound,
         value=0 if before is None else before.value,
         how="" if before is None else before.how,
-        seed=check_seed(seed),
+        seed=seed,
         moves=0 if before is None else before.moves,
-        cpu_seconds=spent,
+        cpu_seconds=0.0 if before is None else before.cpu_seconds,
         versions=versions(),
-        reading=dict(reading or {}),
+        reading=reading,
     )
 
-    def keep(value: int, how: str, made: int, schedule: dict[str, Any] | None) -> None:
-        nonlocal claim, prices
-        seconds = round(spent + cpu_time() - begun, 1)
-        claim = dataclasses.replace(claim, value=value, how=how, moves=made, cpu_seconds=seconds)
-        files.written(target, claim, prices, schedule)
-        prices = None
 
-    if pausing:
-        _with_pauses(workload, weight, asked, before, claim, moves, keep, told)
-        return claim
+class _Kept:
+    """What the folder has: it is written whenever there is something better; the prices once, if they are new."""
+
+    def __init__(self, target: Path, claim: Reference, prices: intervals.Prices | None, begun: float) -> None:
+        self.target, self.claim, self._prices = target, claim, prices
+        self._begun = begun - claim.cpu_seconds
+
+    def keep(self, value: int, how: str, made: int, schedule: dict[str, Any] | None) -> None:
+        """Write the claim of a schedule that was found after so many moves, and the schedule (None: as it is there)."""
+        seconds = round(cpu_time() - self._begun, 1)
+        self.claim = dataclasses.replace(self.claim, value=value, how=how, moves=made, cpu_seconds=seconds)
+        files.written(self.target, self.claim, self._prices, schedule)
+        self._prices = None
+
+
+def _without_pauses(
+    workload: Jobs, weight: IntArray, asked: Pieces, before: Reference | None, moves: int, kept: _Kept, told: Told
+) -> None:
+    """A list after prices, and the search from it, or on from the schedule that the folder has."""
     those = question(workload, weight)
-    stored = None if before is None else search.on_board(those, *files.starts_of(target, workload))
+    stored = None if before is None else search.on_board(those, *files.starts_of(kept.target, workload))
 
     def found(schedule: Schedule, how: str, made: int) -> None:
-        keep(those.value(schedule[0]), how, made, files.waits_of(workload, schedule[0], schedule[1]))
+        kept.keep(those.value(schedule[0]), how, made, files.waits_of(workload, schedule[0], schedule[1]))
 
-    _searched(those, asked, stored, claim.moves, moves, seed, found, told)
-    return claim
+    _searched(those, asked, stored, kept.claim.moves, moves, kept.claim.seed, found, told)
 
 
 def _searched(
@@ -178,14 +198,7 @@ def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refere
 
 
 def _with_pauses(
-    workload: Jobs,
-    weight: IntArray,
-    asked: Pieces,
-    before: Reference | None,
-    claim: Reference,
-    moves: int,
-    keep: Callable[..., None],
-    told: Told,
+    workload: Jobs, weight: IntArray, asked: Pieces, before: Reference | None, moves: int, kept: _Kept, told: Told
 ) -> None:
     """The best of schedules by ranks and, where that can be better, of what is found without pauses; of jobs that are
     not free to move, or start in parts, of runs of rules.
@@ -193,6 +206,7 @@ def _with_pauses(
     Where more is asked for than was done before (`claim.moves`), all is done anew, and what was there is kept unless
     something is better.
     """
+    claim = kept.claim
     best = None if before is None else (before.value, before.how)
     stop = False
 
@@ -200,7 +214,7 @@ def _with_pauses(
         nonlocal best
         new = best is None or value < best[0]
         best = (value, how) if best is None or new else best
-        keep(*best, max(claim.moves, made), log().to_json() if new else None)
+        kept.keep(*best, max(claim.moves, made), log().to_json() if new else None)
 
     def heard(stage: str, made: int, value: int) -> bool:
         nonlocal stop
