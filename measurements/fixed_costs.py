@@ -1,4 +1,4 @@
-"""What a call costs beside its work: CPU of whole processes that read a file, ask a rule, or print a help page.
+"""What a call costs beside its work: CPU of whole processes that read a file, print help, ask a rule or a solver.
 
     python measurements/fixed_costs.py [--before CHECKOUT] [--repeat 5] [--seed 81]
 
@@ -25,6 +25,8 @@ import mlsched
 
 HERE = Path(__file__).resolve().parents[1]
 RULES = {"placement": "tetris", "preemption": "fitgpp", "quality": "slaq", "taskgraph": "mlf-h", "workers": "optimus"}
+#: Problem -> who solves its small instances in milliseconds, once Pyomo and HiGHS, or OR-Tools, are imported.
+SOLVERS = {"quality": "highs", "preemption": "cp-sat"}
 
 
 def calls(folder: Path, seed: int) -> dict[str, list[str]]:
@@ -35,6 +37,8 @@ def calls(folder: Path, seed: int) -> dict[str, list[str]]:
         mlsched.save(mlsched.generate(problem, preset="small", seed=seed), file)
         found[f"load, {problem}"] = ["-c", f"import mlsched; mlsched.load({str(file)!r})"]
         found[f"mlsched solve, {problem} by {rule}"] = ["-m", "mlsched", "solve", str(file), "--solver", rule]
+        if (solver := SOLVERS.get(problem)) is not None:
+            found[f"mlsched solve, {problem} by {solver}"] = ["-m", "mlsched", "solve", str(file), "--solver", solver]
     return found
 
 

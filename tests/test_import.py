@@ -34,6 +34,13 @@ def test_a_solver_loads_its_own_backend_only(name, needs, not_needed):
     assert not_needed not in found
 
 
+def test_a_model_for_highs_needs_no_scipy():
+    """Once Pyomo is there, an import of any part of SciPy brings scipy.stats along: more CPU time than the solve."""
+    found = loaded_by("from mlsched import api\napi.solve(api.generate('rounds', 'small'), 'highs')")
+    assert "pyomo" in found
+    assert "scipy" not in found
+
+
 BARE = """
 import sys
 OPTIONAL = "torch gymnasium matplotlib pyarrow pooch hypothesis pytest distributed optuna polars exact".split()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,35 +46,79 @@ class Matrix:
 
 
 def compile_model(model: Any) -> Matrix:
-    """Every variable of the model is a column, whether or not a constraint mentions it."""
-    import pyomo.environ as pyo
-    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+    """Every variable of the model is a column, whether or not a constraint mentions it; every constraint a row.
 
+    Pyomo's own compiler (`LinearStandardFormCompiler`) imports scipy.stats before its first model, which takes more CPU
+    time than most models, and on small ones it is several times slower.
+    """
+    import pyomo.environ as pyo
+
+    _refuse_unknown(model)
     columns = list(model.component_data_objects(pyo.Var, active=True))
     position = {id(v): i for i, v in enumerate(columns)}
-    form = LinearStandardFormCompiler().write(model, mixed_form=True)
-    if form.A.nnz and abs(form.A.data).max() > LARGEST:
+    rows = [_row(row) for row in model.component_data_objects(pyo.Constraint, active=True)]
+    rows = [row for row in rows if row.says_something]
+    counts = [len(row.variables) for row in rows]
+    places = map(position.__getitem__, map(id, chain.from_iterable(row.variables for row in rows)))
+    column = np.fromiter(places, dtype=np.int64, count=sum(counts))
+    coefficients = chain.from_iterable(row.coefficients for row in rows)
+    values = np.fromiter(coefficients, dtype=np.float64, count=sum(counts))
+    if len(values) and (largest := abs(values).max()) > LARGEST:
         raise InvalidInput(
-            f"highs: a coefficient of {abs(form.A.data).max():.3g} is beyond {LARGEST:.0e}, where floats no longer "
-            "separate units; use coarser units (GiB for bytes) or cp-sat, which is exact"
+            f"highs: a coefficient of {largest:.3g} is beyond {LARGEST:.0e}, where floats no longer separate units; "
+            "use coarser units (GiB for bytes) or cp-sat, which is exact"
         )
-    order = np.array([position[id(v)] for v in form.columns], dtype=np.int64)
-    matrix = form.A.tocoo()
-    kind = np.array([row.bound_type for row in form.rows], dtype=np.int64)
-    rhs = np.asarray(form.rhs, dtype=np.float64)
-    shuffled = np.lexsort((matrix.row, order[matrix.col])) if matrix.nnz else np.zeros(0, dtype=np.int64)
-    column = order[matrix.col][shuffled] if matrix.nnz else shuffled
-    starts = np.searchsorted(column, np.arange(len(columns) + 1)).astype(np.int32)
-    # bound_type: 0 equality, 1 upper bound, -1 lower bound.
+    by_column = np.argsort(column, kind="stable")
     return Matrix(
         columns,
-        starts,
-        matrix.row[shuffled].astype(np.int32),
-        matrix.data[shuffled].astype(np.float64),
-        np.where(kind == 1, -np.inf, rhs),
-        np.where(kind == -1, np.inf, rhs),
+        np.searchsorted(column[by_column], np.arange(len(columns) + 1)).astype(np.int32),
+        np.repeat(np.arange(len(rows)), counts)[by_column].astype(np.int32),
+        values[by_column],
+        np.array([row.lower for row in rows], dtype=np.float64),
+        np.array([row.upper for row in rows], dtype=np.float64),
         position,
     )
+
+
+class _Row(NamedTuple):
+    """lower <= coefficients * variables <= upper."""
+
+    coefficients: Sequence[float]
+    variables: Sequence[Any]
+    lower: float
+    upper: float
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is not true of all values."""
+        unbounded = self.lower == -np.inf and self.upper == np.inf
+        return not unbounded and (len(self.variables) > 0 or not self.lower <= 0 <= self.upper)
+
+
+def _row(constraint: Any) -> _Row:
+    """A linear constraint of Pyomo's; what is fixed in it goes to its ends."""
+    import pyomo.environ as pyo
+    from pyomo.repn import generate_standard_repn
+
+    low, body, high = constraint.to_bounded_expression()
+    linear = generate_standard_repn(body, quadratic=False)
+    if linear.nonlinear_expr is not None:
+        raise InvalidInput(f"constraint {constraint.name} is not linear")
+    lower = -np.inf if low is None else float(pyo.value(low)) - linear.constant
+    upper = np.inf if high is None else float(pyo.value(high)) - linear.constant
+    return _Row(linear.linear_coefs, linear.linear_vars, lower, upper)
+
+
+def _refuse_unknown(model: Any) -> None:
+    """What restricts plans beyond rows, such as a set of which one variable may be positive, would be passed over."""
+    import pyomo.environ as pyo
+    from pyomo.repn.util import categorize_valid_components
+
+    known = {pyo.Block, pyo.Constraint, pyo.Expression, pyo.Objective, pyo.Param, pyo.RangeSet, pyo.Set, pyo.Suffix}
+    _, unknown = categorize_valid_components(model, active=True, valid={*known, pyo.Var})
+    if unknown:
+        names = ", ".join(sorted({kind.__name__ for kind in unknown}))
+        raise InvalidInput(f"the Pyomo model has active components that are no linear rows: {names}")
 
 
 def bounds_of(columns: list[Any]) -> tuple[Any, Any, Any]:

@@ -59,7 +59,6 @@ class Program:
 def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> Program:
     """The program of a linear Pyomo model that has no objective, with objectives over its integer variables."""
     import pyomo.environ as pyo
-    from pyomo.common.errors import InfeasibleConstraintException
 
     from mlsched.solvers.backends.pyomo_matrix import compile_model
 
@@ -69,8 +68,6 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     # To Pyomo a fixed variable is a constant; its column keeps that value. Pyomo refuses what is not linear.
     try:
         matrix = compile_model(model)
-    except InfeasibleConstraintException:
-        matrix = _contradiction(model)
     except Exception as error:
         raise InvalidInput(f"the Pyomo model cannot be compiled as a linear program: {error}") from None
     integer = np.array([v.is_integer() for v in matrix.columns], dtype=bool)
@@ -89,25 +86,6 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
         integer,
         tuple(made),
         lambda variable: matrix.position[id(variable)],
-    )
-
-
-def _contradiction(model: Any) -> Any:
-    """The columns of a model that Pyomo finds infeasible while it compiles it, with the one row 0 >= 1."""
-    import pyomo.environ as pyo
-
-    from mlsched.solvers.backends.pyomo_matrix import Matrix
-
-    columns = list(model.component_data_objects(pyo.Var, active=True))
-    none = np.zeros(0)
-    return Matrix(
-        columns,
-        np.zeros(len(columns) + 1, dtype=np.int32),
-        none.astype(np.int32),
-        none,
-        np.array([1.0]),
-        np.array([np.inf]),
-        {id(v): i for i, v in enumerate(columns)},
     )
 
 

@@ -159,6 +159,17 @@ def test_an_infeasible_model_on_which_presolve_breaks_down():
     assert highs.minimise(formulation(model, Term(1, model.x)), "o", "min", Limits(), None).status == "infeasible"
 
 
+@pytest.mark.parametrize(("high", "expected"), [(2, "infeasible"), (3, "optimal")])
+def test_what_is_fixed_is_a_constant_of_its_rows(high, expected):
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(domain=pyo.Integers, bounds=(0, 5)), pyo.Var(domain=pyo.Integers, bounds=(0, 5))
+    model.x.fix(3)
+    model.no_variable_left = pyo.Constraint(expr=model.x <= high)
+    model.row = pyo.Constraint(expr=(5, 2 * model.y + model.x + model.y, 9))
+    found = highs.minimise(formulation(model, Term(1, model.y)), "o", "min", Limits(), None)
+    assert (found.status, found.bound) == (expected, 1 if expected == "optimal" else None)
+
+
 @pytest.mark.parametrize("sense", ["min", "max"])
 def test_only_what_is_better(sense):
     """Of two terms the last is bounded; a plan that a limit leaves before that is none."""

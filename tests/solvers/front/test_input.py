@@ -113,6 +113,19 @@ def foreign():
     return model, [x, other[1]], ["min", "min"]
 
 
+def one_of_two():
+    model, x, y = mip()
+    model.two = pyo.Var(range(2), domain=pyo.Integers, bounds=(0, 5))
+    model.one = pyo.SOSConstraint(var=model.two, sos=1)
+    return model, [x, y], ["min", "min"]
+
+
+def with_product():
+    model, x, y = mip()
+    model.product = pyo.Constraint(expr=x * y >= 1)
+    return model, [x, y], ["min", "min"]
+
+
 def continuous():
     model, x, _ = mip()
     model.z = pyo.Var(bounds=(0, 1))
@@ -139,6 +152,8 @@ BAD = [
     (with_objective, "already has an objective; give it as one of"),
     (with_pyomo_objective, "already has an objective; give it as one of"),
     (foreign, "objective 1: names x, a variable of another model"),
+    (one_of_two, "active components that are no linear rows: SOSConstraint"),
+    (with_product, "constraint product is not linear"),
     (continuous, "objective 1: z is continuous; only integer variables may appear"),
     (of_cp(lambda x, y: x, lambda x, y: 0.5 * y), "objective 1 = .*must be linear with integer coefficients; scale"),
     (of_cp(lambda x, y: x, lambda x, y: "y"), "objective 1 = y: must be linear"),
