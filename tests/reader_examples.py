@@ -11,7 +11,10 @@ import shutil
 import zlib
 
 import numpy as np
-import state_examples
+from kai_examples import kai_state
+from kubernetes_examples import kube_state
+from kueue_examples import kueue_state
+from state_examples import listed
 
 import mlsched
 from mlsched import api
@@ -156,7 +159,7 @@ GAVEL = {
 
 def together(documents) -> dict:
     """Lists of objects in several documents as one list, which is a state in one file."""
-    return state_examples.listed(*(item for document in documents.values() for item in document["items"]))
+    return listed(*(item for document in documents.values() for item in document["items"]))
 
 
 def seeds(folder) -> list[tuple[str, bytes]]:
@@ -187,9 +190,9 @@ def seeds(folder) -> list[tuple[str, bytes]]:
         ("stg", STG),
         ("psplib", PSPLIB),
         ("jobshop", "2 2\n0 3 1 2\n1 4 0 1\n"),
-        ("state", json.dumps(state_examples.kai_state())),
-        ("state", json.dumps(together(state_examples.kube_state()))),
-        ("state", json.dumps(together(state_examples.kueue_state(topology=True)))),
+        ("state", json.dumps(kai_state())),
+        ("state", json.dumps(together(kube_state()))),
+        ("state", json.dumps(together(kueue_state(topology=True)))),
     ]
     found = [(name, text.encode()) for name, text in texts]
     found += [("trace", gzip.compress(PHILLY.encode())), ("gavel", gzip.compress(json.dumps(GAVEL).encode()))]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 
 import pytest
-import state_examples as examples
+from kai_examples import kai_state
+from kubernetes_examples import kube_state
+from kueue_examples import kueue_state
+from slurm_examples import slurm_state
 from state_examples import written
 
 import mlsched
 from mlsched.instances.admission.states import instance_of, read_states
 
 MAKERS = {
-    "kueue": examples.kueue_state,
-    "kubernetes": examples.kube_state,
-    "slurm": examples.slurm_state,
-    "kai": lambda: {"snapshot.json": examples.kai_state()},
+    "kueue": kueue_state,
+    "kubernetes": kube_state,
+    "slurm": slurm_state,
+    "kai": lambda: {"snapshot.json": kai_state()},
 }
 
 
@@ -97,7 +100,7 @@ def test_the_instance_is_written_and_judged_alike(judged, cli, tmp_path):
 
 
 def test_a_plan_is_a_decision(judged, tmp_path):
-    (state,) = read_states(written(tmp_path, examples.kube_state()))
+    (state,) = read_states(written(tmp_path, kube_state()))
     instance = instance_of(state)
     result = mlsched.solve(instance, "brute-force", objective="lost")
     mlsched.save(result, tmp_path / "result.json")
@@ -110,7 +113,7 @@ def test_a_rule_decides(judged):
 
 
 def test_from_python_the_same(tmp_path):
-    paths = written(tmp_path, examples.kube_state())
+    paths = written(tmp_path, kube_state())
     found = mlsched.judge(*paths, decision=["web-0", "web-1"], job="urgent")
     assert found.verdict.kind == "needless"
     assert not found.accepted
@@ -119,7 +122,7 @@ def test_from_python_the_same(tmp_path):
 
 def test_free_flavors_are_compared(cli, tmp_path):
     """With the second flavor nobody needs to go: a decision of the first is dominated by it."""
-    documents = examples.kueue_state()
+    documents = kueue_state()
     queue = documents["queues.json"]["items"][0]
     flavor = {"name": "spot", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]}
     queue["spec"]["resourceGroups"][0]["flavors"].append(flavor)
@@ -150,11 +153,11 @@ def test_bad_calls_are_one_line(judged, system, arguments, message):
 
 
 def test_bad_states_are_one_line(cli, tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     del documents["config.txt"]
     cli("judge", *written(tmp_path, documents)).refused("PreemptType", "give --slurm-conf slurm.conf")
     cli("judge", tmp_path / "none.json").refused("there is no such file")
-    documents = examples.kube_state()
+    documents = kube_state()
     documents["pods.json"]["items"].pop()
     cli("judge", *written(tmp_path, documents)).refused("no job waits in this state")
 

@@ -9,10 +9,13 @@ import json
 import zipfile
 
 import pytest
-import state_examples as examples
 from draws import draws
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from kai_examples import kai_state
+from kubernetes_examples import kube_state
+from kueue_examples import kueue_state
+from slurm_examples import slurm_state
 from state_examples import written
 
 from mlsched.core.errors import InvalidInput
@@ -62,7 +65,7 @@ def test_paths_that_are_no_files(tmp_path):
 
 
 def test_files_of_two_systems(tmp_path):
-    paths = written(tmp_path, examples.kube_state() | {"squeue.json": {"jobs": []}})
+    paths = written(tmp_path, kube_state() | {"squeue.json": {"jobs": []}})
     assert "different systems (Kubernetes, Slurm)" in one_line(paths)
 
 
@@ -165,7 +168,7 @@ WRONG = {
         (("config.txt",), "PreemptType=preempt/none2\nPreemptMode=OFF", "PreemptType = none2"),
     ],
 }
-MAKERS = {"kueue": examples.kueue_state, "kubernetes": examples.kube_state, "slurm": examples.slurm_state}
+MAKERS = {"kueue": kueue_state, "kubernetes": kube_state, "slurm": slurm_state}
 
 
 @pytest.mark.parametrize(("system", "case"), [(system, n) for system in WRONG for n in range(len(WRONG[system]))])
@@ -177,7 +180,7 @@ def test_fields_that_are_wrong(tmp_path, system, case):
 
 
 def test_an_uneven_split_is_refused_where_nothing_says_how(tmp_path):
-    made = examples.slurm_state()
+    made = slurm_state()
     job = made["jobs.json"]["jobs"][1]
     job["gres_detail"], job["tres_alloc_str"] = [], "cpu=32,mem=32G,node=2,gres/gpu=7"
     assert "holds 7 gres/gpu on 2 nodes, and the state does not say how many on each" in one_line(
@@ -186,7 +189,7 @@ def test_an_uneven_split_is_refused_where_nothing_says_how(tmp_path):
 
 
 def test_topologies_stand_for_a_bounded_number_of_pods(tmp_path):
-    made = examples.kueue_state(topology=True)
+    made = kueue_state(topology=True)
     slices = made["workloads.json"]["items"][2]["status"]["admission"]["podSetAssignments"][0]["topologyAssignment"]
     slices["slices"][0]["podCounts"] = {"universal": 10**9}
     assert "must give the pods of each" in one_line(written(tmp_path, made))
@@ -195,7 +198,7 @@ def test_topologies_stand_for_a_bounded_number_of_pods(tmp_path):
 
 
 def test_cohorts_in_a_circle(tmp_path):
-    made = examples.kueue_state()
+    made = kueue_state()
     for name, parent in (("research", "above"), ("above", "research")):
         cohort = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": name}}
         made["queues.json"]["items"].append({**cohort, "spec": {"parentName": parent}})
@@ -217,9 +220,9 @@ def _places(value, path=()):
 @given(data=st.data(), system=st.sampled_from(("kueue", "kubernetes", "slurm", "kai")))
 def test_any_field_replaced_by_anything_is_read_or_refused(tmp_path, data, system):
     """Never another exception: a state with junk somewhere is an instance, or one line."""
-    made = {"snapshot.json": examples.kai_state()} if system == "kai" else MAKERS[system]()
+    made = {"snapshot.json": kai_state()} if system == "kai" else MAKERS[system]()
     if system == "kueue" and data.draw(st.booleans()):
-        made = examples.kueue_state(topology=True)
+        made = kueue_state(topology=True)
     made = json.loads(json.dumps(made))
     where = data.draw(st.sampled_from([path for path in _places(made) if len(path) > 1]))
     junk = data.draw(JUNK)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-import state_examples as examples
-from state_examples import asked
+from kai_examples import kai_state
+from kueue_examples import kueue_state
+from slurm_examples import slurm_state
+from state_examples import asked, listed
 
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.admission.anonymous import anonymous
@@ -19,7 +21,7 @@ from mlsched.instances.admission.states.decision import evicting, read_decision
         "team-a/train\n# and\nsweep\n",
         '["train", "team-a/sweep"]',
         {"evict": ["train", "sweep"], "start": ["urgent"]},
-        examples.listed(
+        listed(
             *(
                 {"apiVersion": "v1", "kind": "Event", "reason": "Preempted",
                  "involvedObject": {"kind": "Workload", "namespace": "team-a", "name": name}}
@@ -27,7 +29,7 @@ from mlsched.instances.admission.states.decision import evicting, read_decision
             ),
             {"apiVersion": "v1", "kind": "Event", "reason": "Pulled", "involvedObject": {"name": "x"}},
         ),
-        examples.listed(
+        listed(
             *(
                 {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
                  "metadata": {"namespace": "team-a", "name": name},
@@ -38,7 +40,7 @@ from mlsched.instances.admission.states.decision import evicting, read_decision
     ],
 )  # fmt: skip
 def test_decisions_by_name(tmp_path, content):
-    instance = asked(tmp_path, examples.kueue_state())
+    instance = asked(tmp_path, kueue_state())
     path = tmp_path / "decision"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     made = read_decision(path, instance)
@@ -47,24 +49,24 @@ def test_decisions_by_name(tmp_path, content):
 
 
 def test_decision_names_of_slurm_and_of_gangs(tmp_path):
-    slurm = asked(tmp_path, examples.slurm_state())
+    slurm = asked(tmp_path, slurm_state())
     path = tmp_path / "later.json"
     path.write_text(
         json.dumps({"jobs": [{"job_id": 8, "job_state": ["PREEMPTED"]}, {"job_id": 7, "job_state": "RUNNING"}]})
     )
     assert read_decision(path, slurm).evict == (1,)
-    kai = asked(tmp_path, {"snapshot.json": examples.kai_state()})
+    kai = asked(tmp_path, {"snapshot.json": kai_state()})
     assert [kai.unit_names[u] for u in evicting(kai, ["ml/big"]).evict] == ["ml/big-0", "ml/big-1"]
 
 
 def test_an_empty_decision_evicts_nobody(tmp_path):
-    instance = asked(tmp_path, examples.kueue_state())
+    instance = asked(tmp_path, kueue_state())
     (tmp_path / "none.txt").write_text("# nobody\n")
     assert read_decision(tmp_path / "none.txt", instance).evict == ()
 
 
 def test_anonymous_instances_have_numbers_for_names(tmp_path):
-    instance = asked(tmp_path, examples.kueue_state(topology=True))
+    instance = asked(tmp_path, kueue_state(topology=True))
     without = anonymous(instance)
     text = json.dumps(without.to_json())
     for name in ("train", "team-a", "cq-a", "research", "h100", "nvidia", "urgent", "racks"):
@@ -74,7 +76,7 @@ def test_anonymous_instances_have_numbers_for_names(tmp_path):
 
 
 def test_what_is_wrong_with_a_decision_is_said(tmp_path):
-    instance = asked(tmp_path, examples.kueue_state())
+    instance = asked(tmp_path, kueue_state())
     path = tmp_path / "d.json"
     for content, message in (
         ('["trian"]', "did you mean 'train'"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import state_examples as examples
+from kai_examples import kai_state
 from state_examples import asked, by_name
 
 
 def test_kai_by_hand(tmp_path):
-    instance = asked(tmp_path, {"snapshot.json": examples.kai_state()})
+    instance = asked(tmp_path, {"snapshot.json": kai_state()})
     gangs = [instance.group_names[g] for g in instance.unit_group]
     assert dict(zip(instance.unit_names, gangs, strict=True)) == {
         "ml/big-0": "ml/big", "ml/big-1": "ml/big", "ml/small-0": "ml/small",
@@ -22,13 +22,13 @@ def test_kai_by_hand(tmp_path):
 
 
 def test_kai_does_not_reclaim_beyond_what_a_queue_deserves(tmp_path):
-    snapshot = examples.kai_state()
+    snapshot = kai_state()
     snapshot["rawObjects"]["queues"][1]["spec"]["resources"]["gpu"]["quota"] = 9
     assert asked(tmp_path, {"snapshot.json": snapshot}).may.sum() == 0
 
 
 def test_kai_shares_of_gpus_are_thousandths(tmp_path):
-    snapshot = examples.kai_state()
+    snapshot = kai_state()
     small = next(pod for pod in snapshot["rawObjects"]["pods"] if pod["metadata"]["name"] == "small-0")
     small["metadata"]["annotations"]["gpu-fraction"] = "0.25"
     del small["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"]

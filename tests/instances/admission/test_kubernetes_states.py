@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-import state_examples as examples
-from state_examples import asked, by_name, read
+from kubernetes_examples import kube_node, kube_pod, kube_state
+from state_examples import NOW, asked, by_name, listed, read
 
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.admission.states import instance_of
 
 
 def test_kubernetes_by_hand(tmp_path):
-    instance = asked(tmp_path, examples.kube_state())
+    instance = asked(tmp_path, kube_state())
     gpu = instance.resources.index("nvidia.com/gpu")
     assert instance.node_free[:, gpu].tolist() == [0, 0]
     may = dict(zip(instance.unit_names, instance.may[0].tolist(), strict=True))
@@ -22,8 +22,8 @@ def test_kubernetes_by_hand(tmp_path):
 
 
 def test_kubernetes_pods_on_their_way_out_are_draining(tmp_path):
-    documents = examples.kube_state()
-    documents["pods.json"]["items"][0]["metadata"]["deletionTimestamp"] = examples.NOW
+    documents = kube_state()
+    documents["pods.json"]["items"][0]["metadata"]["deletionTimestamp"] = NOW
     instance = asked(tmp_path, documents)
     gpu = instance.resources.index("nvidia.com/gpu")
     assert "ml/web-0" not in instance.unit_names
@@ -56,8 +56,8 @@ def test_kubernetes_nodes_that_a_pod_may_use(tmp_path, node, pod, allowed):
         terms = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
         pod = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
     documents = {
-        "nodes.json": examples.listed(examples.kube_node("node-0", gpus=8, **node)),
-        "pods.json": examples.listed(examples.kube_pod("urgent", gpus=4, priority=1, spec=pod)),
+        "nodes.json": listed(kube_node("node-0", gpus=8, **node)),
+        "pods.json": listed(kube_pod("urgent", gpus=4, priority=1, spec=pod)),
     }
     assert asked(tmp_path, documents).shape_nodes.tolist() == [[int(allowed)]]
 
@@ -72,8 +72,8 @@ def test_kubernetes_requests_are_added_up_as_the_scheduler_does(tmp_path):
         "overhead": {"cpu": "100m"},
     }
     documents = {
-        "nodes.json": examples.listed(examples.kube_node("node-0", gpus=8)),
-        "pods.json": examples.listed(examples.kube_pod("urgent", gpus=0, priority=1, spec=spec)),
+        "nodes.json": listed(kube_node("node-0", gpus=8)),
+        "pods.json": listed(kube_pod("urgent", gpus=0, priority=1, spec=spec)),
     }
     state = read(tmp_path, documents)
     # The init container runs beside the sidecar before it: 3.2 CPUs, more than 1.7 of the containers with it.
@@ -81,8 +81,8 @@ def test_kubernetes_requests_are_added_up_as_the_scheduler_does(tmp_path):
 
 
 def test_the_first_in_line_is_asked_about_and_others_by_name(tmp_path):
-    documents = examples.kube_state()
-    documents["pods.json"]["items"].append(examples.kube_pod("later", gpus=1, priority=50))
+    documents = kube_state()
+    documents["pods.json"]["items"].append(kube_pod("later", gpus=1, priority=50))
     state = read(tmp_path, documents)
     assert list(state.jobs) == ["ml/urgent"]
     assert any("the first of 2 in line" in line for line in state.assumed)
@@ -93,7 +93,7 @@ def test_the_first_in_line_is_asked_about_and_others_by_name(tmp_path):
 
 
 def test_an_overfull_node_takes_nothing_new(tmp_path):
-    documents = examples.kube_state()
+    documents = kube_state()
     documents["nodes.json"]["items"][0]["status"]["allocatable"]["nvidia.com/gpu"] = "6"
     state = read(tmp_path, documents)
     instance = instance_of(state)
@@ -102,7 +102,7 @@ def test_an_overfull_node_takes_nothing_new(tmp_path):
 
 
 def test_lost_work_follows_what_is_said_of_checkpoints(tmp_path):
-    documents = examples.kube_state()
+    documents = kube_state()
     web = documents["pods.json"]["items"][0]
     assert by_name(asked(tmp_path, documents), "unit_lost")["ml/web-0"] == 4 * 4 * 3600
     often = asked(tmp_path, documents, checkpoint_every=1800)
@@ -117,10 +117,9 @@ def test_lost_work_follows_what_is_said_of_checkpoints(tmp_path):
 
 def test_without_gpus_cpus_are_counted(tmp_path):
     documents = {
-        "nodes.json": examples.listed(examples.kube_node("node-0", gpus=0)),
-        "pods.json": examples.listed(
-            examples.kube_pod("small-0", gpus=0, priority=1, node="node-0", hour=11),
-            examples.kube_pod("urgent", gpus=0, priority=9),
+        "nodes.json": listed(kube_node("node-0", gpus=0)),
+        "pods.json": listed(
+            kube_pod("small-0", gpus=0, priority=1, node="node-0", hour=11), kube_pod("urgent", gpus=0, priority=9)
         ),
     }
     state = read(tmp_path, documents)

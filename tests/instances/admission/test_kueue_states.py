@@ -6,8 +6,8 @@ import gzip
 import json
 
 import pytest
-import state_examples as examples
 from draws import draws
+from kueue_examples import kueue_question, kueue_state, pod_set
 from state_examples import asked, by_name, read, written
 
 import mlsched
@@ -16,7 +16,7 @@ from mlsched.instances.admission.states import Options, instance_of, read_states
 
 
 def test_kueue_by_hand(tmp_path):
-    state = read(tmp_path, examples.kueue_state())
+    state = read(tmp_path, kueue_state())
     instance = instance_of(state)
     assert instance.job_names == ("team-a/urgent",)
     assert instance.flavor_names == ("h100/nvidia.com/gpu",)
@@ -38,7 +38,7 @@ def test_kueue_by_hand(tmp_path):
 
 
 def test_kueue_priority_boost_and_equal_priority(tmp_path):
-    documents = examples.kueue_state()
+    documents = kueue_state()
     workloads = {item["metadata"]["name"]: item for item in documents["workloads.json"]["items"]}
     workloads["train"]["metadata"]["annotations"] = {"kueue.x-k8s.io/priority-boost": "90"}
     instance = asked(tmp_path, documents)
@@ -54,8 +54,8 @@ def test_kueue_priority_boost_and_equal_priority(tmp_path):
 
 
 def test_kueue_topology_by_hand(tmp_path):
-    waiting = examples.pod_set(4, 2, topologyRequest={"required": "rack"})
-    instance = asked(tmp_path, examples.kueue_state(topology=True, waiting=waiting))
+    waiting = pod_set(4, 2, topologyRequest={"required": "rack"})
+    instance = asked(tmp_path, kueue_state(topology=True, waiting=waiting))
     gpu = instance.resources.index("nvidia.com/gpu")
     assert dict(zip(instance.node_names, instance.node_free[:, gpu].tolist(), strict=True)) == {
         "node-0": 0, "node-1": 2, "node-2": 0, "node-3": 4,
@@ -67,14 +67,12 @@ def test_kueue_topology_by_hand(tmp_path):
 
 def test_kueue_slices_ask_for_one_domain_each(tmp_path):
     request = {"podSetSliceRequiredTopology": "kubernetes.io/hostname", "podSetSliceSize": 2}
-    instance = asked(
-        tmp_path, examples.kueue_state(topology=True, waiting=examples.pod_set(4, 2, topologyRequest=request))
-    )
+    instance = asked(tmp_path, kueue_state(topology=True, waiting=pod_set(4, 2, topologyRequest=request)))
     assert (instance.shape_slice.tolist(), instance.shape_level.tolist()) == ([2], [1])
 
 
 def test_kueue_finished_pods_give_back_their_quota(tmp_path):
-    documents = examples.kueue_state()
+    documents = kueue_state()
     train = next(i for i in documents["workloads.json"]["items"] if i["metadata"]["name"] == "train")
     train["status"]["reclaimablePods"] = [{"name": "main", "count": 3}]
     instance = asked(tmp_path, documents)
@@ -92,14 +90,14 @@ def _two_flavors(documents, **fungibility):
 
 def test_kueue_chooses_flavors_in_its_order(tmp_path):
     """Of the first flavor it would have to evict; whether it looks further is whenCanPreempt's to say."""
-    next_one = asked(tmp_path, _two_flavors(examples.kueue_state(), whenCanPreempt="TryNextFlavor"))
+    next_one = asked(tmp_path, _two_flavors(kueue_state(), whenCanPreempt="TryNextFlavor"))
     assert next_one.flavor_names == ("spot/nvidia.com/gpu",)
-    stays = asked(tmp_path, _two_flavors(examples.kueue_state(), whenCanPreempt="MayStopSearch"))
+    stays = asked(tmp_path, _two_flavors(kueue_state(), whenCanPreempt="MayStopSearch"))
     assert stays.flavor_names == ("h100/nvidia.com/gpu",)
 
 
 def test_kueue_free_flavors_are_all_asked_about(tmp_path):
-    paths = written(tmp_path, _two_flavors(examples.kueue_state()))
+    paths = written(tmp_path, _two_flavors(kueue_state()))
     states = read_states(paths, Options(flavors="free"))
     assert [instance_of(state).flavor_names for state in states] == [
         ("h100/nvidia.com/gpu",), ("spot/nvidia.com/gpu",),
@@ -107,7 +105,7 @@ def test_kueue_free_flavors_are_all_asked_about(tmp_path):
 
 
 def test_kueue_flavor_whose_taint_is_not_tolerated_is_skipped(tmp_path):
-    documents = _two_flavors(examples.kueue_state(), whenCanPreempt="TryNextFlavor")
+    documents = _two_flavors(kueue_state(), whenCanPreempt="TryNextFlavor")
     taint = {"key": "spot", "value": "true", "effect": "NoSchedule"}
     spot = {
         "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "spot"},
@@ -120,7 +118,7 @@ def test_kueue_flavor_whose_taint_is_not_tolerated_is_skipped(tmp_path):
 
 
 def test_kueue_says_what_is_not_modelled(tmp_path):
-    documents = examples.kueue_state(waiting=examples.pod_set(4, 2, minCount=2))
+    documents = kueue_state(waiting=pod_set(4, 2, minCount=2))
     documents["queues.json"]["items"][0]["spec"]["admissionChecksStrategy"] = {"admissionChecks": [{"name": "quota"}]}
     lines = read(tmp_path, documents).unmodelled["team-a/urgent"]
     assert any("minCount" in line for line in lines)
@@ -130,7 +128,7 @@ def test_kueue_says_what_is_not_modelled(tmp_path):
 def test_kueue_fair_sharing_is_refused_by_name(tmp_path):
     config = "apiVersion: config.kueue.x-k8s.io/v1beta1\nfairSharing:\n  enable: {}\n  preemptionStrategies: []\n"
     entry = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kueue-manager-config"}}
-    documents = examples.kueue_state()
+    documents = kueue_state()
     documents["config.json"] = {**entry, "data": {"controller_manager_config.yaml": config.format("true")}}
     with pytest.raises(InvalidInput, match="fairSharing"):
         read(tmp_path, documents)
@@ -142,7 +140,7 @@ def test_states_that_kueue_answered_get_its_answers(tmp_path, shared_data):
     """From the JSON of a cluster to the victims that Kueue's own code chose, in its classical preemption."""
     answered = json.loads(gzip.decompress((shared_data / "kueue" / "questions.json.gz").read_bytes()))
     for number in range(0, 100, draws(5, 1)):
-        instance = asked(tmp_path, examples.kueue_question(answered["questions"][number]))
+        instance = asked(tmp_path, kueue_question(answered["questions"][number]))
         plan = mlsched.solve(instance, "kueue").plan
         victims = {instance.unit_names[u].removeprefix("team/") for u in plan.evict.nonzero()[0]}
         assert victims == set(answered["victims"][number] or []), number

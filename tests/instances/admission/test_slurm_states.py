@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-import state_examples as examples
+from slurm_examples import CONFIG, slurm_state
 from state_examples import asked, read, written
 
 from mlsched.core.errors import InvalidFile, InvalidInput
@@ -16,7 +16,7 @@ from mlsched.instances.admission.states.entries import Entry
 
 
 def test_slurm_by_hand(tmp_path):
-    instance = asked(tmp_path, examples.slurm_state())
+    instance = asked(tmp_path, slurm_state())
     assert instance.unit_names == ("7", "8")
     gpu = instance.resources.index("gres/gpu")
     assert instance.node_free[:, gpu].tolist() == [0, 4, 4]
@@ -37,45 +37,45 @@ def _job(documents, number):
 
 def test_slurm_infinite_is_asked_first(tmp_path):
     """{"set": false, "infinite": true, "number": 0}: a job without a time limit has no end."""
-    documents = examples.slurm_state()
+    documents = slurm_state()
     _job(documents, 7)["time_limit"] = {"set": False, "infinite": True, "number": 0}
     assert asked(tmp_path, documents).unit_ends.tolist() == [-1, 21 * 3600]
 
 
 def test_slurm_who_may_be_preempted(tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     now = documents["jobs.json"]["last_update"]["number"]
     _job(documents, 7)["preemptable_time"] = {"set": True, "infinite": False, "number": now + 60}
     assert asked(tmp_path, documents).may.tolist() == [[0, 1]]
     documents["qos.json"]["qos"][1]["preempt"]["list"] = []
     assert asked(tmp_path, documents).may.tolist() == [[0, 0]]
-    documents = examples.slurm_state()
-    documents["config.txt"] = examples.CONFIG.replace("preempt/qos", "preempt/none")
+    documents = slurm_state()
+    documents["config.txt"] = CONFIG.replace("preempt/qos", "preempt/none")
     assert asked(tmp_path, documents).may.tolist() == [[0, 0]]
-    documents["config.txt"] = examples.CONFIG.replace("preempt/qos", "preempt/partition_prio")
+    documents["config.txt"] = CONFIG.replace("preempt/qos", "preempt/partition_prio")
     assert asked(tmp_path, documents).may.tolist() == [[0, 0]]  # one partition, one tier
-    documents["config.txt"] = examples.CONFIG.replace("(null)", "min_exempt_priority=107")
+    documents["config.txt"] = CONFIG.replace("(null)", "min_exempt_priority=107")
     assert asked(tmp_path, documents).may.tolist() == [[1, 0]]
 
 
 def test_slurm_modes_decide_what_is_lost_and_given_back(tmp_path):
-    documents = examples.slurm_state()
-    documents["config.txt"] = examples.CONFIG.replace("REQUEUE", "SUSPEND,GANG")
+    documents = slurm_state()
+    documents["config.txt"] = CONFIG.replace("REQUEUE", "SUSPEND,GANG")
     suspended = asked(tmp_path, documents)
     gpu, cpu = suspended.resources.index("gres/gpu"), suspended.resources.index("cpu")
     assert suspended.unit_lost.tolist() == [0, 0]
     assert suspended.pod_demand[:, gpu].tolist() == [0, 0, 0]
     assert suspended.pod_demand[:, cpu].tolist() == [32, 16, 16]
-    documents["config.txt"] = examples.CONFIG.replace("REQUEUE", "CANCEL")
+    documents["config.txt"] = CONFIG.replace("REQUEUE", "CANCEL")
     _job(documents, 7)["comment"] = f"saved={documents['jobs.json']['last_update']['number'] - 60}"
     cancelled = asked(tmp_path, documents, checkpoint_annotation="saved")
     assert cancelled.unit_lost.tolist() == [8 * 5 * 3600, 8 * 3 * 3600]
-    documents["config.txt"] = examples.CONFIG
+    documents["config.txt"] = CONFIG
     assert asked(tmp_path, documents, checkpoint_annotation="saved").unit_lost.tolist() == [8 * 60, 8 * 3 * 3600]
 
 
 def test_slurm_limits_climb_the_accounts(tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     total = [{"type": "gres", "name": "gpu", "id": 1001, "count": 20}]
     documents["assoc.json"]["associations"] = [
         {"account": "root", "user": "", "parent_account": "", "partition": "", "max": {"tres": {"total": total}}},
@@ -94,7 +94,7 @@ def test_slurm_limits_climb_the_accounts(tmp_path):
 
 
 def test_slurm_constraints_choose_nodes(tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     for node, features in zip(documents["nodes.json"]["nodes"], (["ib", "a"], ["ib"], ["b"]), strict=True):
         node["features"] = node["active_features"] = features
     for text, nodes in (("ib", [1, 1, 0]), ("ib&a", [1, 0, 0]), ("a|b", [1, 0, 1])):
@@ -111,13 +111,13 @@ def test_slurm_constraints_choose_nodes(tmp_path):
     [(["IDLE", "DRAIN"], 0), (["DOWN"], 0), (["IDLE", "CLOUD", "POWERED_DOWN"], 1), (["MIXED", "PLANNED"], 1)],
 )
 def test_slurm_nodes_that_take_jobs(tmp_path, states, takes):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     documents["nodes.json"]["nodes"][1]["state"] = states
     assert asked(tmp_path, documents).shape_nodes.tolist() == [[1, takes, 1]]
 
 
 def test_slurm_heterogeneous_job_has_a_shape_per_component(tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     waiting = _job(documents, 9)
     other = copy.deepcopy(waiting) | {"job_id": 10, "node_count": {"set": True, "infinite": False, "number": 1}}
     for offset, job in enumerate((waiting, other)):
@@ -130,18 +130,18 @@ def test_slurm_heterogeneous_job_has_a_shape_per_component(tmp_path):
 
 
 def test_slurm_conf_of_the_user_stands_in(tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     del documents["config.txt"]
     with pytest.raises(InvalidInput, match="PreemptType"):
         read(tmp_path, documents)
     conf = "# ours\nClusterName=c\nPreemptType=preempt/qos\nPreemptMode=REQUEUE # as told\n"
-    assert asked(tmp_path, documents, slurm_conf=conf).hash == asked(tmp_path, examples.slurm_state()).hash
+    assert asked(tmp_path, documents, slurm_conf=conf).hash == asked(tmp_path, slurm_state()).hash
 
 
 def test_slurm_config_as_json(tmp_path):
-    documents = examples.slurm_state()
+    documents = slurm_state()
     documents["config.txt"] = {"configuration": {"preempt_type": "preempt/qos", "preempt_mode": ["REQUEUE"]}}
-    assert asked(tmp_path, documents).hash == asked(tmp_path, examples.slurm_state()).hash
+    assert asked(tmp_path, documents).hash == asked(tmp_path, slurm_state()).hash
 
 
 def test_a_generic_resource_counts_the_same_in_both_of_slurms_notations():
@@ -153,7 +153,7 @@ def test_a_generic_resource_counts_the_same_in_both_of_slurms_notations():
 
 def test_an_amount_beyond_all_bounds_is_refused_in_a_line(tmp_path):
     for text, much in (("gpu:h100:8", "gpu:h100:999999999T"), ("gres/gpu=8", "gres/gpu=999999999999T")):
-        texts = {k: one if isinstance(one, str) else json.dumps(one) for k, one in examples.slurm_state().items()}
+        texts = {k: one if isinstance(one, str) else json.dumps(one) for k, one in slurm_state().items()}
         documents = {name: one.replace(text, much) for name, one in texts.items()}
         assert any(much in one for one in documents.values())
         with pytest.raises(InvalidFile, match=r"is more than 2\^53: no node holds so much$") as caught:

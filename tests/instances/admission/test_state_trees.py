@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import state_examples as examples
 from draws import draws
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from state_examples import listed, written
+from kueue_examples import pod_set, workload
+from state_examples import NOW, listed, written
 
 from mlsched.instances.admission import judge_quotas
 from mlsched.instances.admission.states import documents, instance_of, objects, read_states
@@ -48,7 +48,7 @@ def trees(draw):
         items.append({"apiVersion": API, "kind": "LocalQueue", "metadata": local, "spec": {"clusterQueue": name}})
         for number in range(draw(st.integers(0, 2))):
             items.append(_admitted(f"{name}-{number}", name, draw(st.integers(0, 2)), draw(st.integers(1, 5))))
-    waits = examples.workload("waits", queues[0], API, 1, [examples.pod_set(1, draw(st.integers(1, 8)))])
+    waits = workload("waits", queues[0], API, 1, [pod_set(1, draw(st.integers(1, 8)))])
     waits["spec"]["queueName"] = "team-lq"
     return listed(*items, waits)
 
@@ -60,9 +60,9 @@ def _admitted(name, queue, priority, gpus):
         "flavors": {"nvidia.com/gpu": "h100"},
         "resourceUsage": {"nvidia.com/gpu": gpus},
     }
-    conditions = [{"type": "QuotaReserved", "status": "True", "lastTransitionTime": examples.NOW}]
+    conditions = [{"type": "QuotaReserved", "status": "True", "lastTransitionTime": NOW}]
     admission = {"clusterQueue": queue, "podSetAssignments": [assignment]}
-    return examples.workload(name, queue, API, priority, [], conditions=conditions, admission=admission)
+    return workload(name, queue, API, priority, [], conditions=conditions, admission=admission)
 
 
 @settings(max_examples=draws(60, 10_000), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

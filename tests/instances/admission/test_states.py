@@ -8,27 +8,30 @@ import random
 import zipfile
 
 import pytest
-import state_examples as examples
-from state_examples import KUEUE_VERSIONS, SLURM_PARSERS, asked, written
+from kai_examples import kai_state
+from kubernetes_examples import kube_state
+from kueue_examples import KUEUE_VERSIONS, kueue_state
+from slurm_examples import SLURM_PARSERS, slurm_state
+from state_examples import asked, written
 
 from mlsched.instances.admission.states import instance_of, read_states
 
 
 @pytest.mark.parametrize("topology", [False, True])
 def test_kueue_versions_are_one_state(tmp_path, topology):
-    hashes = {asked(tmp_path, examples.kueue_state(v, topology=topology)).hash for v in KUEUE_VERSIONS}
+    hashes = {asked(tmp_path, kueue_state(v, topology=topology)).hash for v in KUEUE_VERSIONS}
     assert len(hashes) == 1
 
 
 def test_slurm_versions_are_one_state(tmp_path):
     forms = [(parser, mode) for parser in SLURM_PARSERS for mode in (False, True)]
-    hashes = {asked(tmp_path, examples.slurm_state(p, complex_mode=mode)).hash for p, mode in forms}
+    hashes = {asked(tmp_path, slurm_state(p, complex_mode=mode)).hash for p, mode in forms}
     assert len(forms) == 12
     assert len(hashes) == 1
 
 
 def test_order_of_objects_and_files_is_nothing(tmp_path):
-    for make in (examples.kueue_state, examples.kube_state):
+    for make in (kueue_state, kube_state):
         documents = make()
         shuffled = copy.deepcopy(documents)
         for document in shuffled.values():
@@ -37,7 +40,7 @@ def test_order_of_objects_and_files_is_nothing(tmp_path):
 
 
 def test_compressed_files_are_the_same(tmp_path):
-    documents = examples.kube_state()
+    documents = kube_state()
     plain = asked(tmp_path, documents)
     packed = []
     for path in written(tmp_path, documents):
@@ -47,7 +50,7 @@ def test_compressed_files_are_the_same(tmp_path):
 
 
 def test_single_objects_and_typed_lists_are_lists(tmp_path):
-    documents = examples.kube_state()
+    documents = kube_state()
     plain = asked(tmp_path, documents)
     pods = documents["pods.json"]["items"]
     apart = {f"pod-{n}.json": pod for n, pod in enumerate(pods[1:])}
@@ -57,7 +60,7 @@ def test_single_objects_and_typed_lists_are_lists(tmp_path):
 
 
 def test_snapshot_zip_and_json_are_one(tmp_path):
-    (path,) = written(tmp_path, {"snapshot.json": examples.kai_state()})
+    (path,) = written(tmp_path, {"snapshot.json": kai_state()})
     with zipfile.ZipFile(tmp_path / "snapshot.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(path, "snapshot.json")
     one, other = (instance_of(read_states([p])[0]) for p in (path, tmp_path / "snapshot.zip"))
