@@ -7,24 +7,12 @@ import re
 import shutil
 
 import pytest
+from collection_examples import entry_of, known, rewritten, verify
 
 import mlsched
 from mlsched import InvalidInput
-from mlsched.benchmark import collection, gather
-from mlsched.benchmark.collection import DIGITS, add, certify, create, entries, proof_of, submit, write_table
-from mlsched.cli.main import run
-from mlsched.core.errors import Contradiction
-
-
-def verify(folder, seconds=None):
-    """How many entries there are, and what is wrong."""
-    found = collection.verify(folder, seconds)
-    return found.entries, list(found.wrong)
-
-
-def known(seed=3):
-    instance = mlsched.generate("preemption", preset="small", seed=seed)
-    return instance, mlsched.solve(instance, "fitgpp"), mlsched.solve(instance, "cp-sat")
+from mlsched.benchmark import collection
+from mlsched.benchmark.collection import add, certify, create, entries, proof_of, submit, write_table
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +77,6 @@ def test_what_is_not_believed(folder):
         verify(folder / "preemption")
 
 
-def entry_of(folder, seed=3):
-    return folder / "preemption" / f"{known(seed)[0].hash[:DIGITS]}.total_score.json"
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -153,13 +137,6 @@ def test_a_certified_optimum_brings_its_proof(folder):
 
 
 # -- strangers --------------------------------------------------------------------------------------------------------
-
-
-def rewritten(path, **changes):
-    """The file with fields changed, its history made to fit."""
-    data = json.loads(path.read_text()) | changes
-    data["history"][-1] |= {name: changes[name] for name in ("value", "bound") if name in changes}
-    path.write_text(json.dumps(data))
 
 
 @pytest.fixture
@@ -335,77 +312,3 @@ def test_a_file_that_holds_no_instance_is_one_line(folder):
         assert all(sentence.count("\n") == 0 for sentence in wrong)
         with pytest.raises(InvalidInput):
             submit(folder, known()[0], known(3)[1].plan, "total_score", "x") or list(entries(folder))
-
-
-def test_no_solve_is_without_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(gather, "MOST_SECONDS", 1e-3)
-    create(tmp_path / "c", "c", "for tests")
-    suite = tmp_path / "mine.toml"
-    suite.write_text('[[case]]\nproblem = "placement"\npreset = "6x5"\nseeds = [100]\n')
-    counts = gather.gather(tmp_path / "c", str(suite), None, 1.0)
-    assert counts["agreed"] + counts["claimed"] == 0, "proved in a millisecond"
-
-
-def test_problems_take_turns_in_being_certified(tmp_path, monkeypatch):
-    """A call that is ended half-way has tried some of each problem: workers come after task graphs by name."""
-    create(tmp_path / "c", "c", "for tests")
-    suite = tmp_path / "mine.toml"
-    suite.write_text(
-        "".join(f'[[case]]\nproblem = "{problem}"\npreset = "small"\nseeds = 3\n' for problem in ("quality", "workers"))
-    )
-    tried = []
-    monkeypatch.setattr(gather, "certify", lambda entry, seconds: tried.append(entry.instance.problem))
-    gather.gather(tmp_path / "c", str(suite), None, 1.0, proofs=1.0)
-    assert tried == ["quality", "workers"] * 3
-    monkeypatch.undo()
-    counts = gather.gather(tmp_path / "c", str(suite), None, 1.0, proofs=20.0)
-    assert counts["problems"]["workers"]["certified"] == 3
-
-
-def test_from_the_command_line(tmp_path, capsys):
-    (tmp_path / "mine.toml").write_text('[[case]]\nproblem = "preemption"\npreset = "small"\nseeds = 2\n')
-    folder = tmp_path / "c"
-    call = ["collection", "make", str(folder), "--suite", str(tmp_path / "mine.toml"), "--seeds", "2", "--json"]
-    assert run(call) == 0
-    counts = json.loads(capsys.readouterr().out)
-    assert (counts["entries"], counts["agreed"] + counts["claimed"]) == (2, 2)
-    assert counts["cpu_seconds"] > 0
-    assert counts["problems"] == {"preemption": {k: counts[k] for k in ("certified", "agreed", "claimed", "open")}}
-    assert run(call) == 2
-    assert "exists already" in capsys.readouterr().err
-    assert run([*call, "--resume"]) == 0
-    assert run(["collection", "verify", str(folder), "--recompute", "60", "--json"]) == 0
-    checked = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (checked["entries"], checked["wrong"], sum(checked["bounds"].values())) == (2, [], 2)
-    assert run(["collection", "verify", str(folder)]) == 0
-    assert "2 entries, 0 wrong; bounds: " in capsys.readouterr().out
-    instance, _, exact = known(0)
-    mlsched.save(instance, tmp_path / "i.json")
-    mlsched.save(exact, tmp_path / "p.json")
-    capsys.readouterr()
-    assert run(["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]) == 1
-    assert "is not better than the best known plan" in capsys.readouterr().err
-    entry = folder / "preemption" / f"{instance.hash[:DIGITS]}.total_score.json"
-    rule = known(0)[1]
-    rewritten(entry, value=rule.value, bound=rule.value, plan=rule.plan.to_json())
-    assert run(["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]) == 0
-    assert f"it refutes the bound {rule.value}, which nobody had certified" in capsys.readouterr().out
-    entry.write_text(entry.read_text().replace('"value": ', '"value": 1'))
-    assert run(["collection", "verify", str(folder)]) == 1
-
-
-def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tmp_path, monkeypatch, capsys):
-    def denies(instance, answerer, params, result, *limits):
-        if instance.hash == known(0)[0].hash:
-            raise Contradiction("one proves 2, another has 1")
-        return result
-
-    monkeypatch.setattr(gather, "confirmed", denies)
-    (tmp_path / "mine.toml").write_text('[[case]]\nproblem = "preemption"\npreset = "small"\nseeds = 2\n')
-    call = ["collection", "make", str(tmp_path / "c"), "--suite", str(tmp_path / "mine.toml"), "--json"]
-    assert run(call) == 1
-    shown = capsys.readouterr()
-    assert shown.err == "mlsched: preemption small, seed 0: one proves 2, another has 1\n"
-    counts = json.loads(shown.out)
-    assert (counts["entries"], counts["claimed"]) == (2, 2)
-    assert run([*call, "--resume"]) == 0

@@ -77,3 +77,18 @@ def edited(tmp_path, instance_file):
         return path
 
     return make
+
+
+@pytest.fixture
+def pods(tmp_path):
+    """A pod list: 12 jobs a minute apart on one GPU each, every third TE."""
+    names = (
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
+    )
+    path = tmp_path / "pods.csv"
+    rows = [
+        f"p{i},2000,1024,1,1000,,{'LS' if i % 3 == 2 else 'BE'},Succeeded,{60 * i},{60 * i + 400},{60 * i}"
+        for i in range(12)
+    ]
+    path.write_text("\n".join([names, *rows]) + "\n")
+    return path

@@ -1,4 +1,4 @@
-"""`simulate`: synthetic workloads, workload files and traces; and what it refuses."""
+"""`simulate`: synthetic workloads, workload files and traces."""
 
 from __future__ import annotations
 
@@ -15,19 +15,6 @@ from mlsched.core.registry import registry
 from mlsched.instances.preemption import Plan
 
 SMALL = "synthetic:z:jobs=80,nodes=2"
-HEADER = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
-
-
-@pytest.fixture
-def pods(tmp_path):
-    """A pod list: 12 jobs a minute apart on one GPU each, every third TE."""
-    path = tmp_path / "pods.csv"
-    rows = [
-        f"p{i},2000,1024,1,1000,,{'LS' if i % 3 == 2 else 'BE'},Succeeded,{60 * i},{60 * i + 400},{60 * i}"
-        for i in range(12)
-    ]
-    path.write_text("\n".join([HEADER, *rows]) + "\n")
-    return path
 
 
 CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
@@ -266,99 +253,6 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path, control_c):
     found = cli("simulate", "fifo", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")
     assert (found.status, found.out) == (130, "")
     assert found.err.strip() == "mlsched: interrupted"
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "fragment"),
-    [
-        (["fitgp", "--trace", SMALL], "no policy 'fitgp' (did you mean 'fitgpp'?); see `mlsched list solvers`"),
-        (["fifo", "nope", "--trace", SMALL], "no policy 'nope'; see `mlsched list solvers`"),
-        (["fitgpp", "max-rate", "--trace", SMALL], "no simulated problem knows them all; give --problem"),
-        (["nope", "--trace", SMALL, "--problem", "preemption"], "no answerer 'nope' for preemption"),
-        (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
-        (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
-        (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
-        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q'; there are uniform (placement), "),
-        (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs = 0: must be between 1 and 10000000"),
-        (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs = 'x': must be an integer"),
-        (["fifo", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are ask_again, asked"),
-        (["fifo", "--trace", SMALL, "--set", "seed=1"], "--set seed: there are"),
-        (["fifo", "--trace", SMALL, "--set", "blocking"], "--set blocking: must be KEY=VALUE"),
-        (["fifo", "--trace", SMALL, "--set", "blocking=x"], "--set blocking=x: must be one of all, be, none"),
-        (["fifo", "--trace", SMALL, "--set", "te_first=maybe"], "--set te_first=maybe: must be true or false"),
-        (["fifo", "--trace", SMALL, "--set", "te_share=nan"], "te_share = nan: must be a finite number"),
-        (["fifo", "--trace", SMALL, "--set", "snapshot=0"], "--set snapshot=0: must be between 1"),
-        (["fifo", "--trace", SMALL, "--wake", "never"], "--wake 'never': must be 'events'"),
-        (["fifo", "--trace", SMALL, "--record", "2"], "--record 2.0: must be between 0 and 1"),
-        (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
-        (
-            ["cp-sat", "--problem", "preemption", "--trace", SMALL, "--time-limit", "-1"],
-            "--time-limit -1.0: must be above 0",
-        ),
-        (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
-        (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
-        (["fifo", "--trace", SMALL, "--cluster", "1x(1gpu)"], "cluster and limit are for traces"),
-        (["fifo", "--trace", "none.csv"], "none.csv: there is no such file; check the path"),
-        (["fifo", "--trace", "/"], "/: is a directory; give a regular file"),
-        (["fifo"], "see `mlsched simulate --help`"),
-        (["--trace", SMALL], "see `mlsched simulate --help`"),
-    ],
-)
-def test_a_wrong_call_is_refused(cli, arguments, fragment):
-    cli("simulate", *arguments).refused(fragment)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "fragment"),
-    [
-        (["--cluster", "4x(8tpu)"], "'8tpu' is not an amount of cpu, gb or gpu"),
-        (["--cluster", "none.csv"], "none.csv"),
-        (["--cluster", "1x(32cpu,64gb)"], "the run could never end: 12 of 12 jobs fit no node of"),
-        (["--set", "kinds=x"], "--set kinds=x: must be one of auto, qos, random, short"),
-        (["--set", "arrivals=nan"], "--set arrivals=nan: must be a finite number"),
-        (["--set", "jobs=5"], "--set jobs: there are arrivals"),
-        (["--set", "arivals=trace"], "--set arivals (did you mean 'arrivals'?): there are arrivals"),
-        (["--set", "arrivals=0"], "--set arrivals=0.0: must be above 0"),
-        (
-            ["--cluster", "1x(1gpu)", "--set", "oversize=drop"],
-            "no job is left; check other_qos, oversize and the cluster",
-        ),
-    ],
-)
-def test_a_wrong_use_of_a_trace_is_refused(cli, pods, arguments, fragment):
-    cli("simulate", "fifo", "--trace", pods, "--problem", "preemption", *arguments).refused(fragment)
-
-
-@pytest.mark.parametrize(
-    ("row", "fragment"),
-    [
-        ("x,2000,1024,1,2000,,BE,Succeeded,0,10,0", "line 4: gpu_milli"),
-        ("x,2000,1024,1,1000,,BE,Succeeded,0,10,20", "line 4: deletion_time"),
-        ("x,many,1024,1,1000,,BE,Succeeded,0,10,0", "line 4: cpu_milli"),
-        ("x,2000", "line 4: has 2 fields: must have 11"),
-    ],
-)
-def test_a_bad_row_is_named_by_its_line(cli, pods, row, fragment):
-    lines = pods.read_text().splitlines()
-    pods.write_text("\n".join([*lines[:3], row, *lines[3:]]) + "\n")
-    cli("simulate", "lrtp", "--trace", pods, *CLUSTER).refused(str(pods), fragment)
-
-
-def test_a_finished_workload_takes_no_further_settings(cli, tmp_path):
-    path = tmp_path / "load.json"
-    api.save(api.workload(SMALL), path)
-    cli("simulate", "fifo", "--trace", path, *CLUSTER).refused("is a finished workload")
-    cli("simulate", "fifo", "--trace", path, "--set", "kinds=short").refused("is a finished workload")
-
-
-def test_outputs_that_cannot_be_written(cli, tmp_path):
-    for option, name, fragment in (
-        ("-o", "none/runs.json", "cannot be written: No such file or directory"),
-        ("--plot", "none/cdf.png", "cannot be written: No such file or directory"),
-        ("--plot", "cdf.xyz", "must end in .png, .svg or .pdf"),
-    ):
-        cli("simulate", "fifo", "--trace", SMALL, option, tmp_path / name).refused(name, fragment)
     assert list(tmp_path.iterdir()) == []
 
 
