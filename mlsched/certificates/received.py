@@ -40,6 +40,7 @@ RELEASED = {
     "454463aa9586088fe15e709029e8f4b0e38bca79722b60f670a2dbaeb585ee58": "1.0.0",  # prices: quality.instance
     "5383e19b202440408d502ae346240f8dc04c0e6e597c7a2ea44522f08a248f58": "1.0.0",  # prices: taskgraph.instance
     "5bf86d23b4932833eda86a3e6112aadbb4e83f08e395bd8bb8c8979ab6a6599c": "1.0.0",  # prices: workers.instance
+    "2696240ad00878d754881fcfefb3b82d1a9223c1d68f6b2cfa6ce3c67a6499a2": "1.0.0",  # prices: placement.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"

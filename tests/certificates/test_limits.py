@@ -184,10 +184,16 @@ def test_a_chain_of_many_tasks_is_gone_along_without_depth():
 # -- whole folders ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("problem", ["preemption", "taskgraph"])
-def test_a_certificate_of_the_first_version_is_read_for_ever(problem, tmp_path):
-    """Written by 1.0.0rc1, with its checker."""
-    path = Path(__file__).with_name("certificates_of_1_0_0rc1.json")
+FIRST, BY_PRICES = "certificates_of_1_0_0rc1.json", "price_certificates_of_1_0_0.json"
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [(FIRST, "preemption"), (FIRST, "taskgraph"), (BY_PRICES, "placement"), (BY_PRICES, "taskgraph")],
+)
+def test_a_certificate_of_an_earlier_version_is_read_for_ever(written, problem, tmp_path):
+    """Written with the checker of its time: by 1.0.0rc1, and by prices before their statements were changed."""
+    path = Path(__file__).with_name(written)
     for name, text in json.loads(path.read_text(encoding="utf-8"))[problem].items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert api.check_certificate(tmp_path).wrong == ()

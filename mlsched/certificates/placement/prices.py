@@ -1,8 +1,9 @@
 """The placement problem as blocks, written from the statement alone (`instances/placement/judge.py`).
 
 A block per concurrent job, running ones first; an option says into which parts (workers, PSs) it is cut and how fast it
-is, and costs -speed; a new job may wait. Then a block for all servers that have the same free and run the same; an
-option says which parts of new jobs a server hosts, and with that how fast each job there can be at most (rule 5).
+is, and costs -speed; a new job that waits has no parts. Then a block for all servers that have the same free and run
+the same; an option says which parts of new jobs a server hosts, and with that how fast each job there can be at most
+(rule 5).
 
 Rows `JOB PART T`: where the job is faster than T, it needs as many parts of this kind as it has, hosted at a speed
 above T. So a job uses the row and a server supplies it; that holds in every plan, a job being as fast as its slowest
@@ -11,7 +12,7 @@ Branches are on the `speed` of a job, or on how many parts of a kind it has. Nee
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from operator import mul
 from typing import Any
@@ -19,8 +20,6 @@ from typing import Any
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides, Spend, Use, Wrong
 
 Content = dict[int, tuple[int, int]]  # of a server: job -> workers and PSs there
-Here = tuple[tuple[int, tuple[int, int]], ...]  # the same of its running jobs
-Steps = dict[tuple[int, str], list[tuple[int, int]]]  # job and kind of part -> thresholds T and their prices
 
 
 class Placing:
@@ -39,110 +38,97 @@ class Placing:
             classes[tuple(free), tuple(here)] += 1
         self.count, self.blocks = list(classes.values()), self.jobs + len(classes)
         self.hosted: dict[tuple[int, str, int], int] = {}  # job, kind of part, speed -> number
-        self.options = [sorted(self.listed(k, *key)) for k, key in enumerate(classes)]
+        self.options: list[list[list[int]]] = []  # of each class: the numbers of what a server may host
+        for k, (free, here) in enumerate(classes):
+            self.options.append([])
+            for content in self.contents(dict(here), free):
+                kinds = {i: f"{w}+{p}" if i >= self.runs else f"@{k}" for i, (w, p) in content.items()}
+                supplies = [(i, part, self.speed(i, content)) for i, part in kinds.items()]
+                self.options[k].append([self.hosted.setdefault(one, len(self.hosted)) for one in supplies])
         self.speeds: list[dict[str, list[int]]] = [{} for _ in range(self.jobs)]  # kind of part -> speeds, rising
         for job, part, speed in sorted(self.hosted):
             self.speeds[job].setdefault(part, []).append(speed)
-        self.cuts = [list(self.patterns(job, list(kinds))) for job, kinds in enumerate(self.speeds)]
+        self.cuts = [self.patterns(job) for job in range(self.jobs)]
         rows = (f"{j} {part} {t}" for j, kinds in enumerate(self.speeds) for part in kinds for t in (-1, *kinds[part]))
         self.capacity = {"new": min(data["most_new"], data["most_jobs"] - self.runs), **dict.fromkeys(rows, 0)}
-        self.priced: tuple[Price, Steps, list[int]] = ({}, {}, [])
+        self.price, self.steps, self.worth = Price(), dict[tuple[int, str], list[tuple[int, int]]](), list[int]()
 
-    def listed(self, k: int, free: tuple[int, ...], here: Here) -> set[tuple[int, ...]]:
-        """All that a server of class k may host: it fits (rule 2), and no two are to be apart (rule 4)."""
-        found, apart, kind = set(), self.data["apart"], self.kind
-        waiting: list[tuple[int, Content, Sequence[int]]] = [(self.runs, dict(here), free)]
-        while waiting:
-            job, content, left = waiting.pop()
-            self.spend(8 * (1 + len(content)) ** 2)
-            if job == self.jobs:
-                kinds = {i: f"@{k}" if i < self.runs else f"{w}+{p}" for i, (w, p) in content.items()}
-                hosted = ((i, part, self.speed(i, content)) for i, part in kinds.items())
-                found.add(tuple(self.hosted.setdefault(one, len(self.hosted)) for one in hosted))
-                continue
-            waiting.append((job + 1, content, left))
-            demands = self.data["worker_demand"][job - self.runs], self.data["ps_demand"][job - self.runs]
-            together = not any(apart[kind[job]][kind[other]] for other in content)
-            for w, p in product(*(range(n + 1) for n in self.whole[job])) if together else ():
-                rest = [a - w * worker - p * ps for a, worker, ps in zip(left, *demands, strict=True)]
-                if (w or p) and min(rest, default=0) >= 0:
-                    waiting.append((job + 1, {**content, job: (w, p)}, rest))
-        return found
+    def contents(self, running: Content, free: Sequence[int]) -> list[Content]:
+        """All that a server may host beside what runs there: it fits (rule 2), and no two are to be apart (rule 4)."""
+        every = [(running, free)]
+        for job in range(self.runs, self.jobs):
+            apart, parts = self.data["apart"][self.kind[job]], [range(n + 1) for n in self.whole[job]]
+            demands = [self.data[of][job - self.runs] for of in ("worker_demand", "ps_demand")]
+            for content, left in list(every):
+                self.spend(1 + len(content))
+                for w, p in product(*parts) if not any(apart[self.kind[other]] for other in content) else ():
+                    rest = [room - w * a - p * b for room, a, b in zip(left, *demands, strict=True)]
+                    if (w or p) and min(rest, default=0) >= 0:
+                        self.spend(8 * (2 + len(content)) ** 2)
+                        every.append(({**content, job: (w, p)}, rest))
+        return [content for content, _ in every]
 
     def speed(self, job: int, content: Content) -> int:
-        """Rule 5 for a job on a server with this content; exact, over a common denominator."""
-        data, own, sigma, use = self.data, self.kind[job], 0, [0] * len(self.data["pressures"])
-        for other, (w, p) in content.items():
-            if other != job:
-                kind = self.kind[other]
-                sigma += w * data["sigma_worker"][own][kind] + p * data["sigma_ps"][own][kind]
-                use = [
-                    u + w * a + p * b
-                    for u, a, b in zip(use, data["use_worker"][kind], data["use_ps"][kind], strict=True)
-                ]
-        exact = 10**12 + 10**6 * sigma + 1000 * sum(map(mul, data["linear"][own], use))
-        exact += sum(u * sum(map(mul, row, use)) for u, row in zip(use, data["quadratic"][own], strict=True))
-        (workers, servers), (w, p) = self.whole[job], content[job]
-        of_ps, of_workers = max(servers, 1), max(workers - 1, 1)
-        exact *= of_ps * of_workers
-        exact += 10**6 * data["rho_ps"][own] * (servers - p) * of_workers * (w > 0 or data["network_at"] == "tasks")
-        exact += 10**6 * data["rho_worker"][own] * (workers - w) * of_ps * (w > 0 and workers > 1)
-        return int(self.pace[job] * 1000 // (exact // (10**9 * of_ps * of_workers)))
+        """Rule 5 for a job on a server with this content: exact, in integers over a common denominator."""
+        data, own, (workers, ps), (w, p) = self.data, self.kind[job], self.whole[job], content[job]
+        others = [(self.kind[i], *parts) for i, parts in content.items() if i != job]
+        sigma = sum(a * data["sigma_worker"][own][k] + b * data["sigma_ps"][own][k] for k, a, b in others)
+        pressures = range(len(data["pressures"]))
+        use = [sum(a * data["use_worker"][k][d] + b * data["use_ps"][k][d] for k, a, b in others) for d in pressures]
+        slowdown = 10**12 + 10**6 * sigma + 1000 * sum(map(mul, data["linear"][own], use))
+        slowdown += sum(u * sum(map(mul, row, use)) for u, row in zip(use, data["quadratic"][own], strict=True))
+        of_workers, of_ps = max(workers - 1, 1), max(ps, 1)
+        far = data["rho_ps"][own] * (ps - p) * of_workers * (w > 0 or data["network_at"] == "tasks")
+        far += data["rho_worker"][own] * (workers - w) * of_ps * (w > 0)
+        slowdown = slowdown * of_workers * of_ps + 10**6 * far
+        return int(self.pace[job] * 1000 // (slowdown // (10**9 * of_workers * of_ps)))
 
-    def patterns(self, job: int, kinds: list[str]) -> Iterator[dict[str, int]]:
-        """Rule 1: the kinds of parts that make up the whole job, and how many of each."""
+    def patterns(self, job: int) -> list[dict[str, int]]:
+        """Rule 1: the kinds of parts that make up the whole job, and how many of each; or none, for a new job."""
+        kinds = self.speeds[job]
         if job < self.runs:
-            yield {part: self.count[int(part[1:])] for part in kinds}
-            return
-        waiting: list[tuple[list[str], int, int, dict[str, int]]] = [(kinds, *self.whole[job], {})]
-        while waiting:
-            kinds, w, p, cut = waiting.pop()
-            if not w and not p:
-                yield cut
-            for k, part in enumerate(kinds):
-                self.spend(8)
-                a, b = map(int, part.split("+"))
-                if a <= w and b <= p:
-                    waiting.append((kinds[k:], w - a, p - b, {**cut, part: cut.get(part, 0) + 1}))
+            return [{part: self.count[int(part[1:])] for part in kinds}]
+        every: list[tuple[dict[str, int], int, int]] = [({}, *self.whole[job])]  # parts, workers and PSs that remain
+        for part in kinds:
+            a, b = map(int, part.split("+"))
+            for cut, w, p in list(every):
+                numbers = range(1, 1 + (w + p) // (a + b))
+                self.spend(8 * (1 + len(numbers)))
+                every += [({**cut, part: n}, w - n * a, p - n * b) for n in numbers if n * a <= w and n * b <= p]
+        return [{}, *(cut for cut, w, p in every if not w and not p)]
 
     def least(self, block: int, price: Price, sides: Sides) -> int:
-        if self.priced[0] is not price:
-            self.priced = price, *self.worths(price)
-        _, steps, worth = self.priced
+        if self.price is not price:
+            self.read(price)
         if (k := block - self.jobs) >= 0:
             self.spend(len(self.options[k]))
-            return -self.count[k] * max(sum(worth[i] for i in option) for option in self.options[k])
-        high = min((most for row, sign, most in sides if row == "speed" and sign > 0), default=NEVER)
-        low = max((-most for row, sign, most in sides if row == "speed" and sign < 0), default=0)
-        new = block >= self.runs
-        best = 0 if new and low <= 0 and all(most >= 0 for _, _, most in sides) else NEVER
+            return -self.count[k] * max(sum(self.worth[i] for i in option) for option in self.options[k])
+        best, limits = NEVER, [most for row, _, most in sides if row == "speed"]
         for cut in self.cuts[block]:
-            self.spend(len(cut))
-            if all(sign * cut.get(row, 0) <= most for row, sign, most in sides if row != "speed"):
-                top = min(high, *(self.speeds[block][part][-1] for part in cut))
-                # Between two thresholds prices are the same: the fastest option there costs least.
-                for speed in {top, *(t for part in cut for t, _ in steps.get((block, part), ()))}:
-                    if low <= speed <= top:
-                        pays = sum(n * paid(steps, block, part, speed) for part, n in cut.items())
-                        best = min(best, pays + new * price.get("new", 0) - SCALE * speed)
+            self.spend(1 + len(cut))
+            top = min((self.speeds[block][part][-1] for part in cut), default=0)
+            # Prices rise above thresholds only: up to one, or to what a branch admits, the fastest costs least.
+            for speed in {top, *limits, *(t for part in cut for t, _ in self.steps.get((block, part), ()))}:
+                has = {"speed": speed, **cut}
+                if 0 <= speed <= top and all(sign * has.get(row, 0) <= most for row, sign, most in sides):
+                    pays = sum(n * self.paid(block, part, speed) for part, n in cut.items())
+                    pays += price.get("new", 0) if cut and block >= self.runs else 0
+                    best = min(best, pays - SCALE * speed)
         return best
 
-    def worths(self, price: Price) -> tuple[Steps, list[int]]:
-        """The prices by job and kind of part; and what each of `hosted` earns."""
-        steps: Steps = {}
-        for row, p in price.items():
-            if row != "new":
-                job, part, t = row.split()
-                steps.setdefault((int(job), part), []).append((int(t), p))
-        return steps, [paid(steps, *one) for one in self.hosted]
+    def read(self, price: Price) -> None:
+        """Sort prices by job and kind of part; what each of `hosted` earns."""
+        self.price, self.steps = price, {}
+        for (job, part, t), p in ((row.split(), p) for row, p in price.items() if row != "new"):
+            self.steps.setdefault((int(job), part), []).append((int(t), p))
+        self.worth = [self.paid(*one) for one in self.hosted]
+
+    def paid(self, job: int, part: str, speed: int) -> int:
+        """The price of all rows of a part that it uses, or supplies, at this speed."""
+        return sum(p for t, p in self.steps.get((job, part), ()) if t < speed)
 
     def cheap(self, block: int, price: Price, sides: Sides, most: int) -> list[tuple[int, Use]]:
         raise Wrong("the prices of a leaf do not prove it: branch there")
-
-
-def paid(steps: Steps, job: int, part: str, speed: int) -> int:
-    """The price of all rows of a part that it uses, or supplies, at this speed."""
-    return sum(p for t, p in steps.get((job, part), ()) if t < speed)
 
 
 CLAIMS = {"total_speed": lambda data, bound, spend: [Placing(data, bound, spend)]}

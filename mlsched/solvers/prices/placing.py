@@ -102,8 +102,8 @@ class PlacingOptions:
         least = 0.0 if new and self._admits(sides, 0, {}) else np.inf
         found: list[tuple[float, int, int]] = []
         for c, cut in enumerate(claim.cuts[job]):
-            if not self._admits([side for side in sides if side[0] != "speed"], 0, cut):
-                continue
+            if not cut or not self._admits([side for side in sides if side[0] != "speed"], 0, cut):
+                continue  # to wait is one of the first columns
             top = min(claim.speeds[job][part][-1] for part in cut)
             able = speeds[speeds <= top]
             for row, sign, most in sides:
