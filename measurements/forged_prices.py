@@ -1,6 +1,6 @@
 """Whether trees of prices ever prove what is false.
 
-    python measurements/forged_prices.py [--certificates N] [--claims N] [--seed N]
+    python measurements/forged_prices.py [--certificates N] [--claims N] [--problems P ...] [--seed N]
 
 Prints one JSON document. Certificates: N (default 100,000) changed ones of tiny instances of the five problems: prices,
 branches and nodes are changed in one to three places (`tests/price_trees.py`), or the tree is that of another instance,
@@ -67,13 +67,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--certificates", type=int, default=100_000)
     parser.add_argument("--claims", type=int, default=10_000)
+    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=PROBLEMS)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     changed, false, started = Counter[str](), Counter[str](), time.process_time()
     longest = 0.0
-    for problem in PROBLEMS:
+    for problem in given.problems:
         examples, dice = known(problem), random.Random(f"{problem} {given.seed}")
-        for _ in range(given.certificates // len(PROBLEMS)):
+        for _ in range(given.certificates // len(given.problems)):
             instance, objective, best, bound, trees = dice.choice(examples)
             if dice.random() < 0.1:
                 trees = dice.choice(examples)[4]
@@ -84,7 +85,7 @@ def main() -> None:
             longest = max(longest, time.process_time() - before)
             truth = "false" if beyond(instance, objective, claimed, best) else "true"
             changed[f"{'accepted' if good else 'refused'}, {truth}"] += 1
-        for _ in range(given.claims // len(PROBLEMS)):
+        for _ in range(given.claims // len(given.problems)):
             instance, objective, best, _, trees = dice.choice(examples)
             bound = better(instance, objective, best, dice.choice([1, 1, 2, dice.randrange(1, 1000)]))
             try:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mlsched.api.adapters import prover
 from mlsched.api.answers import solve
 from mlsched.api.asked import aim, make_limits
-from mlsched.certificates import bundle, engine, fronts
+from mlsched.certificates import bundle, engine, fronts, points
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.fronts import CheckedFront
-from mlsched.certificates.prices.statement import statement_of, statements
-from mlsched.certificates.received import FRONT, KINDS, manifest_of
+from mlsched.certificates.points import CheckedPoints
+from mlsched.certificates.prices.statement import Within, statement_of, statements
+from mlsched.certificates.received import FRONT, KINDS, POINTS, manifest_of
 from mlsched.certificates.translation import translation_of
 from mlsched.core.arguments import explained
 from mlsched.core.contract import Instance, Plan
@@ -130,18 +131,28 @@ def _found(instance: Instance, objective: str, solver: str | None, seconds: floa
     return plan
 
 
-def check_folder(folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None) -> None:
-    """Refuse a folder in which no certificate by formulas can be made, before any work; `files` will be written too."""
-    engine.version()
+def check_folder(
+    folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None, proof: Proofs = "formulas"
+) -> None:
+    """Refuse a folder in which no certificate of this kind can be made, before any work; `files` are written too."""
+    if proof == "formulas":
+        engine.version()
     bundle.check_target(Path(folder))
     for file in files:
         if file is not None and Path(file).absolute() == Path(folder).absolute():
             raise InvalidInput(f"{folder}: is to be a file and the folder of the proof; give them two names")
 
 
-def check_objectives(instance: Instance, objectives: Sequence[str]) -> None:
-    """Refuse objectives whose fronts cannot be certified, before any work."""
-    fronts.fronts_of(instance, objectives, ())
+def check_objectives(instance: Instance, objectives: Sequence[str], proof: Proofs | None = None) -> Proofs:
+    """The kind of proof by which a front in these objectives is certified; refuses those that cannot be."""
+    statement = statements().get(instance.kind)
+    if proof is None:
+        proof = "prices" if statement is not None and statement.limits else "formulas"
+    if proof == "prices":
+        points.check_objectives(instance, objectives)
+    else:
+        fronts.fronts_of(instance, objectives, ())
+    return proof
 
 
 @explained
@@ -153,26 +164,30 @@ def certify_front(
     objectives: Sequence[str],
     first: Sequence[str] = (),
     time_limit: float | None = None,
+    proof: Proofs | None = None,
     progress: Callable[[str], None] = lambda line: None,
-) -> CheckedFront:
-    """Prove that plans are the whole front of an instance and write the proof to a folder, for `check_certificate`.
+) -> CheckedFront | CheckedPoints:
+    """Prove that plans are the whole front of an instance, or how far from it, for `check_certificate`.
 
-    One formula, which asks for a plan that no point covers, is proved to have no solution; that needs the extra
-    "certify". Fronts of admission, preemption, quality and rounds can be certified.
+    By formulas (admission, preemption, quality and rounds): one, which asks for a plan that no point covers, is proved
+    to have no solution; that needs the extra "certify". By prices (task graphs, two objectives): each point is proved
+    to be at most so far from the best, and with that all of them from every plan (`CheckedPoints.claim`); the front
+    need not be whole.
 
     Args:
         instance: what is asked.
         plans: one for each point, such as `pareto(...).plans`.
         folder: where the proof goes; there must be none of that name yet.
         objectives: those of the front, by name.
-        first: objectives that are compared before them.
-        time_limit: wall seconds for the proof.
+        first: objectives that are compared before them; by formulas only.
+        time_limit: wall seconds for the proof. By prices, what is proved by then is certified.
+        proof: "prices" or "formulas"; by default the one that the problem has.
         progress: called with a line that says how far the proof is.
 
     Raises:
         InvalidInput: the folder exists, the plans are no front, or it cannot be certified.
         SolverError: no proof is found in time.
-        AnswererError: a point is missing.
+        AnswererError: a point is missing; by formulas.
 
     Examples:
         >>> inst = mlsched.generate("quality", "small")
@@ -183,18 +198,37 @@ def certify_front(
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    check_folder(folder)
-    seconds = make_limits(time_limit, None, seed=0, threads=1).seconds
+    if proof not in (None, "prices", "formulas"):
+        raise InvalidInput(f"proof = {proof!r}: must be 'prices' or 'formulas'")
     objectives, first = ([names] if isinstance(names, str) else names for names in (objectives, first))
-    return fronts.certify_front(
-        instance, plans, objectives, Path(folder), first=first, seconds=seconds, progress=progress
-    )
+    kind = check_objectives(instance, objectives, proof)
+    check_folder(folder, proof=kind)
+    seconds = make_limits(time_limit, None, seed=0, threads=1).seconds
+    if kind == "formulas":
+        return fronts.certify_front(
+            instance, plans, objectives, Path(folder), first=first, seconds=seconds, progress=progress
+        )
+    if first:
+        raise InvalidInput(f"first = {', '.join(first)}: must be left out for points that are certified by prices")
+    claims = iter(range(len(plans) + 1, 0, -1))  # how many remain
+    deadline = Deadline(seconds)
+
+    def prove(objective: str, value: int, within: Within) -> tuple[list[Any], int]:
+        remaining, share = deadline.remaining(), FOR_PROOF / next(claims)
+        limit = Deadline(None if remaining is None else share * remaining)
+        said = "".join(f" with {name} as good as {most}" for name, most in within)
+        (tree,), bound = prices.trees(
+            instance, objective, value, limit, lambda line: progress(f"{objective} of plans{said}: {line}"), within
+        )
+        return tree, bound
+
+    return points.certify_points(instance, plans, objectives, Path(folder), prove)
 
 
 @explained
 def check_certificate(
     folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS
-) -> Checked | CheckedFront:
+) -> Checked | CheckedFront | CheckedPoints:
     """Check a folder that `certify` or `certify_front` wrote: judge, claims or formulas, proofs, hashes.
 
     Nothing in it is run.
@@ -204,7 +238,7 @@ def check_certificate(
         time_limit: wall seconds, after which it is not certified; None: however long it takes.
 
     Returns:
-        A `Checked`, or, of a front, a `CheckedFront`; its `wrong` says what does not hold.
+        A `Checked`, or, of a front, a `CheckedFront` or `CheckedPoints`; its `wrong` says what does not hold.
 
     Raises:
         InvalidFile: there is no certificate in the folder that could be read.
@@ -215,5 +249,7 @@ def check_certificate(
         ()
     """
     place, seconds = Path(folder), make_limits(time_limit, None, seed=0, threads=1).seconds
-    front = manifest_of(place, *KINDS)["kind"] == FRONT
-    return fronts.check_front(place, seconds=seconds) if front else bundle.check(place, seconds=seconds)
+    kind = manifest_of(place, *KINDS)["kind"]
+    if kind == FRONT:
+        return fronts.check_front(place, seconds=seconds)
+    return points.check_points(place, seconds=seconds) if kind == POINTS else bundle.check(place, seconds=seconds)

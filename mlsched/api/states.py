@@ -115,15 +115,18 @@ def certify_judgement(
     if not verdict.complete:
         raise InvalidInput("the front is not complete, so it cannot be certified; give the judgement more time")
     question, plans = front_question(found.instance, verdict)
-    return certify_front(
+    made = certify_front(
         question,
         plans,
         folder,
         objectives=verdict.objectives,
         first=verdict.first,
         time_limit=time_limit,
+        proof="formulas",
         progress=progress,
     )
+    assert isinstance(made, CheckedFront)  # by formulas
+    return made
 
 
 def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list[tuple[State, Instance]]:

@@ -103,16 +103,22 @@ class Checked:
         """How far the plan is from the best at most, where the check passed."""
         if self.wrong or self.bound is None:
             return None
-        goal = self.instance.objective(self.objective)
-        gap = gap_between(self.value, self.bound, sense=goal.sense, unit=goal.unit, rank=self.rank)
-        if self.figure * (self.bound_figure or 0) < 0:  # the best may be close to 0: no share of it is at most so much
-            return Gap(gap.difference, goal.unit, None)
-        return gap
+        return gap_of(self.instance, self.objective, self.value, self.bound)
 
     @property
     def shown_gap(self) -> str | None:
         """`gap` in words, rounded up: "1.1 %", "12 ticks"; None where the check did not pass."""
         return None if self.gap is None else self.gap.rounded_up
+
+
+def gap_of(instance: Instance, objective: str, value: int, bound: int) -> Gap:
+    """How far a value is from the best at most, where no plan is better than a bound."""
+    goal, rank = instance.objective(objective), instance.rank(objective)
+    gap = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
+    figure = value if rank is None else int(rank.split(value)[1])
+    if figure * (bound_figure(value, bound, rank) or 0) < 0:  # the best may be close to 0: no share of it is so much
+        return Gap(gap.difference, goal.unit, None)
+    return gap
 
 
 def check_target(folder: Path) -> None:

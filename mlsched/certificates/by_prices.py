@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.certificates.prices import core
-from mlsched.certificates.prices.statement import statement_of
+from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.received import MOST_TREE, PRICES, VERSION
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline
@@ -39,18 +39,29 @@ def wrong_trees(
     folder: Path, manifest: dict[str, Any], instance: Instance, objective: str, deadline: Deadline
 ) -> Iterator[str]:
     """What is wrong with the proofs of a folder; nothing where no plan is better than the manifest's bound."""
+    yield from unproved(instance, objective, manifest["bound"], trees_in(folder), deadline)
+
+
+def trees_in(folder: Path) -> list[Any]:
+    """The trees of a folder, whatever they are."""
     path = folder / "tree.json"
     read = parse_json(path, read_bytes(path, most=MOST_TREE))
     if not isinstance(read, dict) or set(read) != {"trees"} or not isinstance(read["trees"], list):
         raise InvalidFile(f"{shown_path(path)}: must have a list of trees")
-    yield from unproved(instance, objective, manifest["bound"], read["trees"], deadline)
+    trees: list[Any] = read["trees"]
+    return trees
 
 
-def unproved(instance: Instance, objective: str, bound: int, trees: list[Any], deadline: Deadline) -> Iterator[str]:
-    """Why trees do not prove that no plan is better than `bound`; nothing where they do. OutOfTime at the deadline."""
+def unproved(
+    instance: Instance, objective: str, bound: int, trees: list[Any], deadline: Deadline, within: Within = ()
+) -> Iterator[str]:
+    """Why trees do not prove that no plan is better than `bound`; nothing where they do. OutOfTime at the deadline.
+
+    within: see `Statement.claims`.
+    """
     try:
         spend = meter(deadline, MOST_LISTED)
-        claims = statement_of(instance).claims(instance, objective, bound, spend)
+        claims = statement_of(instance).claims(instance, objective, bound, spend, within)
         spend.most = None
         if len(claims) != len(trees):
             yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"

@@ -146,7 +146,7 @@ def check_front(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Chec
     objectives, first = tuple(manifest["objectives"]), tuple(manifest["first"])
     fronts = fronts_of(instance, objectives, first)
     wrong += ["plans.json answers another instance"] if answers != instance.hash else []
-    wrong += _wrong_plans(manifest, instance, plans)
+    wrong += wrong_plans(instance, plans, (*first, *objectives), manifest["values"])
     said, judged = "", [] if wrong else [instance.evaluate(plan) for plan in plans]
     if not wrong:
         points, why = points_of(instance, objectives, first, judged)
@@ -166,9 +166,10 @@ def check_front(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Chec
     return CheckedFront(instance, tuple(plans), objectives, first, values, said, tuple(wrong), took)
 
 
-def _wrong_plans(manifest: dict[str, Any], instance: Instance, plans: Sequence[Plan]) -> Iterator[str]:
-    """The judge gives the plans the values that are claimed."""
-    names, values = [*manifest["first"], *manifest["objectives"]], manifest["values"]
+def wrong_plans(
+    instance: Instance, plans: Sequence[Plan], names: Sequence[str], values: Sequence[Any]
+) -> Iterator[str]:
+    """Whether the judge gives the plans the values of these objectives that are claimed."""
     if len(values) != len(plans):
         yield f"the manifest has {len(values)} points, plans.json {len(plans)}"
         return

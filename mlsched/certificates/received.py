@@ -17,13 +17,15 @@ from mlsched.core.errors import InvalidFile, shortened
 from mlsched.core.files import check_header, parse_json
 from mlsched.core.opening import open_file, read_bytes, shown_path
 
-KIND, PRICES, FRONT, VERSION = "certificate", "certificate.prices", "certificate.front", 1
+KIND, PRICES, VERSION = "certificate", "certificate.prices", 1
+FRONT, POINTS = "certificate.front", "certificate.points"
 #: Fields of every manifest, and those of a kind.
 FIELDS = ("kind", "version", "problem", "instance_hash", "made_by", "sha256")
 KINDS = {
     KIND: ("objective", "value", "lemma", "parts"),
     PRICES: ("objective", "value", "bound"),
     FRONT: ("objectives", "first", "values"),
+    POINTS: ("objectives", "values", "claims"),
 }
 #: SHA-256 of every `checker.py` that mlsched ever wrote into a folder -> the first version that did. None is ever taken
 #: out: certificates are read for ever. A change of `checker.py` adds a line; a test says which.
@@ -41,6 +43,8 @@ RELEASED = {
     "5383e19b202440408d502ae346240f8dc04c0e6e597c7a2ea44522f08a248f58": "1.0.0",  # prices: taskgraph.instance
     "5bf86d23b4932833eda86a3e6112aadbb4e83f08e395bd8bb8c8979ab6a6599c": "1.0.0",  # prices: workers.instance
     "2696240ad00878d754881fcfefb3b82d1a9223c1d68f6b2cfa6ce3c67a6499a2": "1.0.0",  # prices: placement.instance
+    "409c44250007dab0abd2487574143bd0aa0cc0472cf72e1d43d5c15f67eacf38": "1.0.0",  # prices: taskgraph.instance
+    "fb522b24428c84ba533516e35ac7f2c52106f75709ef2d2cec05253bef0abdf2": "1.0.0",  # points: taskgraph.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
@@ -54,8 +58,9 @@ MOST_BITS = 256
 MOST_POINTS, MOST_OBJECTIVES = 1000, 20
 #: Fields of a manifest -> their types, and how long they may be: signs or entries.
 TYPES = {"problem": str, "objective": str, "value": int, "sha256": dict, "lemma": str, "parts": list, "bound": int}
-TYPES |= {"objectives": list, "first": list, "values": list}
+TYPES |= {"objectives": list, "first": list, "values": list, "claims": list}
 MOST_OF = {"problem": MOST_NAME, "objective": MOST_NAME, "parts": MOST_PARTS, "values": MOST_POINTS}
+MOST_OF |= {"claims": MOST_POINTS + 1}
 MOST_OF |= {"objectives": MOST_OBJECTIVES, "first": MOST_OBJECTIVES}
 
 
@@ -123,11 +128,12 @@ def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
 
 def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
-    names = ["checker.py", "instance.json"]
-    names += ["plans.json", "1.opb", "1.log"] if manifest["kind"] == FRONT else ["plan.json"]
-    if manifest["kind"] == PRICES:
+    names = ["checker.py", "instance.json", "plans.json" if manifest["kind"] in (FRONT, POINTS) else "plan.json"]
+    if manifest["kind"] in (PRICES, POINTS):
         names += ["tree.json"]
-    elif manifest["kind"] == KIND:
+    elif manifest["kind"] == FRONT:
+        names += ["1.opb", "1.log"]
+    else:
         names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
     yield from _strangers(folder, {*names, "manifest.json"})
     if set(manifest["sha256"]) != set(names):
@@ -138,7 +144,7 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
         if manifest["sha256"][name] != actual:
             yield f"{name} is not the file that the manifest was written for"
         if name == "checker.py" and actual not in RELEASED:
-            own = "mlsched check alone" if manifest["kind"] == PRICES else OWN_CHECKER
+            own = "mlsched check alone" if manifest["kind"] in (PRICES, POINTS) else OWN_CHECKER
             yield f"checker.py is none that mlsched released: do not run it; instead of it, run {own}"
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, emit, only_documents, waiting
+from mlsched.cli.output import Json, emit, only_documents, table, waiting
 from mlsched.cli.solve import Goal, Read, read_instance
 from mlsched.core.errors import InvalidFile
 
 if TYPE_CHECKING:
     from mlsched.certificates.bundle import Checked
     from mlsched.certificates.fronts import CheckedFront
+    from mlsched.certificates.points import CheckedPoints
 
 
 def certify(
@@ -84,18 +85,22 @@ def document(folder: Path, checked: Checked) -> dict[str, Any]:
     }
 
 
-def front_document(folder: Path, checked: CheckedFront) -> dict[str, Any]:
+def front_document(folder: Path, checked: CheckedFront | CheckedPoints) -> dict[str, Any]:
     """What the check of a front's folder found, as JSON."""
+    from mlsched.certificates.points import CheckedPoints
+
     instance, names = checked.instance, checked.objectives
+    by_prices = isinstance(checked, CheckedPoints)
+    more = {"bounds": list(checked.bounds)} if isinstance(checked, CheckedPoints) else {"first": list(checked.first)}
     return {
         "folder": str(folder),
         "instance_hash": instance.hash,
         "problem": instance.problem,
         "objectives": list(names),
-        "first": list(checked.first),
+        **more,
         "points": [instance.figures(dict(zip(names, row, strict=True))) for row in checked.values],
         "compared": [list(row) for row in checked.values],
-        "proof": "formulas",
+        "proof": "prices" if by_prices else "formulas",
         "backing": checked.backing,
         "claims": [checked.claim] if checked.claim else [],
         "violations": list(checked.wrong),
@@ -103,15 +108,33 @@ def front_document(folder: Path, checked: CheckedFront) -> dict[str, Any]:
     }
 
 
-def front_shown(folder: Path, checked: CheckedFront) -> list[str]:
+def front_shown(folder: Path, checked: CheckedFront | CheckedPoints) -> list[Any]:
     """The same for people."""
+    from mlsched.certificates.points import CheckedPoints
+
     if checked.wrong:
         return list(checked.wrong)
     number = len(checked.plans)
     whole = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
+    line = f"{folder}: certified: {whole} of {' and '.join(checked.objectives)}"
+    if isinstance(checked, CheckedPoints):
+        line = line if checked.backing else f"{folder}: certified: {checked.claim}"
+        return [line, _points(checked), _again(folder, checked)]
     first = f", after {' and '.join(checked.first)}" if checked.first else ""
-    line = f"{folder}: certified: {whole} of {' and '.join(checked.objectives)}{first}"
-    return [line, f"  rests on: {checked.claim}", _again(folder, checked)]
+    return [f"{line}{first}", f"  rests on: {checked.claim}", _again(folder, checked)]
+
+
+def _points(checked: CheckedPoints) -> Any:
+    """A row for each point: its values, what bounds the plans that it stands for, and the gap."""
+    from mlsched.certificates.points import claims_of
+
+    (first, second), rows = checked.objectives, []
+    asked = claims_of(checked.instance, checked.objectives, checked.values)
+    sign = {"min": "<=", "max": ">="}
+    for k, (row, (_, _, within), bound, gap) in enumerate(zip(checked.values, asked, checked.bounds, checked.gaps)):  # noqa: B905
+        limit = "".join(f"{sign[checked.instance.objective(name).sense]} {most}" for name, most in within)
+        rows.append([str(k), *map(str, row), limit or "any", str(bound), gap.rounded_up])
+    return table("", ["point", first, second, f"bounded where {second}", f"{first} at best", "gap at most"], rows)
 
 
 def shown(folder: Path, checked: Checked) -> list[str]:
@@ -134,5 +157,5 @@ def shown(folder: Path, checked: Checked) -> list[str]:
     return [*lines, _again(folder, checked)]
 
 
-def _again(folder: Path, checked: Checked | CheckedFront) -> str:
+def _again(folder: Path, checked: Checked | CheckedFront | CheckedPoints) -> str:
     return f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"

@@ -71,14 +71,14 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
 
 def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
     from mlsched import api
-    from mlsched.certificates.fronts import CheckedFront
+    from mlsched.certificates.bundle import Checked
 
     limit = {} if time_limit is None else {"time_limit": time_limit}
     with waiting(f"checking {folder.name}", None):
         checked = api.check_certificate(folder, **limit)
-    if isinstance(checked, CheckedFront):
-        emit(as_json, lambda: certify.front_document(folder, checked), lambda: certify.front_shown(folder, checked))
-    else:
+    if isinstance(checked, Checked):
         emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
+    else:
+        emit(as_json, lambda: certify.front_document(folder, checked), lambda: certify.front_shown(folder, checked))
     if checked.wrong:
         raise ChecksFailed(f"{folder}: not certified: {checked.wrong[0]}")

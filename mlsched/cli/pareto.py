@@ -29,7 +29,9 @@ from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
+    from mlsched.api.certificates import Proofs
     from mlsched.certificates.fronts import CheckedFront
+    from mlsched.certificates.points import CheckedPoints
     from mlsched.solvers.front import Front
 
 
@@ -53,7 +55,9 @@ def pareto(
     output: Annotated[
         Path | None, to_write("-o", "--output", text="Front to write: .csv, a row a point; .json, for mlsched.load.")
     ] = None,
-    certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
+    certify: Annotated[
+        Path | None, typer.Option(help="Folder to make: a proof that the front is whole, or how far from it.")
+    ] = None,
     plot: Annotated[Path | None, to_write(text="Picture of the front (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
 ) -> None:
@@ -64,9 +68,10 @@ def pareto(
     if output is not None and output.suffix not in WRITERS:
         raise InvalidInput(f"{output}: must end in .csv, a row a point, or .json, the front as mlsched.load reads it")
     instance = read_instance(file, read)
+    kind = None
     if certify is not None:
-        api.check_folder(certify, output, plot, resume)
-        api.check_objectives(instance, objectives)
+        kind = api.check_objectives(instance, objectives)
+        api.check_folder(certify, output, plot, resume, proof=kind)
     with going_on(lambda: _way_on(resume)), _counter(time_limit) as update:
         front = api.pareto(
             instance,
@@ -84,7 +89,7 @@ def pareto(
         WRITERS[output.suffix](front, output)
     if plot is not None:
         _plot(front, plot)
-    proof, unproved = (None, None) if certify is None else _certified(front, certify, time_limit)
+    proof, unproved = (None, None) if certify is None or kind is None else _certified(front, certify, kind, time_limit)
     certificate = {} if certify is None or proof is None else {"certificate": front_document(certify, proof)}
     lines = [] if certify is None or proof is None else front_shown(certify, proof)
     figures = {name: column.tolist() for name, column in front.table().items()}
@@ -100,11 +105,16 @@ def pareto(
         raise ChecksFailed(f"{certify}: was not made: the front is not complete; give it more time, or resume")
 
 
-def _certified(front: Front, folder: Path, time_limit: float | None) -> tuple[CheckedFront | None, MlschedError | None]:
-    """The proof that the front is whole, None where it is not known to be or none was found; and why none was."""
+def _certified(
+    front: Front, folder: Path, proof: Proofs, time_limit: float | None
+) -> tuple[CheckedFront | CheckedPoints | None, MlschedError | None]:
+    """The proof that the front is whole, None where it is not known to be or none was found; and why none was.
+
+    By prices, of a front that is not whole, how far its points are from all plans.
+    """
     from mlsched import api
 
-    if not front.complete or not front.plans:
+    if not front.plans or not (front.complete or proof == "prices"):
         return None, None
     assert front.instance is not None
     assert front.objectives is not None
@@ -116,6 +126,7 @@ def _certified(front: Front, folder: Path, time_limit: float | None) -> tuple[Ch
                 folder,
                 objectives=front.objectives,
                 time_limit=time_limit,
+                proof=proof,
                 progress=progress,
             ), None
     except MlschedError as error:

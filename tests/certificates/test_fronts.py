@@ -272,7 +272,7 @@ def test_what_cannot_be_certified_is_refused_before_any_work(tmp_path, folder):
     with pytest.raises(InvalidInput, match="plan 1 of the front is infeasible"):
         api.certify_front(instance, [plan_of(instance, start=[0])], tmp_path / "new", **asked)
     graph = next(drawn("taskgraph", 1))
-    with pytest.raises(InvalidInput, match="fronts of a taskgraph"):
+    with pytest.raises(InvalidInput, match=r"traffic of a taskgraph\.instance cannot be certified by prices"):
         api.certify_front(
             graph, [api.solve(graph, "brute-force").plan], tmp_path / "new", objectives=["total_jct", "traffic"]
         )

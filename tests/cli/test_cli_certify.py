@@ -142,7 +142,7 @@ def test_what_cannot_be_certified_is_refused_before_the_front_is_sought(cli, tmp
     mlsched.save(mlsched.generate("quality", "small"), small)
     monkeypatch.setattr(api, "pareto", lambda *given, **named: pytest.fail("the front was sought"))
     monkeypatch.setattr(api, "judge", lambda *given, **named: pytest.fail("the state was judged"))
-    cli("pareto", graph, "makespan", "total_jct", "--certify", made).refused("fronts of a taskgraph.instance cannot")
+    cli("pareto", graph, "makespan", "traffic", "--certify", made).refused("traffic of a taskgraph.instance cannot")
     asked = ("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made)
     cli(*asked, "-o", made).refused("give them two names")
     cli(*asked, "--resume", made).refused("give them two names")

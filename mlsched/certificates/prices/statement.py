@@ -10,10 +10,13 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mlsched.certificates.prices import command, core
+from mlsched.certificates.prices import command, core, points_command
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.registry import scan
+
+#: Pairs of an objective and a value, for plans that are as good in it.
+Within = tuple[tuple[str, int], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +29,8 @@ class Statement:
     listed; it returns the claims (`core.py`) which together say that no plan is better than the bound. SIGN:
     objective -> 1 or -1, where there is one claim whose target is that times the bound. `agrees`, where it makes
     tables that the instance has too: whether they are the same. `reaches`: whether prices and branches go as far as the
-    best; where not, they leave a gap as a rule, and formulas go on from there.
+    best; where not, they leave a gap as a rule, and formulas go on from there. `limits`: whether functions in CLAIMS
+    also take pairs of another objective and a value, and then speak of those plans alone that are as good in that.
     """
 
     kind: str
@@ -34,16 +38,29 @@ class Statement:
     shared: tuple[ModuleType, ...] = ()
     agrees: Callable[[Any, dict[str, Any]], bool] = lambda instance, data: True
     reaches: bool = True
+    limits: bool = False
 
     def claims(
-        self, instance: Instance, objective: str, bound: int, spend: Callable[[int], None] = lambda steps: None
+        self,
+        instance: Instance,
+        objective: str,
+        bound: int,
+        spend: Callable[[int], None] = lambda steps: None,
+        within: Within = (),
     ) -> list[Any]:
-        """What must be proved so that no plan is better than `bound`; InvalidInput where it cannot be said so."""
+        """What must be proved so that no plan is better than `bound`; InvalidInput where it cannot be said so.
+
+        within: other objectives and values; what is claimed is of the plans that are as good in these.
+        """
         self.check(objective)
+        for name, _ in within:
+            self.check(name)
+        if within and not self.limits:
+            raise InvalidInput(f"plans of {a_or_an(self.kind)} that are as good in another objective cannot be bounded")
         data = instance.to_json()
         if not self.agrees(instance, data):
             raise core.Wrong("the tables that the checker makes of the instance are not the judge's")
-        made: list[Any] = self.module.CLAIMS[objective](data, bound, spend)
+        made: list[Any] = self.module.CLAIMS[objective](data, bound, spend, *([within] if within else []))
         return made
 
     def check(self, objective: str) -> None:
@@ -54,14 +71,18 @@ class Statement:
                 f"{objective} of {a_or_an(self.kind)} cannot be certified by prices; {can} can: CLAIMS states them"
             )
 
-    def sources(self) -> tuple[str, str, str]:
+    def sources(self, end: ModuleType = command) -> tuple[str, str, str]:
         """What the checker is made of: the core that is the same for all problems, the statement, and its command."""
-        first, second, third = map(_source, ((core,), (*self.shared, self.module), (command,)))
+        first, second, third = map(_source, ((core,), (*self.shared, self.module), (end,)))
         return first, second, third
 
     def checker(self) -> str:
         """A program that checks such certificates, for `python -I checker.py FOLDER`."""
         return "\n\n".join(self.sources())
+
+    def points_checker(self) -> str:
+        """The same for certificates of a front's points; where there are `limits`."""
+        return "\n\n".join(self.sources(points_command))
 
 
 def _source(modules: tuple[ModuleType, ...]) -> str:

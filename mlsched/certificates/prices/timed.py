@@ -8,6 +8,9 @@ the capacity is the group's room * (B - A). Two kinds of rows are made of that:
     v waits for u, for `length` ticks: room 0, the terms (length, 1) of u and (0, -1) of v, since elapsed never falls;
     what is held for `length` ticks: the terms (length, amount) and (0, -amount) of each who holds, and what there is.
 
+A *sum* is a single row of a group without a room, with a capacity of its own: "GROUP 0 END" limits the sum of
+weight * (t + shift), and "GROUP 0 1" with the shift -due the sum of the weights of what starts after its due tick.
+
 So the price of what an event uses is linear in its start, but where a row, moved by a shift, begins or ends: it is
 least at one of these ticks or an end of the window. However many ticks there are, only these are looked at.
 """
@@ -23,14 +26,16 @@ ROW = re.compile("([^ ]+) ([0-9]{1,18}) ([0-9]{1,18})")
 
 
 class Rows(dict[str, int]):
-    """Row -> capacity, for rows of any ticks; `room`: that of a tick of each group."""
+    """Row -> capacity: those of `sums`, and rows of any ticks of the groups that have a `room`, that of a tick."""
 
-    def __init__(self, room: dict[str, int]) -> None:
+    def __init__(self, room: dict[str, int], sums: dict[str, int]) -> None:
+        super().__init__(sums)
         self.room = room
 
     def __contains__(self, row: object) -> bool:
         found = ROW.fullmatch(str(row))
-        return found is not None and found[1] in self.room and int(found[2]) < int(found[3])
+        of_room = found is not None and found[1] in self.room and int(found[2]) < int(found[3])
+        return of_room or super().__contains__(row)
 
     def __missing__(self, row: str) -> int:
         group, start, end = row.split(" ")
@@ -51,8 +56,8 @@ class Event(NamedTuple):
 class Timed:
     """No starts of the events that keep to the rooms cost less than `target`."""
 
-    def __init__(self, target: int, room: dict[str, int], events: list[Event], spend: Spend) -> None:
-        self.target, self.capacity, self.events, self.spend = target, Rows(room), events, spend
+    def __init__(self, target: int, capacity: Rows, events: list[Event], spend: Spend) -> None:
+        self.target, self.capacity, self.events, self.spend = target, capacity, events, spend
         self.blocks = len(events)
         self.turns: tuple[Any, dict[str, Counter[int]]] = (None, {})
 

@@ -224,7 +224,7 @@ BY_OBJECTIVE: dict[str, tuple[Callable[[Instance, str, int], Formula], str]] = {
     "traffic": (_traffic, "traffic"),
     **dict.fromkeys(GAINS, (_by_deadlines, "deadline")),
 }
-PRICES = Statement("taskgraph.instance", prices, (timed,), reaches=False)
+PRICES = Statement("taskgraph.instance", prices, (timed,), reaches=False, limits=True)
 TRANSLATION = Translation(
     "taskgraph.instance",
     {name: (functools.partial(formulas, name), LEMMAS[lemma]) for name, (_, lemma) in BY_OBJECTIVE.items()},

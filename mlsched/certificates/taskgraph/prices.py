@@ -1,6 +1,6 @@
 """Task graphs as events in time, written from the statement alone (`instances/taskgraph/judge.py`). Needs Python alone.
 
-An event is a run of a task, or that a job has done so many iterations that it counts for the objective. Kept of the
+An event is a run of a task, or that a job has done so many iterations that it counts for an objective. Kept of the
 rules is what is true of the starts in every plan:
 
     an event starts when all that it waits for has ended (rules 1, 2, 4; transfers count between tasks that have no node
@@ -11,17 +11,18 @@ rules is what is true of the starts in every plan:
     (rule 6), into these.
 
 Where runs are is forgotten: no plan is better than the bound, but the best plan may be short of it. A plan may leave
-out iterations: their runs never start.
+out iterations: their runs never start. Limits on other objectives are sums over the events that count for those; a
+limit on total_jct or makespan also says by when each job is done.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from graphlib import TopologicalSorter
 from operator import le
 from typing import Any
 
 from mlsched.certificates.prices.core import Spend, Wrong
-from mlsched.certificates.prices.timed import END, Event, Timed
+from mlsched.certificates.prices.timed import END, Event, Rows, Timed
 
 Data = dict[str, Any]
 Name = tuple[int, int]  # task and iteration; or -1 - job, and the last of the iterations that count
@@ -39,11 +40,11 @@ def able(data: Data, spend: Spend) -> list[set[int]]:
     ]
 
 
-def waiting(data: Data, gains: list[dict[int, Gain]], nodes: list[set[int]], spend: Spend) -> Waits:
+def waiting(data: Data, counted: list[set[int]], nodes: list[set[int]], spend: Spend) -> Waits:
     """For what each event waits, where jobs do as many iterations as count (rules 1 and 4)."""
-    job, length, counts = data["task_job"], data["duration"], list(map(max, gains))
-    spend(200 * (sum(counts[j] for j in job) + sum(counts[job[v]] for v in data["edge_to"]) + sum(map(len, gains))))
-    waits: Waits = {(-1 - j, c - 1): [] for j, some in enumerate(gains) for c in some}
+    job, length, counts = data["task_job"], data["duration"], list(map(max, counted))
+    spend(200 * (sum(counts[j] for j in job) + sum(counts[job[v]] for v in data["edge_to"]) + sum(map(len, counted))))
+    waits: Waits = {(-1 - j, c - 1): [] for j, some in enumerate(counted) for c in some}
     for k, j in enumerate(job):
         for i in range(counts[j]):
             waits[k, i] = [((k, i - 1), length[k])] if i else []
@@ -92,12 +93,16 @@ GAINS: dict[str, Callable[[Data, int], dict[int, Gain]]] = {
 }
 
 
-def claims(objective: str, data: Data, bound: int, spend: Spend) -> list[Timed]:
-    """That no plan is better than the bound."""
+def claims(objective: str, data: Data, bound: int, spend: Spend, within: Iterable[Any] = ()) -> list[Timed]:
+    """That no plan is better than the bound: none at all, or of those that are as good in other objectives as `within`
+    says, by pairs of an objective and a value.
+    """
     if data["now"] or any(data["finished"]) or data["fixed_task"]:
         raise Wrong("only task graphs from their start are certified: now = 0, nothing finished, nothing fixed")
-    gains, nodes = [GAINS[objective](data, j) for j in range(len(data["arrival"]))], able(data, spend)
-    waits, room = waiting(data, gains, nodes, spend), dict[str, int]()
+    arrival, nodes, limits = data["arrival"], able(data, spend), {**dict(within), objective: bound - 1}
+    gains = {name: [GAINS[name](data, j) for j in range(len(arrival))] for name in limits}
+    counted = [set[int]().union(*some) for some in zip(*gains.values(), strict=True)]
+    waits, room = waiting(data, counted, nodes, spend), dict[str, int]()
     terms: list[list[tuple[str, int, int]]] = [[] for _ in nodes]
     for group, room[group], amounts in pools(data, nodes):
         for k, amount in amounts.items():
@@ -106,26 +111,35 @@ def claims(objective: str, data: Data, bound: int, spend: Spend) -> list[Timed]:
     low, uses = {}, {v: [] if v[0] < 0 else [*terms[v[0]]] for v in order}
     for v in order:
         spend(100 + 8 * len(uses[v]))
-        low[v] = data["arrival"][-1 - v[0] if v[0] < 0 else data["task_job"][v[0]]]
+        low[v] = arrival[-1 - v[0] if v[0] < 0 else data["task_job"][v[0]]]
         for u, length in waits[v]:
             group = f"{u[0]}.{u[1]}>{v[0]}.{v[1]}"
             room[group], low[v] = 0, max(low[v], low[u] + length)
             uses[u].append((group, length, 1))
             uses[v].append((group, 0, -1))
-    goal = {(-1 - j, c - 1): gain for j, some in enumerate(gains) for c, gain in some.items()}
-    target, high = -bound, dict.fromkeys(order, END)
-    if objective == "total_jct":  # each job is late by no more than what the least total leaves of the bound
-        target, spare = bound, bound - 1 + sum(data["arrival"]) - sum(low[v] for v in goal)
-        high |= {v: low[v] + spare for v in goal}
-    if objective == "makespan":  # nothing can be done so early that it is below the bound
-        target = min(1, bound)
-        high |= dict.fromkeys(goal, min(data["arrival"], default=0) + bound - 1)
+    must = [(-1 - j, c - 1) for j, c in enumerate(data["min_iterations"])]
+    last = [min(arrival) + limits.get("makespan", END) for _ in arrival]  # by when all is over that a job does
+    if "total_jct" in limits:  # it is late by no more than what the least total leaves of the limit
+        spare = limits["total_jct"] + sum(arrival) - sum(low[v] for v in must)
+        last = [min(t, low[v] + spare) for t, v in zip(last, must, strict=True)]
+    high = dict.fromkeys(order, END) | dict(zip(must, last, strict=True))
     for v in reversed(order):
         for u, length in waits[v]:
             high[u] = min(high[u], high[v] - length)
-    cost = {v: (int(objective == "total_jct"), *gain) for v, gain in goal.items()}
+    cost, sums = dict[Name, tuple[int, int, int]](), dict[str, int]()
+    for name, of in gains.items():
+        goal = {(-1 - j, c - 1): (g, min(due, last[j])) for j, some in enumerate(of) for c, (g, due) in some.items()}
+        if name == objective:
+            cost = {v: (int(name == "total_jct"), *gain) for v, gain in goal.items()}
+        elif name == "total_jct":
+            sums[f"{name} 0 {END}"] = limits[name] + sum(arrival)
+            uses |= {v: [*uses[v], (name, 0, 1)] for v in goal}
+        elif name != "makespan":
+            sums[f"{name} 0 1"] = sum(gain for gain, _ in goal.values()) - limits[name]
+            uses |= {v: [*uses[v], (name, -due, gain)] for v, (gain, due) in goal.items()}
+    target = bound if objective == "total_jct" else min(1, bound) if objective == "makespan" else -bound
     events = [Event(low[v], high[v], *cost.get(v, (0, 0, END)), uses[v]) for v in order]
-    return [Timed(target, room, events, spend)]
+    return [Timed(target, Rows(room, sums), events, spend)]
 
 
 CLAIMS = {objective: partial(claims, objective) for objective in GAINS}

@@ -10,7 +10,7 @@ from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.preemption.prices import Hosting
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.listed import Listed
-from mlsched.certificates.prices.statement import statement_of
+from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.prices.timed import Timed
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
@@ -29,19 +29,20 @@ def trees(
     value: int,
     deadline: Deadline,
     progress: Callable[[str], None] = lambda line: None,
+    within: Within = (),
 ) -> tuple[list[list[Any]], int]:
     """Trees that prove that no plan is better than a bound, and the bound: `value`, if the time allows.
 
-    progress: called with a line that says how far it is. Raises Refuted where some plan is better than `value`,
-    SolverError where the time is over before a bound is proved.
+    progress: called with a line that says how far it is. within: see `Statement.claims`. Raises Refuted where some plan
+    is better than `value`, SolverError where the time is over before a bound is proved.
     """
     statement, goal = statement_of(instance), instance.objective(objective)
     sign, rank = statement.module.SIGN.get(objective), instance.rank(objective)
 
-    def claims_of(bound: int, within: Deadline) -> list[Any]:
-        spend = meter(within, MOST_LISTED)
+    def claims_of(bound: int, until: Deadline) -> list[Any]:
+        spend = meter(until, MOST_LISTED)
         try:
-            made = statement.claims(instance, objective, bound, spend)
+            made = statement.claims(instance, objective, bound, spend, within)
         except core.Wrong as wrong:
             raise InvalidInput(f"{objective} of this {instance.kind} cannot be certified by prices: {wrong}") from None
         spend.deadline, spend.most = Deadline(), None  # what is then found in time must be looked at after it

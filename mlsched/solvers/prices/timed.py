@@ -12,6 +12,7 @@ earlier the smaller the bound is, for total_jct too, so that the largest bound t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -39,13 +40,18 @@ class Relaxation:
     """
 
     def __init__(self, claim: Timed, grid: IntArray, stretched: bool, deadline: Deadline) -> None:
-        self.grid, self._cells = grid, len(grid) - 1
-        self.groups = [g for g in claim.capacity.room if g not in dominated(claim)]
-        self._first = {g: k * self._cells for k, g in enumerate(self.groups)}
-        self._rows, self._spans = len(self.groups) * self._cells, np.diff(grid)
-        rooms = np.array([claim.capacity.room[g] for g in self.groups], dtype=np.float64)
-        self._rooms = (rooms[:, None] * self._spans).ravel()
-        self._upper = self._rooms.copy()
+        self.grid, less = grid, dominated(claim)
+        #: Of each group, the ticks at which its rows begin and end: the grid, or those of its sum.
+        self._ticks = {group: grid for group in claim.capacity.room if group not in less}
+        rooms = [np.zeros(0), *(claim.capacity.room[group] * np.diff(grid).astype(np.float64) for group in self._ticks)]
+        for row, most in claim.capacity.items():
+            group, start, end = row.split(" ")
+            self._ticks[group] = np.array([int(start), int(end)])
+            rooms.append(np.array([float(most)]))
+        firsts = itertools.accumulate((len(ticks) - 1 for ticks in self._ticks.values()), initial=0)
+        self._first = dict(zip(self._ticks, firsts, strict=False))
+        self._upper = np.concatenate(rooms)
+        self._rows, room = len(self._upper), self._upper.copy()
         self._entries: list[tuple[Any, Any, Any]] = []  # row, column, value
         self._nonzeros = 0
         costs, columns, rising = [np.zeros(0)], 0, [np.zeros(0, dtype=np.int64)]
@@ -62,27 +68,32 @@ class Relaxation:
         self._entries += [(order, earlier, np.ones(len(order))), (order, earlier + 1, -np.ones(len(order)))]
         self._upper = np.concatenate([self._upper, np.zeros(len(order))])
         if stretched:
-            held = np.flatnonzero(self._rooms)
-            self._entries.append((held, np.full(len(held), columns), -self._rooms[held]))
+            sums = len(claim.capacity)  # are the last rows; a limit of one may be 0 or less
+            room[len(room) - sums :] = np.maximum(room[len(room) - sums :], 1.0)
+            held = np.flatnonzero(room)
+            self._entries.append((held, np.full(len(held), columns), -room[held]))
             self.cost = np.append(np.zeros(columns), 1.0)
         self.stretched = stretched
 
     def _add(self, event: Any, columns: int) -> Any:
         """Enter an event into the rows; the costs of its columns, which are numbered on from `columns`."""
-        grid, terms = self.grid, [(self._first[g], s, w) for g, s, w in event.terms if g in self._first]
+        terms = [(self._first[g], self._ticks[g], s, w) for g, s, w in event.terms if g in self._first]
         ends = [event.low, event.high, *([event.due, event.due + 1] if event.gain else [])]
-        at = np.unique(np.concatenate([np.array(ends), *(grid - s for s in {s for _, s, _ in terms})]))
+        turns = [self.grid - shift for shift in {shift for _, ticks, shift, _ in terms if ticks is self.grid}]
+        turns += [ticks - shift for _, ticks, shift, _ in terms if ticks is not self.grid]
+        at = np.unique(np.concatenate([np.array(ends), *turns]))
         at = at[(at >= event.low) & (at <= event.high)]
         if not len(at):
             return np.zeros(0)
-        for first, shift, weight in terms:
-            ticks = np.clip(at + shift, grid[0], grid[-1])
-            moved = np.diff(ticks)
+        for first, ticks, shift, weight in terms:
+            reached = np.clip(at + shift, ticks[0], ticks[-1])
+            moved = np.diff(reached)
             used = np.flatnonzero(moved)
-            cell = np.searchsorted(grid, ticks[used], side="right") - 1
+            cell = np.searchsorted(ticks, reached[used], side="right") - 1
             self._entries.append((first + cell, columns + used, -float(weight) * moved[used]))
             self._nonzeros += len(used)
-            self._upper[first : first + self._cells] -= weight * np.clip(ticks[-1] - grid[:-1], 0, self._spans)
+            rows = slice(first, first + len(ticks) - 1)
+            self._upper[rows] -= weight * np.clip(reached[-1] - ticks[:-1], 0, np.diff(ticks))
         return -np.diff(event.rate * at.astype(np.float64) - event.gain * (at <= event.due))
 
     def prices(self, deadline: Deadline) -> Price:
@@ -117,10 +128,11 @@ class Relaxation:
     def _named(self, dual: Any) -> Price:
         """Prices as the checker reads them: a row for each time that one lasts."""
         made: Price = {}
-        ticks = self.grid.tolist()
         for group, first in self._first.items():
-            prices = [round(p * SCALE) for p in dual[first : first + self._cells].tolist()]
-            changes = [0, *(k for k in range(1, self._cells) if prices[k] != prices[k - 1]), self._cells]
+            ticks = self._ticks[group].tolist()
+            cells = len(ticks) - 1
+            prices = [round(p * SCALE) for p in dual[first : first + cells].tolist()]
+            changes = [0, *(k for k in range(1, cells) if prices[k] != prices[k - 1]), cells]
             for k, end in zip(changes, changes[1:], strict=False):
                 if prices[k]:
                     made[f"{group} {ticks[k]} {ticks[end]}"] = prices[k]
@@ -199,6 +211,12 @@ def grid_of(claim: Timed, cells: int) -> tuple[IntArray, bool]:
     first = min((event.low for event in claim.events), default=0)
     last = [event.high for event in claim.events if event.high < END // 2]
     last += [event.due + 1 for event in claim.events if event.gain and event.due < END // 2]
+    last += [
+        1 - shift
+        for event in claim.events
+        for group, shift, _ in event.terms
+        if group not in claim.capacity.room and -END // 2 < shift < 0
+    ]
     ticks = max(last, default=first) - first
     if ticks < 1:
         return np.zeros(0, dtype=np.int64), True
