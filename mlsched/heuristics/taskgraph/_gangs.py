@@ -2,7 +2,8 @@
 
 One task after another, in their order; where that finds no room for one of them, the largest first; where that does
 not either, by an exact search that stops at a limit of work (`_packing`). So a gang that fits an empty cluster starts
-on it. Gangs that are to be packed (`Placer.packed`) first look for as few nodes as possible.
+on it. Where one of its tasks finds room nowhere even by itself, nothing of this is tried. Gangs that are to be packed
+(`Placer.packed`) first look for as few nodes as possible.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._measures import Flags, tasks_of
 from mlsched.heuristics.taskgraph._packing import packing
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def start(placer: Placer, first: int, end: int) -> bool:
     members = range(first, end)
     if not placer.open[first:end].all() or (placer.gpus and not placer.gpus.may_hold(members)):
         return False
+    if _stuck(placer, first, end) >= 0:
+        return False
     if placer.packed[placer.snapshot.task_job[first]] and _on_few_nodes(placer, first, end):
         return True
     if placer.alike(first):
@@ -32,6 +36,32 @@ def start(placer: Placer, first: int, end: int) -> bool:
     size = (placer.held[first:end] / placer.largest).max(axis=1, initial=0.0)
     by_size = (first + np.argsort(-size, kind="stable")).tolist()
     return (by_size != list(members) and placer.start_in_turn(by_size)) or _searched(placer, first, end)
+
+
+def _stuck(placer: Placer, first: int, end: int) -> int:
+    """A task of the gang that finds room nowhere even by itself; -1: there is none."""
+    return next((task for task in range(first, end) if not placer.room(task).any()), -1)
+
+
+def as_stuck(placer: Placer, task: int, others: IntArray) -> Flags:
+    """For each of the others, whether it finds no room because a task of a gang that found none has none by itself.
+
+    So do all gangs with a task of the same class that asks for as much or more. `task`: of the gang that found none.
+    """
+    snapshot, jobs = placer.snapshot, placer.snapshot.task_job[others]
+    none = np.zeros(len(others), dtype=np.bool_)
+    first, end = tasks_of(snapshot, int(snapshot.task_job[task]))
+    if not snapshot.gang[snapshot.task_job[task]] or placer.types:
+        return none
+    stuck = _stuck(placer, first, end)
+    if stuck < 0 or not placer.free_to_go(stuck, stuck + 1):
+        return none
+    more = (snapshot.task_class[others] == snapshot.task_class[stuck]) & (snapshot.duration[others] > 0)
+    for r in np.flatnonzero(snapshot.demand[stuck]).tolist():
+        more &= snapshot.demand[:, r][others] >= snapshot.demand[stuck, r]
+    short = np.zeros(len(snapshot.gang), dtype=np.bool_)
+    short[jobs[more & (snapshot.gang[jobs] == 1)]] = True
+    return np.asarray(more | short[jobs])
 
 
 def _filled(placer: Placer, first: int, end: int) -> bool:
@@ -59,11 +89,16 @@ def _searched(placer: Placer, first: int, end: int) -> bool:
     """Start a gang where an exact search finds places, if it can where nothing has to leave."""
     snapshot, gpus, tasks = placer.snapshot, placer.gpus, slice(first, end)
     may = np.array([placer.may(task) for task in range(first, end)])
+    tried: list[IntArray] = []
     for quiet in [True] * (placer.spare is not placer.free) + [False]:
         room = np.minimum(placer.free, placer.spare) if quiet else placer.free
         devices = None
         if gpus:
             devices = np.minimum(gpus.free, gpus.spare) if quiet else gpus.free
+        here = [room] if devices is None else [room, devices]
+        if tried and all(map(np.array_equal, tried, here)):
+            return False  # nobody would have to leave
+        tried = here
         needs = snapshot.gpu_demand[tasks].tolist() if gpus else None
         places = packing(placer.held[tasks], may, room, needs, devices, snapshot.gpu_unit if gpus else 0)
         if places is not None:

@@ -7,6 +7,7 @@ equal nodes, and of equal tasks, are looked at once.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,13 +42,23 @@ def packing(
 
 def _countable(need: IntArray, may: Flags, free: IntArray) -> bool:
     """False where, of some resource, more tasks ask for an amount or more than there is room for tasks of just that."""
-    for r in np.flatnonzero(need.any(axis=0)).tolist():
-        amounts, room = need[:, r], np.maximum(free[:, r], 0)
-        for amount in np.unique(amounts[amounts > 0]).tolist():
+    room = np.maximum(free, 0)
+    total = need.sum(axis=0)
+    if not total.any():
+        return True
+    if (total > room.sum(axis=0)).any():
+        return False
+    same = (may == may[0]).all()
+    if same:
+        room = room[may[0]]
+    for r in np.flatnonzero(total).tolist():
+        amounts, there = need[:, r], room[:, r]
+        for amount in set(amounts.tolist()) - {0}:
             asking = amounts >= amount
-            if (room[may[asking].any(axis=0)] // amount).sum() < asking.sum():
+            able = there if same else there[may[asking].any(axis=0)]
+            if (able // amount).sum() < asking.sum():
                 return False
-    return bool(need.sum() == 0 or (need.sum(axis=0) <= np.maximum(free, 0).sum(axis=0)).all())
+    return True
 
 
 class _Search:
@@ -61,8 +72,13 @@ class _Search:
         order = np.argsort(-(need / largest).max(axis=1, initial=0.0), kind="stable")
         self._order: list[int] = order.tolist()
         self._need, self._may, self._gpu_need, self._unit = need.tolist(), may.tolist(), gpu_need, unit
+        #: Of each task, the resources that it asks for, and how much.
+        self._asked = [[(r, amount) for r, amount in enumerate(row) if amount] for row in self._need]
         self._room: list[list[int]] = np.maximum(free, 0).tolist()
         self._devices: list[list[int]] = [[] for _ in self._room] if gpu_free is None else gpu_free.tolist()
+        #: Of each node: how full it is, and, once it is used, what tells it apart.
+        self._fullness = [self._full(node) for node in range(len(self._room))]
+        self._states: list[tuple[object, ...]] = [()] * len(self._room)
         names: dict[tuple[object, ...], int] = {}
         #: Of each node, a number that it shares with those that are no different before anything is placed.
         self._kind = [
@@ -70,6 +86,7 @@ class _Search:
             for room, devices, column in zip(self._room, self._devices, may.T.tolist(), strict=True)
         ]
         self._used: dict[int, int] = {}  # node -> how many of the tasks are on it
+        self._before: list[tuple[float, tuple[object, ...]]] = []  # fullness and state of the nodes, before they were
         self._failed: set[tuple[object, ...]] = set()
 
     def run(self, most_tries: int) -> list[Place] | None:
@@ -99,23 +116,26 @@ class _Search:
 
     def _state(self, depth: int) -> tuple[object, ...]:
         """What is left when the first so many tasks are placed, the same for what differs in names only."""
-        nodes = [(self._kind[n], tuple(self._room[n]), tuple(sorted(self._devices[n]))) for n in self._used]
-        return (depth, *sorted(nodes))
+        return (depth, *sorted(map(self._states.__getitem__, self._used)))
 
     def _places(self, depth: int) -> Iterator[Place]:
         """The places of a task that differ, those on the fullest nodes first."""
         task = self._order[depth]
-        need, gpu_need = self._need[task], self._gpu_need[task]
+        asked, gpu_need = self._asked[task], self._gpu_need[task]
         fresh: set[int] = set()
         found: list[tuple[float, int]] = []
-        for node, open_to in enumerate(self._may[task]):
-            if not open_to or any(a > b for a, b in zip(need, self._room[node], strict=True)):
+        for node, (open_to, room) in enumerate(zip(self._may[task], self._room, strict=True)):
+            if not open_to:
                 continue
-            if node not in self._used:
-                if self._kind[node] in fresh:
-                    continue
-                fresh.add(self._kind[node])
-            found.append((sum(a * w for a, w in zip(self._room[node], self._weight, strict=True)), node))
+            for r, amount in asked:
+                if amount > room[r]:
+                    break
+            else:
+                if node not in self._used:
+                    if self._kind[node] in fresh:
+                        continue
+                    fresh.add(self._kind[node])
+                found.append((self._fullness[node], node))
         for _, node in sorted(found):
             if not 0 < gpu_need < self._unit:
                 if self._devices[node].count(self._unit) * self._unit >= gpu_need or not self._unit:
@@ -124,9 +144,15 @@ class _Search:
             levels = sorted({free for free in self._devices[node] if free >= gpu_need})
             yield from ((node, self._devices[node].index(free)) for free in levels)
 
+    def _full(self, node: int) -> float:
+        """What is free of a node, in the most that any has: the fullest has least."""
+        return float(sum(map(operator.mul, self._room[node], self._weight)))
+
     def _take(self, depth: int, place: Place) -> list[int]:
         task, (node, gpu) = self._order[depth], place
-        self._room[node] = [a - b for a, b in zip(self._room[node], self._need[task], strict=True)]
+        self._before.append((self._fullness[node], self._states[node]))
+        room = self._room[node] = list(map(operator.sub, self._room[node], self._need[task]))
+        self._fullness[node] = self._full(node)
         self._used[node] = self._used.get(node, 0) + 1
         devices, gpus = self._devices[node], [gpu] if gpu >= 0 else []
         if gpu < 0 and self._unit:
@@ -134,11 +160,13 @@ class _Search:
             gpus = whole[: self._gpu_need[task] // self._unit]
         for g in gpus:
             devices[g] -= min(self._gpu_need[task], self._unit)
+        self._states[node] = self._kind[node], tuple(room), tuple(sorted(devices))
         return gpus
 
     def _give(self, depth: int, place: Place, gpus: list[int]) -> None:
         task, node = self._order[depth], place[0]
-        self._room[node] = [a + b for a, b in zip(self._room[node], self._need[task], strict=True)]
+        self._room[node] = list(map(operator.add, self._room[node], self._need[task]))
+        self._fullness[node], self._states[node] = self._before.pop()
         for g in gpus:
             self._devices[node][g] += min(self._gpu_need[task], self._unit)
         self._used[node] -= 1

@@ -76,20 +76,24 @@ class Placer:
 
     def nodes(self, task: int) -> IntArray:
         """Where the task could start now: ready there, and with room; if there is one, where it preempts nothing."""
-        snapshot = self.snapshot
         if not self.open[task]:
             return np.zeros(0, dtype=np.int64)
+        may = self.room(task)
+        if self.snapshot.duration[task] and self.spare is not self.free:
+            quiet = may & (self.spare >= self.snapshot.demand[task]).all(axis=1)
+            if self.gpus:
+                quiet &= self.gpus.room(task, quiet=True)
+            may = quiet if quiet.any() else may
+        return np.flatnonzero(may)
+
+    def room(self, task: int) -> Flags:
+        """nodes: where the task may go now, and has room."""
         may = self.may(task)
-        if snapshot.duration[task]:
-            may &= (self.free >= snapshot.demand[task]).all(axis=1)
+        if self.snapshot.duration[task]:
+            may &= (self.free >= self.snapshot.demand[task]).all(axis=1)
             if self.gpus:
                 may &= self.gpus.room(task)
-            if self.spare is not self.free:
-                quiet = may & (self.spare >= snapshot.demand[task]).all(axis=1)
-                if self.gpus:
-                    quiet &= self.gpus.room(task, quiet=True)
-                may = quiet if quiet.any() else may
-        return np.flatnonzero(may)
+        return may
 
     def start(self, task: int) -> bool:
         """Start the task, or the gang that it belongs to, on the best of the nodes that can take it; False: no room.
@@ -209,9 +213,9 @@ class Placer:
         """Start what fits, in this order; `strict`: the first task without room ends it.
 
         `before(task)` is called before a task is tried, and may take room. Room only shrinks: what asks for no less
-        than something that found none is not tried (`as_hopeless`).
+        than something that found none is not tried (`as_hopeless`, `_gangs.as_stuck`).
         """
-        queue = tasks[self.open[tasks]]
+        queue, room = tasks[self.open[tasks]], self.free.copy()
         if not strict:
             queue = queue[self.may_fit(queue)]
         at = 0
@@ -226,8 +230,9 @@ class Placer:
             if strict:
                 return
             rest = queue[at:]
-            rest = rest[self.may_fit(rest)]
-            queue, at = rest[~self.as_hopeless(task, rest)], 0
+            if (room != self.free).any():
+                rest, room = rest[self.may_fit(rest)], self.free.copy()
+            queue, at = rest[~(self.as_hopeless(task, rest) | _gangs.as_stuck(self, task, rest))], 0
 
     def may_fit(self, tasks: IntArray) -> Flags:
         """For each of the tasks, False where even the largest amounts that are free anywhere are too small for it.
@@ -289,7 +294,7 @@ class Placer:
         first, end = tasks_of(snapshot, job) if gang else (task, task + 1)
         same = (snapshot.task_class[first:end] == snapshot.task_class[task]).all()
         equal = (snapshot.demand[first:end] == snapshot.demand[task]).all() and snapshot.duration[first:end].all()
-        if not (same and equal and self._free_to_go(first, end)):
+        if not (same and equal and self.free_to_go(first, end)):
             return np.asarray(gang & (jobs == job))
         found = (snapshot.task_class[others] == snapshot.task_class[task]) & (snapshot.duration[others] > 0)
         for r, amount in enumerate(snapshot.demand[task].tolist()):
@@ -302,7 +307,7 @@ class Placer:
         """Whether all tasks of the task's job ask for the same, and may go to the same nodes."""
         job = int(self.snapshot.task_job[task])
         first, end = tasks_of(self.snapshot, job)
-        return bool(self._alike[job]) and self._free_to_go(first, end)
+        return bool(self._alike[job]) and self.free_to_go(first, end)
 
     def plain(self, first: int, end: int) -> bool:
         """Whether equal tasks are placed by room alone: none has neighbours, and no GPUs or other choice count."""
@@ -312,7 +317,7 @@ class Placer:
         ends = (snapshot.edge_from, snapshot.edge_to)
         return not any(((first <= side) & (side < end)).any() for side in ends)
 
-    def _free_to_go(self, first: int, end: int) -> bool:
+    def free_to_go(self, first: int, end: int) -> bool:
         """Whether none of the tasks is bound to a node, or has data on its way."""
         snapshot = self.snapshot
         fetching = any(task in snapshot.fetching for task in range(first, end)) if snapshot.fetching else False

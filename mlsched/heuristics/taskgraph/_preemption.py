@@ -136,19 +136,18 @@ def _within_nodes(placer: Placer, units: _Units, capacity: IntArray) -> Flags:
     room = placer.free.copy()
     np.add.at(room, snapshot.node[running], held[running])
     fixed = np.where(snapshot.state == RUNNING, snapshot.node, snapshot.bound)
-    spaces, amounts, holds, nodes = room.tolist(), units.amounts.tolist(), held.tolist(), fixed.tolist()
-    ends = units.ends.tolist()
-    chosen, left = np.zeros(len(units.head), dtype=np.bool_), capacity.tolist()
-    for unit in np.flatnonzero((units.amounts <= capacity).all(axis=1)).tolist():
-        if not _within(amounts[unit], left):
-            continue
+    spaces, nodes, ends = room.tolist(), fixed.tolist(), units.ends.tolist()
+    amounts, left = np.ascontiguousarray(units.amounts.T), capacity.copy()
+    chosen = np.zeros(len(units.head), dtype=np.bool_)
+    rest = np.flatnonzero((amounts <= left[:, None]).all(axis=0))
+    while rest.size and left.any():
+        unit, rest = int(rest[0]), rest[1:]
         first, end = ends[unit]
-        if min(nodes[first:end]) >= 0 and not _taken(range(first, end), nodes, spaces, holds):
+        if min(nodes[first:end]) >= 0 and not _taken(nodes[first:end], spaces, held[first:end].tolist()):
             continue
-        left = [b - a for a, b in zip(amounts[unit], left, strict=True)]
         chosen[unit] = True
-        if not any(left):
-            break
+        left -= amounts[:, unit]
+        rest = rest[(amounts[:, rest] <= left[:, None]).all(axis=0)]
     chosen[~units.amounts.any(axis=1)] = True
     return chosen
 
@@ -157,16 +156,16 @@ def _within(amount: list[int], room: list[int]) -> bool:
     return all(map(operator.le, amount, room))
 
 
-def _taken(tasks: range, nodes: list[int], spaces: list[list[int]], holds: list[list[int]]) -> bool:
-    """Whether each of the tasks takes what it holds from the room of its node; if one cannot, none does."""
-    for task in tasks:
-        room = spaces[nodes[task]]
-        if not _within(holds[task], room):
-            for before in range(tasks.start, task):
+def _taken(nodes: list[int], spaces: list[list[int]], holds: list[list[int]]) -> bool:
+    """Whether each of some tasks takes what it holds from the room of its node; if one cannot, none does."""
+    for at, (node, held) in enumerate(zip(nodes, holds, strict=True)):
+        room = spaces[node]
+        if not _within(held, room):
+            for before in range(at):
                 space = spaces[nodes[before]]
                 space[:] = map(operator.add, space, holds[before])
             return False
-        room[:] = map(operator.sub, room, holds[task])
+        room[:] = map(operator.sub, room, held)
     return True
 
 

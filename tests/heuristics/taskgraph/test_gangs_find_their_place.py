@@ -9,13 +9,17 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
+from mlsched import api
 from mlsched.api.adapters import as_rule
 from mlsched.core.errors import AnswererError
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
+from mlsched.heuristics.taskgraph import _gangs
 from mlsched.heuristics.taskgraph._packing import _countable, _Search, packing
 from mlsched.simulation.clock import MOST_IDLE_WISHES, Rule, run
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
+from mlsched.simulation.taskgraph.iterations.sources import from_tasks
+from mlsched.simulation.taskgraph.sources import generated
 from mlsched.simulation.wake import Wake
 
 RULES = [a for a in registry().available("taskgraph", "heuristic") if a.asks == "decision"]
@@ -143,6 +147,27 @@ def test_the_search_is_exact(need, free, data):
             assert may[task, node]
             left[node] -= need[task]
         assert (left >= 0).all()
+
+
+@pytest.mark.parametrize("text", ["srpt:preempt=true", "mlf-rl-plus", "fifo:strict=false,nodes=few"])
+def test_what_is_not_tried_would_have_found_no_room(text, monkeypatch):
+    """A task that finds room nowhere by itself rules out its gang, and gangs with a task that asks for as much."""
+    sizes = {"jobs": 30, "nodes": 5, "load": 10.0**6, "partitions": 8, "replicas": 4, "runs": 5}
+    load = from_tasks(generated(**sizes))
+    known, ruled_out = _gangs.as_stuck, []
+
+    def counted(placer, task, others):
+        found = known(placer, task, others)
+        ruled_out.append(int((found & ~placer.as_hopeless(task, others)).sum()))
+        return found
+
+    monkeypatch.setattr(_gangs, "as_stuck", counted)
+    rows = [api.simulate(load, text, seed=0, wake="events").log.rows]
+    monkeypatch.setattr(_gangs, "as_stuck", lambda placer, task, others: np.zeros(len(others), dtype=bool))
+    monkeypatch.setattr(_gangs, "_stuck", lambda placer, first, end: -1)
+    rows.append(api.simulate(load, text, seed=0, wake="events").log.rows)
+    assert rows[0] == rows[1]
+    assert sum(ruled_out) > 0
 
 
 def test_the_search_gives_up_after_so_many_tries():
