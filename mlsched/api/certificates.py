@@ -124,7 +124,9 @@ def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
 
 def _found(instance: Instance, objective: str, solver: str | None, seconds: float | None) -> Plan:
     """A plan to certify."""
-    name = solver or prover(instance, objective) or registry().problem(instance.problem).default
+    name = solver
+    if name is None:
+        name = prover(instance, objective) or registry().problem(instance.problem).default
     plan = solve(instance, name, objective=objective, time_limit=seconds).plan
     if plan is None:
         raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")

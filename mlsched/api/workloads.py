@@ -9,9 +9,9 @@ from typing import Any
 
 from mlsched.api.records import load
 from mlsched.core.arguments import explained
-from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant, shortened
 from mlsched.core.files import read_json
-from mlsched.core.opening import open_file
+from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import check_seed, parameters_of, resolve, split
 from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
 from mlsched.instances.traces.public import located
@@ -80,7 +80,7 @@ def workload(
             raise InvalidInput(
                 f"{source}: is a finished workload; cluster, limit, physics and further options do not apply"
             )
-        return load(source)
+        return _finished(source)
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
     if isinstance(nodes, Nodes) and not world.knows_nodes:
         if cluster is not None and is_text(cluster):
@@ -89,6 +89,17 @@ def workload(
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
     return world.from_trace(trace, nodes, seed=check_seed(seed), **settings)
+
+
+def _finished(source: str | os.PathLike[str]) -> Any:
+    """The workload that a file holds."""
+    found = load(source)
+    if not isinstance(found, tuple(world.workload_type for world in every_simulation())):
+        raise InvalidFile(
+            f"{shown_path(source)}: kind = '{found.kind}': must be a log of jobs, or a workload; "
+            "`mlsched.save` writes workloads"
+        )
+    return found
 
 
 @explained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,30 +30,21 @@ NODES_A_SECOND = 250.0
 
 def gather(
     folder: Path,
-    suite: str,
-    seeds: int | None,
+    tasks: Sequence[Task],
     work: float,
     proofs: float | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Add to the collection what it lacks of the suite; returns how many entries it then has, by what backs them.
+    """Add to the collection what it lacks of the tasks; returns how many entries it then has, by what backs them.
 
     `problems` of what is returned says the same for each problem; the CPU seconds that the call took are there too.
 
-    seeds: only the first so many of each case. work: deterministic seconds of CP-SAT per solve; dynamic programs have
+    tasks: of a suite (`tasks_for`). work: deterministic seconds of CP-SAT per solve; dynamic programs have
     no limit. A second engine is asked to confirm every optimum. proofs: wall seconds for the certificate of an optimum
     of a problem that can be certified; None: no certificates. Where engines contradict each other, what the first
     found is entered as its claim, and `disputed` has a sentence.
     """
     begun = cpu_time()
-    asked_for = find_suite(suite)
-    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in asked_for.cases)
-    asked = {case.problem: registry().problem(case.problem).default for case in cases}
-    tasks = [
-        task
-        for task in tasks_of(dataclasses.replace(asked_for, cases=cases), sorted(set(asked.values())), confirm=False)
-        if task.answerer == asked[task.problem] and task.objectives[0] == _first(task)
-    ]
     disputed: list[str] = []
     for done, task in enumerate(tasks):
         progress(done, len(tasks))
@@ -72,6 +63,21 @@ def gather(
         "disputed": disputed,
         "cpu_seconds": cpu_time() - begun,
     }
+
+
+def tasks_for(suite: str, seeds: int | None) -> list[Task]:
+    """Every instance of a suite, by its first objective, for its problem's exact answerer.
+
+    seeds: only the first so many of each case.
+    """
+    asked_for = find_suite(suite)
+    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in asked_for.cases)
+    asked = {case.problem: registry().problem(case.problem).default for case in cases}
+    return [
+        task
+        for task in tasks_of(dataclasses.replace(asked_for, cases=cases), sorted(set(asked.values())), confirm=False)
+        if task.answerer == asked[task.problem] and task.objectives[0] == _first(task)
+    ]
 
 
 def _prove(folder: Path, seconds: float, progress: Callable[[int, int], None]) -> None:

@@ -62,9 +62,7 @@ class Translation:
     def _stated(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
         if objective not in self.by_objective:
             can = ", ".join(self.by_objective)
-            raise InvalidInput(
-                f"{objective} of {a_or_an(self.kind)} cannot be certified; {can} can: TRANSLATION states them"
-            )
+            raise InvalidInput(f"{objective} of {a_or_an(self.kind)} cannot be certified; {can} can")
         return self.by_objective[objective]
 
 

@@ -27,14 +27,15 @@ def make(
 ) -> None:
     """Write a collection: the suite's instances by their first objective, each with what an exact answerer finds."""
     from mlsched.benchmark.collection import create, described, rewrite_card, write_table
-    from mlsched.benchmark.gather import gather
+    from mlsched.benchmark.gather import gather, tasks_for
 
+    tasks = tasks_for(suite, seeds)
     if resume:
         described(folder)
     else:
         create(folder, name, f"The instances of suite {Path(suite).name}. Made and checked by mlsched.")
     with progress(name, 1.0) as update, only_documents():
-        counts = gather(folder, suite, seeds, work, proofs, lambda done, total: update(done / max(1, total)))
+        counts = gather(folder, tasks, work, proofs, lambda done, total: update(done / max(1, total)))
     write_table(folder)
     rewrite_card(folder)
     emit(as_json, lambda: counts, lambda: [_sentence(folder, counts)])

@@ -154,7 +154,7 @@ def run(arguments: list[str]) -> int:
         return 1
     except USAGE_ERROR as wrong:
         message = " ".join(wrong.format_message().split()).rstrip(".")  # lists of choices come a line each
-        message = message.replace(": Value error, ", ": ", 1)  # how Pydantic begins
+        message = words.of_usage(message)
         output.say(f"{message}; see `{' '.join(['mlsched', *_called(arguments), '--help'])}`")
         return 2
     except (KeyboardInterrupt, typer.Abort):

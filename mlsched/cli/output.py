@@ -28,9 +28,13 @@ def to_write(*names: str, text: str, picture: bool = False, folders: bool = Fals
     when the file is written.
     """
 
-    def check(path: Path | None) -> Path | None:
+    def check(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
         if path is not None:
             refuse_target(path, folders=folders)
+            files = context.meta.setdefault("mlsched.files", {})  # place -> the option of this call that writes there
+            name = option.opts[-1]
+            if (other := files.setdefault(path.resolve(), name)) != name:
+                raise InvalidInput(f"{path}: is given with {other} and with {name}; give each a file of its own")
             if picture:
                 from mlsched.benchmark import plots
 

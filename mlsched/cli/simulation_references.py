@@ -9,12 +9,14 @@ from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations import Jobs
-from mlsched.simulation.taskgraph.iterations.reference.folder import Reference, other_physics
+from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, Reference, other_physics
 from mlsched.simulation.taskgraph.iterations.reference.proof import identity
 
 
 def trusted(folder: Path, workloads: list[Any]) -> Reference:
     """A reference of one of the workloads, recomputed."""
+    if not (folder / MANIFEST).exists():
+        raise InvalidInput(f"--reference {folder}: is no reference; give a folder that `mlsched reference` made")
     claim = api.read_reference(folder)
     workload = next(
         (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None

@@ -91,7 +91,7 @@ def solve(
     instance = read_instance(file, read)
     if objective is None:
         objective = api.published_objective(file)
-    chosen = solver or _default(instance, objective)
+    chosen = _default(instance, objective) if solver is None else solver
     with waiting(chosen, time_limit), only_documents():
         result = api.solve(
             instance,

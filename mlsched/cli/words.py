@@ -11,6 +11,7 @@ OPEN = ("--set", "--size", "--read")
 OTHERS = frozenset({"--jobs"})
 #: "trace: error = 'many'": how the library begins a message on what the command line takes with --set.
 OF_SET = re.compile(r"^(?:trace|log|\w+ world): (\w+) = ('?)(.*?)\2(?=: must )")
+NONE_OF_SET = re.compile(r"^(?:trace|log): has no parameter '(\w+)'; it has ")
 
 
 def as_options(message: str, options: Set[str]) -> str:
@@ -33,10 +34,19 @@ def as_options(message: str, options: Set[str]) -> str:
         way = next((way for way in OPEN if way in options), None)
         return match[0] if way is None else f"{verb} {way} {name}={value}"
 
-    message = re.sub(r"^([a-z_]+)(?: = |(?=: needs ))", assigned, message)
     if "--set" in options:
         message = OF_SET.sub(r"--set \1=\3", message)
+        message = NONE_OF_SET.sub(r"--set \1: there are ", message)
+    message = re.sub(r"^([a-z_]+)(?: = |(?=: ))", assigned, message)
     return re.sub(r"(?<!-)\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)
+
+
+def of_usage(message: str) -> str:
+    """A message on an option's value, which Pydantic begins with "Value error," or "Input should be", in our words."""
+    message = message.replace(": Value error, ", ": ", 1).replace(": Input should be ", ": must be ", 1)
+    return re.sub(r"must be (an?) valid (\w+), unable to parse .*", r"must be \1 \2", message).replace(
+        "must be a integer", "must be an integer"
+    )
 
 
 def _option(name: str) -> str:

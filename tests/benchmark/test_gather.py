@@ -11,7 +11,7 @@ def test_no_solve_is_without_a_limit(tmp_path, monkeypatch):
     create(tmp_path / "c", "c", "for tests")
     suite = tmp_path / "mine.toml"
     suite.write_text('[[case]]\nproblem = "placement"\npreset = "6x5"\nseeds = [100]\n')
-    counts = gather.gather(tmp_path / "c", str(suite), None, 1.0)
+    counts = gather.gather(tmp_path / "c", gather.tasks_for(str(suite), None), 1.0)
     assert counts["agreed"] + counts["claimed"] == 0, "proved in a millisecond"
 
 
@@ -24,8 +24,8 @@ def test_problems_take_turns_in_being_certified(tmp_path, monkeypatch):
     )
     tried = []
     monkeypatch.setattr(gather, "certify", lambda entry, seconds: tried.append(entry.instance.problem))
-    gather.gather(tmp_path / "c", str(suite), None, 1.0, proofs=1.0)
+    gather.gather(tmp_path / "c", gather.tasks_for(str(suite), None), 1.0, proofs=1.0)
     assert tried == ["quality", "workers"] * 3
     monkeypatch.undo()
-    counts = gather.gather(tmp_path / "c", str(suite), None, 1.0, proofs=20.0)
+    counts = gather.gather(tmp_path / "c", gather.tasks_for(str(suite), None), 1.0, proofs=20.0)
     assert counts["problems"]["workers"]["certified"] == 3

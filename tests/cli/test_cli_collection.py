@@ -45,6 +45,13 @@ def test_from_the_command_line(tmp_path, capsys):
     assert run(["collection", "verify", str(folder)]) == 1
 
 
+def test_a_suite_that_is_not_there_leaves_no_collection(tmp_path, cli):
+    (tmp_path / "bad.toml").write_text('[[case]]\nproblem = "preemption"\npreset = "smal"\nseeds = 2\n')
+    for suite, said in (("nope", "no suite 'nope'"), (tmp_path / "bad.toml", "preemption has no preset 'smal'")):
+        cli("collection", "make", tmp_path / "c", "--suite", suite).refused(said)
+        assert not (tmp_path / "c").exists()
+
+
 def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tmp_path, monkeypatch, capsys):
     def denies(instance, answerer, params, result, *limits):
         if instance.hash == known(0)[0].hash:

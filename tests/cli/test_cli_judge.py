@@ -157,6 +157,10 @@ def test_bad_states_are_one_line(cli, tmp_path):
     del documents["config.txt"]
     cli("judge", *written(tmp_path, documents)).refused("PreemptType", "give --slurm-conf slurm.conf")
     cli("judge", tmp_path / "none.json").refused("there is no such file")
+    mlsched.save(mlsched.generate("preemption", "small"), tmp_path / "i.json")
+    cli("judge", tmp_path / "i.json").refused(
+        "i.json: is a preemption.instance, no state of a cluster; `mlsched check`"
+    )
     documents = kube_state()
     documents["pods.json"]["items"].pop()
     cli("judge", *written(tmp_path, documents)).refused("no job waits in this state")

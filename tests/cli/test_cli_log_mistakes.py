@@ -113,7 +113,7 @@ MISTAKES = {
     "read_cluster for a text": (
         LOG,
         ("--read-cluster", "gpus=a"),
-        "read_cluster: is for a file of nodes, and cluster is '2x(8gpu)'; leave it out",
+        "--read-cluster: is for a file of nodes, and cluster is '2x(8gpu)'; leave it out",
     ),
     "a list of nodes without GPUs": (
         LOG,

@@ -297,7 +297,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     refused("--time-limit", "-1")("--time-limit -1.0: must be a number from 0 on")
     refused("--time-limit", "nan")("--time-limit nan: must be a number from 0 on")
     refused("--moves", "-1")("--moves")
-    refused("--set", "hours=3")("has no parameter 'hours'")
+    refused("--set", "hours=3")("--set hours: there are tick")
     for name in ("cluster", "physics", "strict"):
         refused("--set", f"{name}=1")(f"--set {name}: is no option of a log")
     assert [file.name for file in mine.iterdir()] == ["note.txt"]
@@ -310,7 +310,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     cli("check", new, "--log", log).refused(f"{new}: there is no such folder; check the path")
     cli("check", log, "--log", log).refused("--log: is for a folder that `mlsched reference` made", "is no folder")
     call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", new)
-    cli(*call).refused(f"{new / MANIFEST}: there is no such file")
+    cli(*call).refused(f"--reference {new}: is no reference; give a folder that `mlsched reference` made")
 
 
 def test_distances_are_told_part_by_part(cli, log, made, tmp_path):

@@ -93,6 +93,19 @@ def test_a_finished_workload_takes_no_further_settings(cli, tmp_path):
     cli("simulate", "fifo", "--trace", path, "--set", "kinds=short").refused("is a finished workload")
 
 
+@pytest.mark.parametrize("kind", ["instance", "plan"])
+def test_a_file_of_another_kind_is_no_workload(cli, instance_file, plan_file, kind):
+    path = {"instance": instance_file, "plan": plan_file}[kind]
+    cli("simulate", "fifo", "--trace", path).refused(f"{path}: kind = 'preemption.{kind}': must be a log of jobs, or")
+
+
+def test_two_outputs_do_not_go_to_one_file(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = ("simulate", "fifo", "--trace", SMALL, "--table", "x.csv", "-o", tmp_path / "x.csv")
+    cli(*call).refused("x.csv: is given with --table and with --output; give each a file of its own")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_outputs_that_cannot_be_written(cli, tmp_path):
     for option, name, fragment in (
         ("-o", "none/runs.json", "cannot be written: No such file or directory"),

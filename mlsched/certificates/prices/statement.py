@@ -67,9 +67,7 @@ class Statement:
         """InvalidInput where the objective cannot be certified by prices."""
         if objective not in self.module.CLAIMS:
             can = ", ".join(self.module.CLAIMS)
-            raise InvalidInput(
-                f"{objective} of {a_or_an(self.kind)} cannot be certified by prices; {can} can: CLAIMS states them"
-            )
+            raise InvalidInput(f"{objective} of {a_or_an(self.kind)} cannot be certified by prices; {can} can")
 
     def sources(self, end: ModuleType = command) -> tuple[str, str, str]:
         """What the checker is made of: the core that is the same for all problems, the statement, and its command."""

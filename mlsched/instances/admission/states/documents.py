@@ -32,6 +32,8 @@ MOST_MEMBERS = 64
 IGNORED = frozenset({"managedFields", "images", "env", "envFrom", "volumeMounts"})
 _MEMBER = "snapshot.json"
 _CONFIG = re.compile(r"^\s*(Configuration data as of|ClusterName\s*=|SlurmctldHost\s*=|Preempt\w+\s*=)", re.M | re.I)
+#: Kinds of mlsched's own files; those of Kubernetes have no dot.
+_RECORD = re.compile(r"[a-z]+\.[a-z]+")
 _YAML = re.compile(r"\s*(---|apiVersion:|kind:|items:|metadata:|%YAML)")
 
 What = Literal["kubernetes", "kai", "slurm", "config", "own", "incident"]
@@ -132,6 +134,8 @@ def _recognised(name: str, entry: Entry) -> Document:
         return Document("own", name, entry)
     if is_incident(value):
         return Document("incident", name, entry)
+    if isinstance(kind, str) and _RECORD.fullmatch(kind):
+        raise InvalidFile(f"{name}: is a {kind}, no state of a cluster; `mlsched check` judges plans of instances")
     if isinstance(kind, str):
         return Document("kubernetes", name, entry)
     if isinstance(value.get("sinfo"), list):
