@@ -153,11 +153,13 @@ def _undominated(made: list[Column]) -> list[Column]:
     if not made:
         return []
     table = np.array([c.key() for c in made], dtype=np.int64)
-    order = np.lexsort((np.arange(len(made)), table.sum(axis=1)))
+    # What dominates another has no larger sum, so that the first that is left is dominated by nobody.
+    left = np.lexsort((np.arange(len(made)), table.sum(axis=1)))
     kept: list[int] = []
-    for index in order.tolist():
-        if not kept or not (table[kept] <= table[index]).all(axis=1).any():
-            kept.append(index)
+    while len(left):
+        first, left = int(left[0]), left[1:]
+        kept.append(first)
+        left = left[(table[left] < table[first]).any(axis=1)]
     return [made[index] for index in sorted(kept)]
 
 
