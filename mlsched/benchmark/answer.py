@@ -35,7 +35,10 @@ LEAST_CALLS = 3
 FOREIGN_SECONDS, FOREIGN_MEMORY = 60.0, 2**32
 #: Least wall seconds for second opinions: a backstop, so that limits of work come first on a machine that is busy.
 CONFIRM_SECONDS = 10.0
-#: Relaxations are solved only where brute force is at home, because each is a solve of its own.
+#: Share of a case's own wall limit that second opinions may take there: most need a few hundredths of a second, and an
+#: engine that is not asked about an instance for being slow there would use up all of it.
+CONFIRM_SHARE = 0.2
+#: Whose optima carry what binds, on the instances that everybody answers: each relaxation is a solve of its own.
 RELAXED_PRESET, RELAXING_ANSWERER = "small", "brute-force"
 
 
@@ -139,7 +142,8 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     if task.confirm is None or (answerer := task.found) is None:
         return result
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
-    return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), CONFIRM_SECONDS)
+    seconds = CONFIRM_SECONDS if task.time_limit is None else CONFIRM_SHARE * task.time_limit
+    return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), seconds)
 
 
 def failed(task: Asked, reason: str) -> list[Row]:
@@ -205,13 +209,15 @@ def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
     """Constraint -> whether the default objective's optimum gets better without it.
 
     The plan is valued by the relaxed instance too: a value's scale may depend on the instance (the price of a deferred
-    job does). A relaxed instance too large for the answerer is left out.
+    job does). The problem's default is asked, whatever rules say: without a constraint there may be more plans than can
+    be examined. A relaxed instance that it refuses is left out.
     """
     binding = {}
-    objective = instance.objectives[0]
-    for name, relaxed in registry().problem(task.problem).relaxations(instance).items():
+    objective, problem = instance.objectives[0], registry().problem(task.problem)
+    limits: dict[str, Any] = {"time_limit": task.time_limit, "seed": task.seed + ANSWER_SEED, "threads": 1}
+    for name, relaxed in problem.relaxations(instance).items():
         with contextlib.suppress(InvalidInput):
-            better = solve(relaxed, task.answerer, objective=objective.name, time_limit=task.time_limit)
+            better = solve(relaxed, problem.default, objective=objective.name, hint="none", **limits)
             if better.status == "optimal" and better.value is not None:
                 binding[name] = objective.better(better.value, relaxed.evaluate(plan)[objective.name])
     return binding
