@@ -12,7 +12,9 @@ fifths from those that the profile has for that time - as if the job had run all
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
+import math
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,12 +27,15 @@ class Forecast:
     """One job. regimes: of its epochs; seconds: of its epochs, as profiled; samples: of an epoch."""
 
     def __init__(self, regimes: Sequence[int], seconds: Sequence[float], samples: float) -> None:
-        self.regimes, self.samples, self.epochs = list(regimes), samples, len(regimes)
-        self.profiled = [max(1.0, float(round(one))) for one in seconds]
-        self.seconds = list(self.profiled)
+        self.samples, self.epochs = samples, len(regimes)
+        self.profiled = np.array([max(1.0, float(round(one))) for one in seconds])
+        self.seconds = self.profiled
         self.done = 0  # epochs
-        self._first = Counter(self.regimes)
-        self._first = Counter(dict.fromkeys(sorted(self._first), self.epochs / len(self._first)))
+        self._regimes = np.array(regimes, dtype=np.int64)
+        self._of = {one: np.flatnonzero(self._regimes == one) for one in sorted(set(regimes))}
+        # Seconds and samples of the first so many epochs, added up one after another.
+        self._until = [0.0, *itertools.accumulate(self.profiled.tolist())]
+        self._samples = [0.0, *itertools.accumulate(itertools.repeat(samples, self.epochs))]
 
     def epoch(self) -> float:
         """Seconds of an epoch: the mean of those so far, with the one that the job is in."""
@@ -38,33 +43,28 @@ class Forecast:
 
     def past(self) -> float:
         """Seconds of the epochs that are over."""
-        return sum(self.seconds[: self.done])
+        return float(sum(self.seconds[: self.done].tolist()))
 
     def remaining(self) -> float:
         """Seconds that the job has still to run, as expected."""
         left = self.epochs - self.done
         if left <= 0:
             return 1.0
-        seen = Counter(self.regimes[: self.done + 1])
-        total = sum(self._first.values()) + seen.total()
-        spread = {one: self.epochs * (weight + seen[one]) / total for one, weight in self._first.items()}
-        for one in self.regimes[: self.done + 1]:
-            spread[one] -= spread[one] >= 1
+        first = self.epochs / len(self._of)
+        seen = {one: int(epochs.searchsorted(self.done + 1)) for one, epochs in self._of.items()}
+        total = sum(itertools.repeat(first, len(self._of))) + sum(seen.values())
+        spread = {one: self.epochs * (first + count) / total for one, count in seen.items()}
+        for one, count in seen.items():  # each epoch that was seen counts one off, as long as there is one
+            spread[one] -= min(count, math.floor(spread[one]))
         inflated = max(int(sum(spread.values()) + 1), left)
-        mean = {
-            one: float(np.mean([s for r, s in zip(self.regimes, self.seconds, strict=True) if r == one]))
-            for one in spread
-        }
-        return sum(epochs * mean[one] for one, epochs in spread.items()) * left / inflated
+        expected = sum(epochs * float(np.mean(self.seconds[self._of[one]])) for one, epochs in spread.items())
+        return expected * left / inflated
 
     def calibrate(self, measured: float, until: float) -> None:
         """Stretch the profile where the job has done `measured` samples within the first `until` seconds of the run."""
-        expected, time, at = 0.0, 0.0, 0
-        for at, one in enumerate(self.profiled):  # noqa: B007 - the epoch that does not fit is needed below
-            if time + one > until:
-                break
-            time, expected = time + one, expected + self.samples
+        over = bisect_right(self._until, until) - 1  # epochs
+        expected, time = self._samples[over], self._until[over]
         if until > time:
-            expected += self.samples * (until - time) / self.seconds[at]
+            expected += self.samples * (until - time) / float(self.seconds[min(over, self.epochs - 1)])
         if measured > 0 and expected > 0 and abs(measured - expected) / expected > TOLERATED:
-            self.seconds = [one * expected / measured for one in self.profiled]
+            self.seconds = self.profiled * expected / measured
