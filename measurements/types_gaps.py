@@ -32,6 +32,7 @@ RULES = (
     *("fifo", "best-effort-fifo", "easy-backfill", "srpt", "fastest-first:order=arrival", "fastest-first"),
     *("earliest-finish:depth=20", "earliest-finish:order=shortest,depth=20"),
     *("srpt:preempt=true", "fastest-first:preempt=true"),
+    *("gavel:policy=max_min_perf", "gavel:policy=fluid_mpc", "round-by-round:rule=sia"),
 )
 
 
