@@ -188,11 +188,10 @@ class _Round:
             self._leave(row)
         for kind in jobs.order.tolist():
             self._come(kind)
-        rest = [] if fill is None else fill.tolist()
-        for row in rest:
+        for row in [] if fill is None else fill[self._hopeful()[fill]].tolist():
             if self._left[row]:
                 self._stay(row)
-            elif jobs.kind[row] < 0:
+            else:
                 self._start(row, None)
         self._start_without_gpus()
         return [task for row in np.flatnonzero(self._left).tolist() for task in self._running(row).tolist()]
@@ -215,6 +214,13 @@ class _Round:
         for row in larger:
             if row in coming or (self._left[row] and not self._stay(row)):
                 self._start(row, kind)
+
+    def _hopeful(self) -> Flags:
+        """Jobs that have given up their nodes, and those that wait and may find room somewhere."""
+        snapshot = self._placer.snapshot
+        fits = np.zeros(len(snapshot.arrival), dtype=np.bool_)
+        np.logical_or.at(fits, snapshot.task_job, self._placer.may_fit(np.arange(len(snapshot.task_job))))
+        return np.asarray(self._left | ((self._jobs.kind < 0) & fits[self._jobs.job]))
 
     def _tasks(self, row: int) -> slice:
         return slice(*tasks_of(self._placer.snapshot, int(self._jobs.job[row])))
