@@ -230,9 +230,9 @@ def test_a_forecast_spreads_the_epochs_that_remain() -> None:
 def test_a_profile_is_stretched_where_it_is_far_off() -> None:
     job = Forecast([1] * 4, [10.0] * 4, 100.0)
     job.calibrate(150.0, 20.0)
-    assert job.seconds == [10.0] * 4
+    assert job.seconds.tolist() == [10.0] * 4
     job.calibrate(100.0, 25.0)
-    assert job.seconds == pytest.approx([25.0] * 4)
+    assert job.seconds.tolist() == pytest.approx([25.0] * 4)
 
 
 def test_all_batch_sizes_of_the_table_are_powers_of_two_apart() -> None:
