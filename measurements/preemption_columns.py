@@ -1,7 +1,7 @@
 """Preemption at scale: columns per node beside CP-SAT's joint model.
 
     python measurements/preemption_columns.py [--draws N] [--tes N ...] [--seconds S] [--nodes N] [--jobs N]
-                                              [--without-cp-sat]
+                                              [--without-cp-sat] [--keep FILE]
 
 Prints one JSON document. Draws (seeds 0, 1, ...; default 3) of NODES (840) with JOBS (3,000) BE jobs and 10, 30 and 100
 TE jobs, by the generator's defaults, for total_score. Each answerer has at most S wall seconds (default 60). "proven":
@@ -18,12 +18,16 @@ import json
 import statistics
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import mlsched
 from mlsched.certificates.by_prices import unproved
 from mlsched.core.deadline import Deadline
 from mlsched.solvers import prices
+
+#: Of a draw: the gap that prices certify, and CPU seconds of prover and check.
+CERTIFIED = ("certified", "prove", "check")
 
 
 def answered(instance: Any, answerer: str, seconds: float) -> tuple[Any, float]:
@@ -43,31 +47,30 @@ def certified(instance: Any, value: int, seconds: float) -> tuple[float, float, 
     return (value - bound) / abs(bound), made - started, time.process_time() - made
 
 
-def row(nodes: int, jobs: int, tes: int, draws: int, seconds: float, beside: bool) -> list[str]:
+def draw(nodes: int, jobs: int, tes: int, seed: int, seconds: float, beside: bool) -> dict[str, Any]:
+    """What is measured of a draw; CP-SAT's value, and how many more TE jobs wait there, where it is asked."""
+    instance = mlsched.generate("preemption", seed=seed, nodes=nodes, jobs=jobs, tes=tes)
+    mine, spent = answered(instance, "columns", seconds)
+    found = {"value": mine.value, "gap": (mine.value - mine.bound) / abs(mine.bound), "cpu": spent}
+    found["proven"] = mine.status == "optimal"
+    if beside:
+        other, _ = answered(instance, "cp-sat", seconds)
+        waiting = [result.plan.te_node.tolist().count(-1) for result in (mine, other)]
+        found |= {"cp-sat": other.value, "behind": waiting[1] - waiting[0]}
+    return found | dict(zip(CERTIFIED, certified(instance, mine.value, seconds), strict=True))
+
+
+def row(nodes: int, jobs: int, tes: int, draws: list[dict[str, Any]], beside: bool) -> list[str]:
     """A row of the table."""
-    gaps, cpu, dearer, proofs = [], [], [], []
-    proven = behind = 0
-    for seed in range(draws):
-        instance = mlsched.generate("preemption", seed=seed, nodes=nodes, jobs=jobs, tes=tes)
-        mine, spent = answered(instance, "columns", seconds)
-        gaps.append((mine.value - mine.bound) / abs(mine.bound))
-        cpu.append(spent)
-        proven += mine.status == "optimal"
-        line = f"{tes} {seed}: {mine.status} {mine.value} {mine.bound} {spent:.1f}"
-        if beside:
-            other, _ = answered(instance, "cp-sat", seconds)
-            line += f"; cp-sat: {other.status} {other.value} {other.bound}"
-            if other.plan.te_node.tolist().count(-1) > mine.plan.te_node.tolist().count(-1):
-                behind += 1
-            else:
-                dearer.append((other.value - mine.value) / mine.value)
-        proofs.append(certified(instance, mine.value, seconds))
-        print(f"{line}; certified: {proofs[-1]}", file=sys.stderr, flush=True)
-    cells = [str(nodes), str(jobs), str(tes), f"{proven} of {draws}"]
-    cells += [f"{100 * statistics.mean(gaps):.2f} %", f"{100 * max(gaps):.2f} %", f"{statistics.mean(cpu):.1f}"]
-    cells += [f"{100 * statistics.mean(dearer):.1f} %" if dearer else "-", str(behind) if beside else "-"]
-    proved, made, checked = zip(*proofs, strict=True)
-    return [*cells, f"{100 * max(proved):.2f} %", f"{max(made):.1f}", f"{max(checked):.1f}"]
+    gaps = [one["gap"] for one in draws]
+    cells = [str(nodes), str(jobs), str(tes), f"{sum(one['proven'] for one in draws)} of {len(draws)}"]
+    cells += [f"{100 * statistics.mean(gaps):.2f} %", f"{100 * max(gaps):.2f} %"]
+    cells.append(f"{statistics.mean(one['cpu'] for one in draws):.1f}")
+    behind = [one for one in draws if beside and one["behind"] > 0]
+    dearer = [(one["cp-sat"] - one["value"]) / one["value"] for one in draws if beside and one not in behind]
+    cells += [f"{100 * statistics.mean(dearer):.1f} %" if dearer else "-", str(len(behind)) if beside else "-"]
+    proved, made, checked = (max(one[name] for one in draws) for name in CERTIFIED)
+    return [*cells, f"{100 * proved:.2f} %", f"{made:.1f}", f"{checked:.1f}"]
 
 
 def main() -> None:
@@ -78,10 +81,24 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=840)
     parser.add_argument("--jobs", type=int, default=3000)
     parser.add_argument("--without-cp-sat", action="store_true")
+    parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
-    rows = [
-        row(given.nodes, given.jobs, tes, given.draws, given.seconds, not given.without_cp_sat) for tes in given.tes
-    ]
+    kept: dict[str, dict[str, Any]] = {}
+    if given.keep is not None and given.keep.exists():
+        kept = dict(json.loads(line) for line in given.keep.read_text().splitlines())
+    rows = []
+    for tes in given.tes:
+        draws = []
+        for seed in range(given.draws):
+            asked = (given.nodes, given.jobs, tes, seed, given.seconds, not given.without_cp_sat)
+            if (key := json.dumps(asked)) not in kept:
+                kept[key] = draw(*asked)
+                print(key, kept[key], file=sys.stderr, flush=True)
+                if given.keep is not None:
+                    with given.keep.open("a") as stream:
+                        stream.write(json.dumps([key, kept[key]]) + "\n")
+            draws.append(kept[key])
+        rows.append(row(given.nodes, given.jobs, tes, draws, not given.without_cp_sat))
     header = ["nodes", "BE jobs", "TE jobs", "proven", "gap", "at most", "CPU s", "CP-SAT dearer", "behind"]
     header += ["certified", "prove, CPU s", "check, CPU s"]
     print(json.dumps({"tables": [{"name": "columns", "header": header, "rows": rows}]}))

@@ -9,6 +9,7 @@ of the plan's value: then it says how far the plan is from the best at most.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,15 @@ class meter:  # noqa: N801
     def __init__(self, deadline: Deadline, most: int | None = None) -> None:
         self.deadline, self.most = deadline, most
         self._spent, self._unclocked = 0, 0
+
+    @contextlib.contextmanager
+    def until(self, deadline: Deadline) -> Iterator[None]:
+        """Within the block, that is the deadline."""
+        before, self.deadline = self.deadline, deadline
+        try:
+            yield
+        finally:
+            self.deadline = before
 
     def __call__(self, steps: int) -> None:
         """Spend so many steps. Raises OutOfTime at the deadline, Wrong beyond the most."""

@@ -26,6 +26,11 @@ class Deadline:
         """Wall seconds that remain, 0 or less when time is over, but never below `minimum`; None: there is no end."""
         return None if self._until is None else max(minimum, self._until - time.perf_counter())
 
+    def earlier(self, seconds: float) -> Deadline:
+        """One that ends so many wall seconds before this one, for what must be followed by something that long."""
+        remaining = self.remaining()
+        return self if remaining is None else Deadline(remaining - seconds)
+
     def passed(self) -> bool:
         """Whether the time is over."""
         remaining = self.remaining()

@@ -39,23 +39,27 @@ def trees(
     statement, goal = statement_of(instance), instance.objective(objective)
     sign, rank = statement.module.SIGN.get(objective), instance.rank(objective)
 
-    def claims_of(bound: int, until: Deadline) -> list[Any]:
-        spend = meter(until, MOST_LISTED)
+    def claims_of(bound: int) -> tuple[list[Any], meter]:
+        spend = meter(deadline, MOST_LISTED)
         try:
             made = statement.claims(instance, objective, bound, spend, within)
         except core.Wrong as wrong:
             raise InvalidInput(f"{objective} of this {instance.kind} cannot be certified by prices: {wrong}") from None
-        spend.deadline, spend.most = Deadline(), None  # what is then found in time must be looked at after it
-        return made
+        spend.deadline, spend.most = Deadline(), None  # bounds are computed to the end: time is kept for them
+        return made, spend
 
     def said(part: str, bound: int, done: str) -> None:
         away = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
         progress(f"{part}{done}, at most {away.rounded_up} from the best")
 
-    claims, made = claims_of(value, Deadline()), []
+    try:
+        claims, spend = claims_of(value)
+    except OutOfTime:
+        raise SolverError("no bound is proved in time; give more") from None
+    made = []
     if isinstance(claims[0], Timed):
         return timed.trees(
-            lambda bound: claims[0] if bound == value else claims_of(bound, deadline)[0],
+            lambda bound: claims[0] if bound == value else claims_of(bound)[0][0],
             value,
             sign,
             deadline,
@@ -71,7 +75,7 @@ def trees(
                 said(part, sign * bound, f"{nodes} nodes")
 
         try:
-            proof = prove(_options(claim, deadline), deadline, at)
+            proof = prove(_options(claim, deadline), deadline, at, spend)
         except OutOfTime:
             raise SolverError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):

@@ -53,7 +53,7 @@ class HostingOptions:
         if self.rooms is None:
             return []
         made: list[Column] = []
-        for t, need in enumerate(self.rooms.demand):
+        for t, need in self.deadline.over(enumerate(self.rooms.demand)):
             fits = np.flatnonzero((self.rooms.amount >= need).all(axis=1))
             for row in fits[np.argsort(self.rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
                 if (int(self.rooms.node[row]), frozenset([t])) not in self.known:

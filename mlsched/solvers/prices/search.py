@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
+from mlsched.certificates.by_prices import meter
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE, Price, Sides
 from mlsched.core.deadline import Deadline, OutOfTime
@@ -79,16 +81,26 @@ class Refuted(AnswererError):
 
 
 def prove(
-    options: Options, deadline: Deadline, progress: Callable[[int, int], None] = lambda bound, nodes: None
+    options: Options,
+    deadline: Deadline,
+    progress: Callable[[int, int], None] = lambda bound, nodes: None,
+    spend: meter | None = None,
 ) -> Proof:
     """A tree for the claim of `options`, or for as high a target as the time allows.
 
-    progress: called with the bound so far and the number of nodes. Raises Refuted where the claim is seen to be false.
+    progress: called with the bound so far and the number of nodes. spend: what counts the steps of the claim itself.
+    Raises Refuted where the claim is seen to be false, OutOfTime where not even its options are there in time.
     """
-    claim = options.claim
-    relaxation = Relaxation(options.counts, options.capacities, options.beyond)
-    relaxation.add(options.start())
+    claim, started = options.claim, time.perf_counter()
     root = _Node({}, {}, core.bound(claim, {}, {})[1])
+    # The exact bound of the last prices takes about as long again.
+    deadline = deadline.earlier(2 * (time.perf_counter() - started))
+    relaxation = Relaxation(options.counts, options.capacities, options.beyond)
+    try:
+        relaxation.add(options.start())
+    except OutOfTime:
+        proven = min(claim.target, -(-root.bound // SCALE))
+        return Proof([[{}]], proven, 0)
     open_, nodes = [root], 0
     weakest = SCALE * claim.target  # the lowest bound of a leaf that falls short
     while open_:
@@ -96,7 +108,7 @@ def prove(
         node = open_.pop()
         nodes += 1
         try:
-            _work_on(node, options, relaxation, deadline)
+            _work_on(node, options, relaxation, deadline, spend or meter(Deadline()))
         except OutOfTime:
             open_.append(node)
             break
@@ -108,7 +120,7 @@ def prove(
     return Proof(_listed(root, SCALE * (proven - 1) + 1), proven, nodes)
 
 
-def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: Deadline) -> None:
+def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: Deadline, spend: meter) -> None:
     """Close a node, or give it children."""
     deadline.check()
     claim = options.claim
@@ -118,7 +130,8 @@ def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: De
     if node.closed:
         return
     found = _best_prices(node, options, relaxation, deadline)
-    node.closed = node.bound >= reached or _ends(claim, node, deadline)
+    with spend.until(deadline):
+        node.closed = node.bound >= reached or _ends(claim, node, deadline)
     if node.closed:
         return
     node.branch = options.branch(*found)

@@ -13,6 +13,7 @@ earlier the smaller the bound is, for total_jct too, so that the largest bound t
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -172,10 +173,12 @@ class Search:
         """Try to prove a bound by prices on a grid; whether all ticks were in it, or no more can be."""
         claim = self._claim_of(bound)
         grid, whole = grid_of(claim, cells)
-        price: Price = {}
+        price, started = Price(), time.perf_counter()
         if len(grid) > 1 and not self._take(claim, bound, {}):
+            # What the prices prove takes about as long again.
+            deadline = self._deadline.earlier(2 * (time.perf_counter() - started))
             try:
-                price = Relaxation(claim, grid, self.threshold, self._deadline).prices(self._deadline)
+                price = Relaxation(claim, grid, self.threshold, deadline).prices(deadline)
             except TooLarge:
                 return True
         self._take(claim, bound, price)
