@@ -56,10 +56,15 @@ def _hint(
 
 
 def _starts(instance: Instance, objective: str, limits: Limits, *, searching: bool) -> list[Plan]:
-    """What the problem's warm-start rules say. searching: also those that search, for a share of the time limit."""
-    plans = []
+    """What the problem's warm-start rules say. searching: also those that search, for a share of the time limit.
+
+    A rule looks at no clock, and on a very large instance may take longer than there is: then no further one is asked.
+    """
+    plans, deadline = list[Plan](), Deadline(limits.seconds)
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(instance.problem):
+        if plans and deadline.passed():
+            break
         if rule.warm_start and (searching or not rule.searches):
             values, own = (
                 resolve(rule.name, rule.parameters, rule.as_start(instance)),

@@ -79,3 +79,11 @@ def test_local_search_stops_at_once_where_it_must(ticking):
     ticking(_annealing, seconds=0.0)
     unhurried = api.solve(instance, "local-search", time_limit=1e9)
     assert np.array_equal(whole.plan.workers, unhurried.plan.workers)
+
+
+def test_when_the_time_is_over_no_further_rule_is_asked_for_a_start(ticking):
+    """The first plan comes in any case: without one, there might be none at all."""
+    limited, free = Limits(seconds=10.0, seed=0), Limits(seed=0)
+    assert len(starts._starts(INSTANCE, "total_speed", free, searching=True)) > 1
+    ticking(deadline)
+    assert len(starts._starts(INSTANCE, "total_speed", limited, searching=True)) == 1

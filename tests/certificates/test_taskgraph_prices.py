@@ -23,7 +23,7 @@ from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.prices.timed import Event, Timed
 from mlsched.certificates.taskgraph import prices as stated
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.errors import InvalidFile, InvalidInput, SolverError
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._pools import overall, packed
 from mlsched.solvers import prices
@@ -276,12 +276,14 @@ def test_where_the_time_is_over_what_is_proved_by_then_is_the_bound(monkeypatch)
             self.looks -= 1
             return self.looks < 0
 
-    for looks in (0, 5, 400, 10**9):
+    with pytest.raises(SolverError, match="no bound is proved in time; give more"):
+        prices.trees(instance, "total_jct", value, Ending(0))
+    for looks in (20, 300, 10**9):
         trees, bound = prices.trees(instance, "total_jct", value, Ending(looks))
         assert proves(instance, "total_jct", bound, trees)
         bounds.append(bound)
     assert bounds == sorted(bounds)
-    assert bounds[1] < bounds[-1]
+    assert bounds[0] < bounds[-1]
     monkeypatch.setattr(prices.timed, "MOST_NONZEROS", 100)
     assert prices.trees(instance, "total_jct", value, Deadline())[1] == bounds[0]
 

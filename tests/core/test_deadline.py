@@ -29,3 +29,11 @@ def test_what_remains_is_negative_when_the_time_is_over(ticking):
     ticking(deadline, seconds=1.0)
     end = Deadline(1.5)
     assert [end.remaining(), end.remaining(), end.remaining(MOMENT)] == [0.5, -0.5, MOMENT]
+
+
+def test_an_earlier_one_ends_so_many_seconds_before(ticking):
+    ticking(deadline, seconds=1.0)
+    end = Deadline(9.0).earlier(4.0)  # made at 0, asked at 1, made at 2 with 8 - 4 left
+    assert end.remaining() == 3.0
+    free = Deadline()
+    assert free.earlier(4.0) is free

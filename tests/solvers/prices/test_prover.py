@@ -10,6 +10,7 @@ import mlsched
 from mlsched import api
 from mlsched.certificates.by_prices import unproved
 from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.errors import SolverError
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers import prices
 
@@ -38,11 +39,16 @@ def test_without_a_table_the_optimum_is_proved_too(objective, monkeypatch):
 
 
 def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
-    """The more looks at the clock, the better the bound; what lies below a node that proves it is left out."""
+    """The more looks at the clock, the better the bound; what lies below a node that proves it is left out.
+
+    With too few to list the claims, there is none.
+    """
     instance = mlsched.generate("preemption", preset="paper-surge", seed=1)
     value = api.solve(instance, "columns", objective="total_score").value
     bounds, sizes = [], []
-    for looks in (0, 2, 8, 30, 10**9):
+    with pytest.raises(SolverError, match="no bound is proved in time; give more"):
+        prices.trees(instance, "total_score", value, Ending(0))
+    for looks in (8, 40, 2000, 10**9):
         trees, bound = prices.trees(instance, "total_score", value, Ending(looks))
         assert not list(unproved(instance, "total_score", bound, trees, Deadline()))
         assert list(unproved(instance, "total_score", value + 1, trees, Deadline()))
