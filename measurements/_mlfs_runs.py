@@ -7,12 +7,19 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from _keep import Kept
 
-from mlsched.learned.weights import of
-from mlsched.papers.mlfs.grid import Case, Grid
-from mlsched.papers.mlfs.measure import Metrics, run_case
+from mlsched.learned.taskgraph.mlf_rl import trained
+from mlsched.papers.claim import estimate
+from mlsched.papers.mlfs.grid import Case, Grid, Policy
+from mlsched.papers.mlfs.measure import NAMES, Metrics, better, run_case
+from mlsched.papers.report import Number, Table
+
+#: Figures that a comparison of policies shows.
+SHOWN = ("jct", "deadlines", "guarantee", "pauses", "overhead")
 
 
 def options(doc: str | None, keep: str) -> argparse.ArgumentParser:
@@ -28,7 +35,8 @@ def options(doc: str | None, keep: str) -> argparse.ArgumentParser:
 def as_run(text: str) -> str:
     """The answerer whose runs these are: before its weights are trained, MLFS is MLF-H + MLF-C to the bit."""
     name, colon, rest = text.partition(":")
-    if name != "mlfs" or of("mlf-rl", "taskgraph").card.get("trained") is True:
+    queueing = "iteration" if "queueing=iteration" in rest else "held"
+    if name != "mlfs" or trained("", queueing).card.get("trained") is True:
         return text
     return f"mlfs-h{colon}{rest}"
 
@@ -43,3 +51,29 @@ def runs(cases: Sequence[Case], grid: Grid, keep: Path, limit: float) -> dict[Ca
         done[case] = Metrics(kept.row(name, lambda case=case: run_case(case, grid).values))
         print(f"{len(done)}/{len(cases)} {name}", file=sys.stderr, flush=True)
     return {case: done[case] for case in cases}
+
+
+def cases_of(rows: dict[str, list[Policy]], grid: Grid) -> list[Case]:
+    """The runs of a table whose rows are means over policies."""
+    everybody = dict.fromkeys(policy for each in rows.values() for policy in each)
+    return [Case(policy, x, seed) for policy in everybody for x in grid.loads for seed in range(grid.seeds)]
+
+
+def table(
+    x: float, rows: dict[str, list[Policy]], done: dict[Case, Metrics], seeds: int, against: Sequence[str]
+) -> Table:
+    """What each row comes to at a load, and by how much its mean completion time is below those of other rows."""
+
+    def values(label: str, metric: str) -> Any:
+        found = [[done[Case(p, x, seed)].values.get(metric) for seed in range(seeds)] for p in rows[label]]
+        return None if found[0][0] is None else np.array(found, dtype=float).mean(axis=0)
+
+    body = []
+    for label in rows:
+        numbers = [Number(None if (v := values(label, metric)) is None else estimate(v)) for metric in SHOWN]
+        for rival in against:
+            gain = None if label == rival else better("jct", values(label, "jct"), values(rival, "jct"))
+            numbers.append(Number(None if gain is None else estimate(gain)))
+        body.append((label, tuple(numbers)))
+    header = ("policy", *(NAMES[metric] for metric in SHOWN), *(f"below {rival} [%]" for rival in against))
+    return Table(f"x = {x:g}", f"mean completion times at x = {x:g}", header, tuple(body))

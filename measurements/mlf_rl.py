@@ -6,7 +6,7 @@
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
 are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
 mlfs`, and alike for all; every run is checked by the independent replay. Reward: Eq. 7 of MLFS over all jobs, between 0
-and 1 (`simulation/taskgraph/iterations/reward.py`). Percentages are of the same workload; intervals are over workloads
+and 1 (`training/taskgraph/_reward.py`). Percentages are of the same workload; intervals are over workloads
 (95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network as it was
 initialised; "random": any choice that is allowed. Prints one JSON document.
 

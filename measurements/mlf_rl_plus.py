@@ -1,14 +1,16 @@
 """MLF-RL-plus against the best preemptive rules, on workloads that no training has seen.
 
-    python measurements/mlf_rl_plus.py [--weights DIR] [--seeds N] [--jobs N] [--loads X ...] [--keep FILE]
-        [--limit SECONDS]
+    python measurements/mlf_rl_plus.py [--weights DIR] [--seeds N] [--jobs N] [--loads X ...] [--rows LABEL ...]
+        [--against LABEL ...] [--keep FILE] [--limit SECONDS]
 
 The world, the workloads and the pause cost are those of `mlsched reproduce mlfs`. DIR holds files
 mlf-rl-plus-SEED.safetensors as `mlsched train mlf-rl-plus --seed SEED` writes them; each is a row, "MLF-RL-plus" is
 their mean. Without it, the weights that come with mlsched are measured. "its order alone": on the hosts that the others
-have; "few nodes": the others on its hosts. FILE keeps every run; the same command goes on where it was. Prints one JSON
-document; a cell is the mean over workloads, with half of its 95 % interval (Student's t; percentages are of the same
-workload).
+have; "few nodes": the others on its hosts. "by time left x size^e": MLF-RL-plus with the weights of that order in place
+of learned ones, the size being the job's share of the cluster; e = 0 is "srpt by time". --rows: these rows alone;
+--against: rows whose mean completion time all are held against. FILE keeps every run; the same command goes on where it
+was. Prints one JSON document; a cell is the mean over workloads, with half of its 95 % interval (Student's t;
+percentages are of the same workload).
 """
 
 from __future__ import annotations
@@ -20,32 +22,40 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _mlfs_runs import options, runs
+from _mlfs_runs import cases_of, options, runs, table
 
-from mlsched.learned.weights import Weights, of, read
-from mlsched.papers.claim import estimate
+from mlsched.heuristics.taskgraph._measures import per_job, remaining_ticks, remaining_time, shares
+from mlsched.learned.taskgraph.mlf_rl import trained
+from mlsched.learned.weights import Weights, of, read, write
 from mlsched.papers.mlfs import grid as g
-from mlsched.papers.mlfs.measure import NAMES, Metrics, better
-from mlsched.papers.report import Number, Report, Table
+from mlsched.papers.mlfs.measure import workload
+from mlsched.papers.report import Report
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched.training.taskgraph._mlf_rl_plus import Evolution, MlfRlPlusParams, begin
 
 NAME = "mlf-rl-plus"
 PLUS, ORDER = "MLF-RL-plus", "MLF-RL-plus, its order alone"
 SRPT, OPTIMUS = f"srpt:preempt=true,{g.SPREAD}", f"optimus:epoch=600,{g.SPREAD}"
+#: MLF-RL where every iteration queues anew.
+ANEW = "MLF-RL, anew"
+BY_TIME = "srpt by time, preemptive"
+#: Exponents of the size in the orders that are measured in the engine.
+IN_ENGINE = (0.5, 1.0)
 #: Label -> answerer of the rules that it is compared with.
 RULES = {
     "srpt, preemptive": SRPT,
     "Optimus": OPTIMUS,
     "srpt, preemptive, few nodes": SRPT.replace(g.SPREAD, "nodes=few"),
     "Optimus, few nodes": OPTIMUS.replace(g.SPREAD, "nodes=few"),
+    BY_TIME: f"srpt:size=time,preempt=true,{g.SPREAD}",
     "MLF-H": "mlf-h",
     "MLF-H, anew": "mlf-h:queueing=iteration",
     "MLF-H, anew, as printed": "mlf-h:queueing=iteration,overdue=printed",
+    ANEW: "mlf-rl:queueing=iteration",
 }
 #: Of the size, in fixed orders that the learned one is held against in the pool that it is trained on.
 EXPONENTS = (0.25, 0.5, 0.75, 1.0)
 RIVALS = tuple(RULES)[:4]
-SHOWN = ("jct", "deadlines", "guarantee", "pauses", "overhead")
 
 
 def policies(given: argparse.Namespace) -> dict[str, list[g.Policy]]:
@@ -58,25 +68,13 @@ def policies(given: argparse.Namespace) -> dict[str, list[g.Policy]]:
     }
     for file, policy in zip(files, found[PLUS], strict=False):
         found[f"{PLUS}, seed {read(file, NAME).card['seed']}"] = [policy]
-    return found | {label: [g.Policy(label, text)] for label, text in RULES.items()} | {g.BOUND.label: [g.BOUND]}
-
-
-def table(x: float, rows: dict[str, list[g.Policy]], done: dict[g.Case, Metrics], seeds: int) -> Table:
-    """What each comes to at a load, and by how much its mean completion time is below those of the rivals."""
-
-    def values(label: str, metric: str) -> Any:
-        found = [[done[g.Case(p, x, seed)].values.get(metric) for seed in range(seeds)] for p in rows[label]]
-        return None if found[0][0] is None else np.array(found, dtype=float).mean(axis=0)
-
-    body = []
-    for label in rows:
-        numbers = [Number(None if (v := values(label, metric)) is None else estimate(v)) for metric in SHOWN]
-        for rival in RIVALS:
-            gain = None if label == rival else better("jct", values(label, "jct"), values(rival, "jct"))
-            numbers.append(Number(None if gain is None else estimate(gain)))
-        body.append((label, tuple(numbers)))
-    header = ("policy", *(NAMES[metric] for metric in SHOWN), *(f"below {rival} [%]" for rival in RIVALS))
-    return Table(f"x = {x:g}", f"MLF-RL-plus at x = {x:g}", header, tuple(body))
+    found |= {label: [g.Policy(label, text)] for label, text in RULES.items()}
+    for exponent in IN_ENGINE:
+        label, file = f"by time left x size^{exponent:g}", given.keep.with_name(f"{NAME}-size-{exponent:g}.safetensors")
+        card = {**of(NAME, "taskgraph").card, "recipe": {"exponent": exponent}, "curve": []}
+        write(file, Weights({"0.weight": begin(exponent)[None], "0.bias": np.zeros(1, dtype=np.float32)}, card))
+        found[label] = [g.Policy(label, f"{NAME}:weights={file},{g.SPREAD}")]
+    return found | {g.BOUND.label: [g.BOUND]}
 
 
 def trainings(folder: Path | None) -> list[Weights]:
@@ -93,6 +91,42 @@ def curves(folder: Path | None) -> dict[str, Any]:
         for card in cards
     ]
     return {"name": "curves", "header": ["after", *(str(e["iteration"]) for e in cards[0]["curve"])], "rows": rows}
+
+
+def anew() -> dict[str, Any]:
+    """The learning curve of MLF-RL where every iteration queues anew: what it reached on validation workloads."""
+    curve = [entry for entry in trained("", "iteration").card["curve"] if "validation_reward" in entry]
+    rows = [
+        [
+            entry["iteration"],
+            f"{entry['validation_reward']:.3f}",
+            f"{entry['validation_mlf_h']:.3f}",
+            f"{entry['validation_jct_hours']:.2f}",
+        ]
+        for entry in curve
+    ]
+    return {"name": "anew", "header": ["after iteration", "reward", "of MLF-H, anew", "mean JCT [h]"], "rows": rows}
+
+
+def at_work(grid: g.Grid) -> dict[str, Any]:
+    """By number of tasks: of the time in which a job holds its nodes, the share that its tasks work, by what they hold.
+
+    Of the workloads of the highest load, by estimates, without transfers.
+    """
+    loads = [workload(grid, grid.loads[-1], seed) for seed in range(grid.seeds)]
+    found: dict[int, list[float]] = {}
+    for load in loads:
+        world = IterationWorld(load, Options(pausing="keep"))
+        world.advance(int(load.arrival.max()))
+        seen = world.ask()
+        assert seen is not None
+        holds, most = shares(seen), seen.max_iterations
+        whole = remaining_time(seen, most) * per_job(seen, holds)
+        works = per_job(seen, remaining_ticks(seen, most) * holds)
+        for tasks, share in zip(np.bincount(seen.task_job).tolist(), (works / whole).tolist(), strict=True):
+            found.setdefault(tasks, []).append(share)
+    rows = [[tasks, len(each), f"{np.mean(each):.2f}"] for tasks, each in sorted(found.items())]
+    return {"name": "at work", "header": ["tasks of a job", "jobs", "share of the time at work"], "rows": rows}
 
 
 def fixed() -> dict[str, Any]:
@@ -134,17 +168,23 @@ def main() -> None:
     parser = options(__doc__, f"{NAME}.jsonl")
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--loads", type=float, nargs="+", default=[2.0, 3.0])
+    parser.add_argument("--rows", nargs="+", metavar="LABEL")
+    parser.add_argument("--against", nargs="+", metavar="LABEL", default=list(RIVALS))
     given = parser.parse_args()
     grid = g.at_loads(dataclasses.replace(g.FULL, seeds=given.seeds, jobs=given.jobs), tuple(given.loads))
-    rows = policies(given)
-    everybody = dict.fromkeys(policy for each in rows.values() for policy in each)
-    cases = [g.Case(policy, x, seed) for policy in everybody for x in grid.loads for seed in range(grid.seeds)]
-    done = runs(cases, grid, given.keep, given.limit)
-    tables = tuple(table(x, rows, done, grid.seeds) for x in grid.loads)
+    everything = policies(given)
+    rows = {label: every for label, every in everything.items() if given.rows is None or label in given.rows}
+    if strange := {*(given.rows or ()), *given.against} - rows.keys():
+        parser.error(
+            f"{', '.join(sorted(strange))}: no such row; there are {', '.join(everything)}, or those of --rows"
+        )
+    done = runs(cases_of(rows, grid), grid, given.keep, given.limit)
+    tables = tuple(table(x, rows, done, grid.seeds, given.against) for x in grid.loads)
     document = Report("MLF-RL-plus against the best preemptive rules", (), tables, (), ()).to_json()
-    print(
-        json.dumps({**document, "tables": [cards(given.weights), curves(given.weights), fixed(), *document["tables"]]})
-    )
+    learned = [] if given.rows else [cards(given.weights), curves(given.weights), fixed()]
+    learned += [anew()] if ANEW in rows else []
+    learned += [at_work(grid)] if BY_TIME in rows else []
+    print(json.dumps({**document, "tables": [*learned, *document["tables"]]}))
 
 
 if __name__ == "__main__":

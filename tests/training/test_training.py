@@ -84,6 +84,18 @@ def test_the_trained_weights_answer(tmp_path):
     assert inst.violations(mlsched.solve(inst, "chic", weights=str(path)).plan) == []
 
 
+def test_mlf_rl_is_trained_and_answers_where_every_iteration_queues_anew(tmp_path):
+    path, sizes = tmp_path / "w.safetensors", MLF_RL | {"jobs": 8, "low": 2.0, "pause": 30.0, "queueing": "iteration"}
+    done = train("mlf-rl", iterations=2, output=path, **sizes)
+    assert done.curve[1]["choices"] > 0
+    assert read(path, "mlf-rl").card["recipe"]["queueing"] == "iteration"
+    load = mlsched.workload("synthetic:mlfs-cluster", physics="iterations", jobs=8, servers=1, seed=1, load=1.8)
+    run = mlsched.simulate(load, f"mlf-rl:queueing=iteration,weights={path}")
+    assert run.violations() == []
+    with pytest.raises(InvalidFile, match=r"its network is 75 -> 1: must be 66 -> 1"):
+        mlsched.simulate(load, f"mlf-rl:weights={path}")
+
+
 def test_resuming_needs_the_same_settings(tmp_path):
     path = tmp_path / "w.safetensors"
     train("chic", iterations=2, output=path, **CHIC)

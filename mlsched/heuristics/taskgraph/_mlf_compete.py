@@ -16,6 +16,8 @@ A job of which one task would pause pauses whole, since none of its others could
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
@@ -67,12 +69,14 @@ class Competition:
         enough = (np.bincount(snapshot.task_job[starting], minlength=jobs) >= waits) & ~gives_way
         return np.asarray(np.sort(starting[enough[snapshot.task_job[starting]]]))
 
-    def lift(self, hosts: Hosts) -> None:
-        """Step 2: what is to pause leaves its nodes."""
-        for tasks in self.pausing:
-            for task in tasks.tolist():
-                hosts.lift(task)
 
-    def settle(self, hosts: Hosts) -> list[int]:
-        """Step 3: what finds its place untaken goes on there; the tasks that pause."""
-        return [task for tasks in self.pausing if not hosts.may_return(tasks) for task in tasks.tolist()]
+def lift(hosts: Hosts, jobs: Iterable[IntArray]) -> None:
+    """Step 2: what is to pause, running tasks job by job, leaves its nodes."""
+    for tasks in jobs:
+        for task in tasks.tolist():
+            hosts.lift(task)
+
+
+def settle(hosts: Hosts, jobs: Iterable[IntArray]) -> list[int]:
+    """Step 3: of what was lifted, in this order, what finds its place untaken goes on there; the tasks that pause."""
+    return [task for tasks in jobs if not hosts.may_return(tasks) for task in tasks.tolist()]

@@ -35,7 +35,7 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import Checked, NotNegative, Number, Positive, Share
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import remaining_ticks, share_units, stops_after, sum_per_job
-from mlsched.heuristics.taskgraph._mlf_compete import Competition
+from mlsched.heuristics.taskgraph._mlf_compete import Competition, lift, settle
 from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE, Floats, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
@@ -136,7 +136,7 @@ def decided(
     hosts = Hosts(snapshot, given.h_r, remaining_ticks(snapshot, stop_after), given.bandwidth, given.hosts)
     waiting = _waiting(snapshot, stop_after)
     if competition is not None:
-        competition.lift(hosts)
+        lift(hosts, competition.pausing)
     crowded = given.migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
     if not waiting.size and not crowded:
         return [], [], hosts
@@ -150,7 +150,7 @@ def decided(
     moving, pausing = leaving if snapshot.movement == "anytime" else [], list[int]()
     placed = Queue(hosts, waiting if competition is None else competition.starting, moving, priority).place()
     if competition is not None:
-        pausing = competition.settle(hosts)
+        pausing = settle(hosts, competition.pausing)
         leaving = leaving + pausing
         waiting = np.setdiff1d(waiting, placed)
         placed += Queue(hosts, waiting, [], priority).place()

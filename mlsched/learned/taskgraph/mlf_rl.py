@@ -1,22 +1,27 @@
 """MLF-RL, the reinforcement learning of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 3.4).
 
 A network scores which task leaves an overloaded node, which waiting or leaving task is next, and on which underloaded
-node it goes; what is not chosen stays in the queue. How the paper's action becomes a sequence of such choices, and what
-each row of the state holds, is in `simulation/taskgraph/allocation.py` and `_allocation_features.py`. Trained by
-`mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7 (`training/taskgraph/_mlf_rl.py`).
+node it goes; what is not chosen stays in the queue. Where every iteration queues anew (`queueing=iteration`), it first
+scores which running jobs give way; that network is another one, with weights of its own. How the paper's action becomes
+a sequence of such choices, and what each row of the state holds, is in `simulation/taskgraph/allocation.py` and
+`_allocation_features.py`. Trained by `mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7
+(`training/taskgraph/_mlf_rl.py`).
 """
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import numpy as np
 
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.learned._net import Mlp, sample, scorer
-from mlsched.learned.weights import of
-from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation, chosen
+from mlsched.learned.weights import Weights, of
+from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
 
 
 @answerer("mlf-rl", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.4")
@@ -28,17 +33,24 @@ def answer(
     greedy: bool = True,
     h_r: float = 0.9,
     migration: bool = True,
+    queueing: Annotated[str, QUEUEING] = "held",
     stop: str = "most",
 ) -> Round:
     """A trained network relieves nodes and places tasks (not recommended: no better than MLF-H).
 
     weights: a file that `mlsched train mlf-rl` wrote; "": the weights that come with mlsched. greedy: always the
     highest score; otherwise drawn, as in training. h_r: the share of a resource from which on a node is overloaded.
-    migration: False leaves overloaded nodes alone. stop: as for fifo.
+    migration: False leaves overloaded nodes alone. queueing: "held", or "iteration": what runs may give way; each has
+    weights of its own. stop: as for fifo.
     """
-    net = scorer(of("mlf-rl", "taskgraph", weights), FEATURES)
-    allocation = Allocation(snapshot, stops_after(snapshot, stop), h_r=h_r, migration=migration)
+    net = scorer(trained(weights, queueing), FEATURES_OF[queueing])
+    allocation = Allocation(snapshot, stops_after(snapshot, stop), h_r=h_r, migration=migration, queueing=queueing)
     return chosen(allocation, lambda due: choose(net, due, None if greedy else rng))
+
+
+def trained(weights: str, queueing: str) -> Weights:
+    """The weights in a file, or for "" those that come with mlsched for this reading of how often a job queues."""
+    return of("mlf-rl", "taskgraph", weights, "" if queueing == "held" else f"-{queueing}")
 
 
 def choose(net: Mlp, due: Allocation, rng: np.random.Generator | None) -> int:

@@ -22,7 +22,7 @@ from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
 from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned.weights import of
+from mlsched.learned.taskgraph import mlf_rl
 
 #: That of `mlf-c`, and `since`: when the run's first question came.
 Memory = dict[str, Any]
@@ -49,15 +49,14 @@ def answer(
     """MLF-RL with MLF-C, and MLF-H in its place until the switch.
 
     weights, greedy: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in
-    which MLF-H answers. h_r, migration: of both. queueing, overdue: of MLF-H. control: the
-    parameters of `mlf-c`.
+    which MLF-H answers. h_r, migration, queueing: of both. overdue: of MLF-H. control: the parameters of `mlf-c`.
     """
     since = int((memory or {}).get("since", snapshot.now))
-    trained = switch == "always" or of("mlf-rl", "taskgraph", weights).card.get("trained") is True
-    shared: dict[str, Any] = {"h_r": h_r, "migration": migration}
+    trained = switch == "always" or mlf_rl.trained(weights, queueing).card.get("trained") is True
+    shared: dict[str, Any] = {"h_r": h_r, "migration": migration, "queueing": queueing}
     if trained and snapshot.now - since >= learning:
         rule = Inner("mlf-rl", rng, None, shared | {"weights": weights, "greedy": greedy})
     else:
-        rule = Inner("mlf-h", rng, None, shared | {"queueing": queueing, "overdue": overdue})
+        rule = Inner("mlf-h", rng, None, shared | {"overdue": overdue})
     plan, kept = controlled(snapshot, control, rule, memory)
     return plan, kept | {"since": since}

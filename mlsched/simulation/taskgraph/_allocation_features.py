@@ -5,7 +5,7 @@ and its node there, and a few sums over the cluster, so that one network scores 
 lists, a snapshot does not say the name of the algorithm, the size of its training data and of a mini-batch; the number
 of tasks, replicas, parameters and ticks of an iteration stand for them. The graph is summed up by what follows a task:
 the rest of the longest path, the discounted number of tasks on all paths, and Eq. 6's priority, which is a sum over
-them.
+them. Where every iteration queues anew, a row has more columns (`_competition_features`).
 
 Times t are log2(t / T), from T / 1024 to 64 T, as 0 to 1; T is the mean over jobs of their whole estimated running
 time, so that nothing depends on the length of a tick. Counts n are log2(1 + n) over a constant. Shares are shares.
@@ -31,6 +31,7 @@ from mlsched.heuristics.taskgraph._mlf_priority import (
 )
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.states import RUNNING
+from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION, Standing
 
 Floats = npt.NDArray[np.float32]
 
@@ -110,6 +111,11 @@ OF_PLACE = (
     "its job's tasks there",
 )
 FEATURES = len(OF_CHOICE) + len(OF_CLUSTER) + len(OF_TASK) + len(OF_JOB) + len(OF_PLACE)
+#: How often a job queues -> columns of a row.
+FEATURES_OF = {"held": FEATURES, "iteration": FEATURES + len(OF_COMPETITION)}
+#: The kind of choice that there is only where every iteration queues anew: which running job gives way. A kind is the
+#: column of its mark.
+GIVE = FEATURES
 
 #: Resources that have columns of their own, by what their names begin with.
 NAMED = ("gpu", "cpu", "mem", "band")
@@ -118,10 +124,20 @@ URGENT, STEPS = 10, 16
 
 
 class Features:
-    """The rows of a round's choices. limit, gpu_limit: beyond which a resource of a node or a GPU is overloaded."""
+    """The rows of a round's choices. limit, gpu_limit: beyond which a resource of a node or a GPU is overloaded.
+
+    anew: whether every iteration queues anew; `gave_way`: then, the jobs that were chosen to give way and have not come
+    back.
+    """
 
     def __init__(
-        self, hosts: Hosts, stop_after: IntArray, priority: npt.NDArray[np.float64], limit: Any, gpu_limit: int
+        self,
+        hosts: Hosts,
+        stop_after: IntArray,
+        priority: npt.NDArray[np.float64],
+        limit: Any,
+        gpu_limit: int,
+        anew: bool = False,
     ) -> None:
         self.hosts, self._limit, self._gpu_limit = hosts, limit, max(gpu_limit, 0)
         snapshot = self.snapshot = hosts.snapshot
@@ -138,13 +154,15 @@ class Features:
         running = snapshot.state == RUNNING
         self._running = int((np.bincount(snapshot.task_job, weights=running) > 0).sum())
         self._goes_on = bool(running.any())
+        self._standing = Standing(snapshot, stop_after, priority) if anew else None
+        self.gave_way: list[int] = []
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
     def rows(self, kind: int | None, tasks: IntArray, nodes: IntArray, void: bool, placed: int) -> Floats:
         """Row 0, and one a choice; see `Allocation.rows`. void: whether row 0 may be chosen."""
         many = len(nodes) if kind == HOST else len(tasks)
-        features = np.zeros((1 + many, FEATURES), dtype=np.float32)
+        features = np.zeros((1 + many, FEATURES_OF["iteration" if self._standing else "held"]), dtype=np.float32)
         if kind is None:
             return features
         features[:, kind] = 1
@@ -154,11 +172,14 @@ class Features:
         at += len(OF_CLUSTER)
         end = at + self._fixed.shape[1]
         features[1:, at:end] = self._fixed[tasks]
+        if self._standing:
+            features[:, GIVE + 1 : GIVE + 3] = self._standing.share[self.gave_way].sum(), self._standing.waits
+            features[1:, GIVE + 3 :] = self._standing.of_jobs[self.snapshot.task_job[tasks]]
         if kind == HOST:
-            features[1:, end:] = self._places(int(tasks[0]), nodes)
+            features[1:, end:FEATURES] = self._places(int(tasks[0]), nodes)
         elif kind == LEAVE:
-            features[1:, end:] = self._leaving(tasks)
-        else:
+            features[1:, end:FEATURES] = self._leaving(tasks)
+        elif kind in (NEXT, STOP):
             # Room changes while a round is made.
             features[1:, end - 2 : end] = self._room(self.snapshot.task_job[tasks])
         return np.clip(features, -1, 1, out=features)

@@ -4,6 +4,7 @@ The paper does not say how one network says where any number of tasks go. Here t
 other, each among rows of one table (`_allocation_features`), so that one scoring function serves them all:
 
 STOP, where it is asked for: which job ends as early as it may; row 0: no more. MLF-RL leaves that to MLF-C.
+GIVE, where every iteration queues anew and something waits: which running job gives way; row 0: nobody else.
 LEAVE: from each overloaded node, as long as it is, which task joins the queue; row 0: no more from this node.
 NEXT: which unit of the queue gets its places now; row 0: none, all others wait.
 HOST: to which underloaded node the next task of that unit goes, where it takes the least used GPU. Row 0 is refused.
@@ -11,6 +12,10 @@ HOST: to which underloaded node the next task of that unit goes, where it takes 
 A unit is what starts together (`heuristics/taskgraph/_mlf_queue`): a gang, by iterations a job, else a task; a task
 that left its node is a unit of its own. A unit one of whose tasks finds no underloaded node with room waits. What left
 and finds no place pauses where that loses no work, else it stays where it is, as in MLF-H (3.3.3).
+
+What gives way is off its nodes until "none" is next, or nothing else fits: then, in order of MLF-H's priority, each job
+whose place is untaken goes on there, the others pause, and NEXT goes on with what still waits (`queueing=iteration`, as
+in `heuristics/taskgraph/_mlf_compete`).
 
 Underloaded (3.3.2): no resource is used beyond `h_r`; so that the choice is the policy's, whether the task overloads
 the node is not asked, other than in MLF-H. Nothing may be the choice only while something makes progress: a run must
@@ -20,7 +25,7 @@ not get stuck. Should no unit find places then, MLF-H's fallback starts the firs
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +33,27 @@ import numpy.typing as npt
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive, checked
 from mlsched.heuristics.taskgraph._measures import remaining_ticks, stops_after
+from mlsched.heuristics.taskgraph._mlf_compete import lift, settle
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
 from mlsched.heuristics.taskgraph._mlf_relief import Choice, Crowd
+from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing
 from mlsched.heuristics.taskgraph.mlf_h import goes_on, made_round
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.simulation.taskgraph._allocation_features import FEATURES, HOST, LEAVE, NEXT, STOP, Features
+from mlsched.instances.taskgraph.states import RUNNING
+from mlsched.simulation.taskgraph._allocation_features import (
+    FEATURES,
+    FEATURES_OF,
+    GIVE,
+    HOST,
+    LEAVE,
+    NEXT,
+    STOP,
+    Features,
+)
 
-__all__ = ["FEATURES", "HOST", "LEAVE", "NEXT", "STOP", "Allocation", "chosen"]
+__all__ = ["FEATURES", "FEATURES_OF", "GIVE", "HOST", "LEAVE", "NEXT", "STOP", "Allocation", "chosen"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -46,7 +63,9 @@ class Allocation:
 
     stop_after: jobs, iterations after which each stops. h_r: the share of a resource from which on a node is
     overloaded. migration: False leaves overloaded nodes alone. stopping: whether jobs may be stopped earlier than that.
-    most: so many jobs, tasks, units or nodes a choice has at most, the first in MLF-H's order; 0: all.
+    most: so many jobs, tasks, units or nodes a choice has at most, the first in MLF-H's order; 0: all. queueing:
+    "held", a job holds its nodes to the end; "iteration", what runs may give way, and rows have more columns
+    (`FEATURES_OF`).
     """
 
     @checked
@@ -59,24 +78,28 @@ class Allocation:
         migration: bool = True,
         stopping: bool = False,
         most: int = 0,
+        queueing: Annotated[str, QUEUEING] = "held",
     ) -> None:
         self.snapshot, self._stop_after, self._most = snapshot, stop_after, most
+        self._migration, self._anew = migration, queueing == "iteration"
         self.hosts = hosts = Hosts(snapshot, h_r, remaining_ticks(snapshot, stop_after), bandwidth=True)
         self._limit, self._gpu_limit = hosts.most, hosts.gpu_most
         self._low = stops_after(snapshot, "least") if stopping else stop_after
         self.leaving: list[int] = []
         self.placed: list[int] = []
+        self.away: list[int] = []  # jobs that gave way and have not come back
         self.kind: int | None = None
         self._tasks = np.zeros(0, dtype=np.int64)  # of the rows from 1 on; of HOST the one task
         self._nodes = np.zeros(0, dtype=np.int64)  # of HOST's rows from 1 on
+        self._crowded: list[int] = []  # nodes that are overloaded
         self._crowd: Crowd | None = None
         self._goes_on = False
         self._units = np.zeros(0, dtype=np.int64)  # that are still in the queue
         self._todo: list[int] = []
         self._done: list[tuple[int, int]] = []  # tasks of the unit under way that have a place, and where they were
         self._was: tuple[int, list[int]] | None = None  # where the task that is to be placed runs
-        over = hosts.overloaded() if migration and hosts.may_leave.any() else np.zeros(0, dtype=np.bool_)
-        self._crowded: list[int] = np.flatnonzero(over).tolist()
+        self._runners: list[int] = []  # running jobs that may still be chosen to give way
+        self._pausing: list[int] = []  # tasks of those that do not
         self._stop()
 
     @functools.cached_property
@@ -86,7 +109,7 @@ class Allocation:
 
     @functools.cached_property
     def _features(self) -> Features:
-        return Features(self.hosts, self._stop_after, self.priority, self._limit, self._gpu_limit)
+        return Features(self.hosts, self._stop_after, self.priority, self._limit, self._gpu_limit, self._anew)
 
     # -- the choice that is due ---------------------------------------------------------------------------------------
 
@@ -108,7 +131,9 @@ class Allocation:
 
     @property
     def _void(self) -> bool:
-        return self.kind in (STOP, LEAVE) or (self.kind == NEXT and (bool(self.placed) or self._goes_on))
+        if self.kind == NEXT:
+            return bool(self.placed) or self._goes_on or bool(self.away)
+        return self.kind in (STOP, GIVE, LEAVE)
 
     @property
     def only(self) -> int | None:
@@ -121,6 +146,8 @@ class Allocation:
         """Choose a row."""
         if self.kind == STOP:
             self._end_job(row)
+        elif self.kind == GIVE:
+            self._give_way(row)
         elif self.kind == LEAVE:
             self._leave(row)
         elif self.kind == NEXT:
@@ -129,15 +156,14 @@ class Allocation:
             self._put(int(self._nodes[row - 1]))
 
     def offered(self) -> tuple[IntArray, IntArray]:
-        """What the rows from 1 on are: tasks (of STOP and NEXT, the first of each job or unit) and nodes (-1: none is
-        named)."""
+        """What the rows from 1 on are: tasks (of a job or unit, its first) and nodes (-1: none is named)."""
         if self.kind == HOST:
             return np.repeat(self._tasks, len(self._nodes)), self._nodes
         return self._tasks, np.full(len(self._tasks), -1)
 
     def round(self) -> Round:
         """The round of what was chosen."""
-        return made_round(self.hosts, self.placed, self.leaving, self._stop_after)
+        return made_round(self.hosts, self.placed, self.leaving + self._pausing, self._stop_after)
 
     # -- STOP ---------------------------------------------------------------------------------------------------------
 
@@ -161,13 +187,62 @@ class Allocation:
 
     def _decide(self) -> None:
         """What runs and waits is placed, now that it is known how long each job runs."""
-        for name in ("priority", "_features"):
+        for name in ("priority", "_of_jobs", "_features"):
             self.__dict__.pop(name, None)
         snapshot = self.snapshot
         self._waiting = np.flatnonzero(snapshot.startable & (self._stop_after > snapshot.finished)[snapshot.task_job])
         self.kind = None
+        if self._anew and snapshot.physics == "iterations" and self._waiting.size:
+            refuse_unless_pausing(snapshot, "queueing = iteration", "queueing=held")
+            running = np.unique(snapshot.task_job[snapshot.state == RUNNING])
+            self._runners = running[np.lexsort((running, self._of_jobs[running]))].tolist()
+        self._ask_who_gives_way()
+
+    # -- GIVE ---------------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _of_jobs(self) -> npt.NDArray[np.float64]:
+        """jobs: the highest priority of any of their tasks."""
+        highest = np.full(len(self.snapshot.arrival), -np.inf)
+        np.maximum.at(highest, self.snapshot.task_job, self.priority)
+        return highest
+
+    def _ask_who_gives_way(self) -> None:
+        """The choice of another running job, the lowest priority first; when there is none, relief."""
+        if self._runners:
+            self.kind = GIVE
+            self._tasks = np.searchsorted(self.snapshot.task_job, self._runners[: self._most or None])
+            return
+        hosts = self.hosts
+        over = hosts.overloaded() if self._migration and hosts.may_leave.any() else np.zeros(0, dtype=np.bool_)
+        self._crowded = np.flatnonzero(over).tolist()
+        self.kind = None
         if self._crowded or self._waiting.size:
             self._relieve()
+
+    def _give_way(self, row: int) -> None:
+        if row == 0:
+            self._runners = []
+        else:
+            job = self._runners.pop(row - 1)
+            lift(self.hosts, [self._running(job)])
+            self._now_away([*self.away, job])
+        self._ask_who_gives_way()
+
+    def _running(self, job: int) -> IntArray:
+        """The running tasks of a job."""
+        snapshot = self.snapshot
+        return np.flatnonzero((snapshot.task_job == job) & (snapshot.state == RUNNING))
+
+    def _now_away(self, jobs: list[int]) -> None:
+        self.away = self._features.gave_way = jobs
+
+    def _settle(self) -> None:
+        """What gave way goes on where its place is untaken, the highest priority first; the others pause."""
+        order = sorted(self.away, key=lambda job: (-self._of_jobs[job], job))
+        self._pausing = settle(self.hosts, map(self._running, order))
+        self._goes_on = goes_on(self.snapshot, self._pausing)
+        self._now_away([])
 
     # -- LEAVE --------------------------------------------------------------------------------------------------------
 
@@ -210,7 +285,7 @@ class Allocation:
             if hosts.may_pause[task]:
                 hosts.lift(task)
         moving = self.leaving if self.snapshot.movement == "anytime" else []
-        self._goes_on = goes_on(self.snapshot)
+        self._goes_on = goes_on(self.snapshot, [task for job in self.away for task in self._running(job).tolist()])
         self._queue = Queue(hosts, self._waiting, moving, self.priority)
         self._units = np.arange(len(self._queue.size))
         self._asked = Asked(self._queue) if self._units.size else None
@@ -228,7 +303,11 @@ class Allocation:
 
     def _choose(self, row: int) -> None:
         if row == 0:
-            self._end()
+            if self.away:
+                self._settle()
+                self._offer()
+            else:
+                self._end()
             return
         self._unit = int(self._units[row - 1])
         self._units = np.delete(self._units, row - 1)
@@ -238,6 +317,8 @@ class Allocation:
 
     def _end(self) -> None:
         self.kind = None
+        if self.away:
+            self._settle()
         if not self.placed and self._waiting.size and not self._goes_on:
             self.placed = self._queue.place(stop_at_first=True)
 

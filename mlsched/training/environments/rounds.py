@@ -1,11 +1,11 @@
 """`mlsched/TaskGraphRounds-v0`: a cluster of training jobs by iterations, round after round, choice after choice.
 
 An episode is a workload, run through the clock's world (`simulation/taskgraph/iterations`) under a cadence: at every
-wake the round is made by the choices of `simulation/taskgraph/allocation.py` - which job stops, which task leaves an
-overloaded node, which job starts next, on which node each of its tasks goes - and what left and finds no place pauses
-or stays. A choice is among rows of features, at most `window` beside row 0, "nothing". An action that the mask refuses
-changes nothing. The reward is what the jobs that ended since the last action came to (Eq. 7 of MLFS,
-`iterations/reward.py`): the return of an episode is that of the whole run.
+wake the round is made by the choices of `simulation/taskgraph/allocation.py` - which job stops, which running job gives
+way, which task leaves an overloaded node, which job starts next, on which node each of its tasks goes - and what left
+and finds no place pauses or stays. A choice is among rows of features, at most `window` beside row 0, "nothing". An
+action that the mask refuses changes nothing. The reward is what the jobs that ended since the last action came to (Eq.
+7 of MLFS, `training/taskgraph/_reward.py`): the return of an episode is that of the whole run.
 
 What is seen are snapshots alone, with estimated durations and accuracies. The same workload and actions give the same
 episode; `log` is checked by the world's replay.
@@ -22,8 +22,10 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, within
 from mlsched.heuristics.taskgraph._measures import STOPS, stops_after
+from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
-from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation
+from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
+from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation
 from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Stretches
 from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
@@ -42,16 +44,19 @@ class RoundsEnv(MaskedEnv):
 
     window: most choices beside "nothing". stop: after how many iterations jobs stop ("most", "least", "required");
     stopping: whether an action may stop a job earlier. wake, options: of the run, see `mlsched simulate`. h_r: beyond
-    which a node is overloaded. beta1 to beta5: weights of the reward.
+    which a node is overloaded. beta1 to beta5: weights of the reward. queueing: "held", a job holds its nodes to the
+    end; "iteration", what runs competes anew at each round, and actions say which running jobs give way (`options` must
+    have pausing = "keep").
 
     render_mode: "ansi", or none.
 
     Actions: 0 chooses nothing, i > 0 the choice of row i.
 
-    Observation: "rows", (window + 1) x FEATURES, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
+    Observation: "rows", (window + 1) x columns, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
     and "action_mask", int8, which may be chosen. `observation_names` has the columns of a row: five marks of the kind
     of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's task, its job
-    and the node where it is or would be (`simulation/taskgraph/_allocation_features.py` says how each is counted).
+    and the node where it is or would be (`simulation/taskgraph/_allocation_features.py` says how each is counted); with
+    queueing="iteration" then how the jobs stand to each other (`_competition_features.py`).
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class RoundsEnv(MaskedEnv):
         beta5: float = 0.15,
         workloads: Sequence[Jobs] | None = None,
         render_mode: str | None = None,
+        queueing: str = "held",
         **sizes: Any,
     ) -> None:
         if render_mode is not None:
@@ -76,9 +82,16 @@ class RoundsEnv(MaskedEnv):
         self.render_mode = render_mode
         within("window", window, 1, 10**4)
         one_of("stop", stop, STOPS)
+        one_of("queueing", queueing, QUEUEING)
+        self._queueing = queueing
         self._window, self._stop, self._stopping, self._h_r = window, stop, stopping, h_r
         self._wake = Wake.parse(wake)
         self._options = SIMULATION.options(options)
+        if queueing == "iteration" and self._options.pausing != "keep":
+            raise InvalidInput(
+                f"options: pausing = '{self._options.pausing}': must be 'keep' where jobs give way; or leave "
+                "queueing=iteration out"
+            )
         self._reward = Reward(beta1, beta2, beta3, beta4, beta5)
         if workloads is not None and sizes:
             raise InvalidInput("workloads: are given; leave out the sizes")
@@ -93,7 +106,7 @@ class RoundsEnv(MaskedEnv):
         self.action_space = gymnasium.spaces.Discrete(window + 1)
         self.observation_space = gymnasium.spaces.Dict(
             {
-                "rows": gymnasium.spaces.Box(-1, 1, (window + 1, FEATURES), dtype=np.float32),
+                "rows": gymnasium.spaces.Box(-1, 1, (window + 1, FEATURES_OF[queueing]), dtype=np.float32),
                 "action_mask": gymnasium.spaces.MultiBinary(window + 1),
             }
         )
@@ -109,6 +122,8 @@ class RoundsEnv(MaskedEnv):
     def observation_names(self) -> list[str]:
         """What each column of a row of "rows" is."""
         parts = {"choice": OF_CHOICE, "cluster": OF_CLUSTER, "task": OF_TASK, "job": OF_JOB, "place": OF_PLACE}
+        if self._queueing == "iteration":
+            parts["competition"] = OF_COMPETITION
         return [f"{part}: {name}" for part, names in parts.items() for name in names]
 
     def _text(self) -> str:
@@ -117,8 +132,8 @@ class RoundsEnv(MaskedEnv):
         head = f"time {self._world.now}: {done} of {len(self._ended)} jobs have ended"
         if due is None or due.kind is None:
             return f"{head}; the episode is over"
-        rows = np.flatnonzero(self._mask()).tolist()
-        return f"{head}; to choose: {OF_CHOICE[due.kind]}, allowed rows {', '.join(map(str, rows))}"
+        rows, kind = np.flatnonzero(self._mask()).tolist(), self.observation_names[due.kind].partition(": ")[2]
+        return f"{head}; to choose: {kind}, allowed rows {', '.join(map(str, rows))}"
 
     @property
     def log(self) -> Stretches:
@@ -171,7 +186,9 @@ class RoundsEnv(MaskedEnv):
                 world.advance(time)
                 continue
             last = snapshot.stop_after if self._stopping else stops_after(snapshot, self._stop)
-            due = Allocation(snapshot, last, h_r=self._h_r, stopping=self._stopping, most=self._window)
+            due = Allocation(
+                snapshot, last, h_r=self._h_r, stopping=self._stopping, most=self._window, queueing=self._queueing
+            )
             if due.kind is not None:
                 self._due = due
                 return
@@ -201,7 +218,7 @@ class RoundsEnv(MaskedEnv):
         return {"action_mask": self._mask(), "now": self._world.now}
 
     def _observe(self) -> Any:
-        rows = np.zeros((self._window + 1, FEATURES), dtype=np.float32)
+        rows = np.zeros((self._window + 1, FEATURES_OF[self._queueing]), dtype=np.float32)
         if self._due is not None:
             seen = self._due.rows()
             rows[: len(seen)] = seen

@@ -2,7 +2,8 @@
 
 Iteration 1 imitates: MLF-H runs, and the network learns its choices (`begin="mlf-h"`; Section 3.4: "MLFS initially runs
 MLF-H for a certain time period and uses the data to train MLF-RL"). With `begin="random"` there is none: the network
-starts from random scheduling (Section 4.1). Every other iteration runs K episodes on each of S workloads; all choices
+starts from random scheduling (Section 4.1). With `queueing="iteration"`, what runs competes anew at each round, and the
+teacher is MLF-H under that reading. Every other iteration runs K episodes on each of S workloads; all choices
 of a decision at time t are credited with the reward from t to t + t_m, discounted by eta every step.
 
 Readings and simplifications. The paper refers to a textbook for its training: here it is REINFORCE with Adam. The
@@ -20,12 +21,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Checked, Count, CountOrNone, Range, Share, within
+from mlsched.core.params import Checked, Count, CountOrNone, NotNegative, Range, Share, within
 from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.taskgraph.mlf_rl import choose
-from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation, chosen
+from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
 from mlsched.simulation.taskgraph.iterations import Jobs, Stretches
 from mlsched.training._recipe import Validation
 from mlsched.training.taskgraph._episodes import (
@@ -48,13 +50,14 @@ BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")
 @dataclasses.dataclass(frozen=True)
 class MlfRlParams(Checked):
     """jobs: of an episode; servers: of four GPUs; hours: median running time; low, high: load x of the evaluation,
-    drawn between them for every workload (validation: evenly from low to high). begin: "mlf-h" or "random"; runs: of
-    MLF-H to imitate; imitation_steps: of Adam, each on `imitation_batch` choices; imitation_rate: its learning rate.
-    hidden: neurons of the two hidden layers. workloads (S), episodes (K): of an iteration. learning_rate: Adam's;
-    batch: choices of a step; entropy: weight of its bonus; baseline: "paired" or "average". beta1 to beta5: weights of
-    Eq. 7; eta: discount of a step; step: seconds; steps: of t_m. validation: workloads; every: iterations between
-    validations. flat, span: a training is over when the mean reward of the last `span` validations differs from that of
-    the `span` before by at most this share, and the best weights are no worse than MLF-H.
+    drawn between them for every workload (validation: evenly from low to high). queueing: "held" or "iteration"; pause:
+    what one costs, seconds. begin: "mlf-h" or "random"; runs: of MLF-H to imitate; imitation_steps: of Adam, each on
+    `imitation_batch` choices; imitation_rate: its learning rate. hidden: neurons of the two hidden layers. workloads
+    (S), episodes (K): of an iteration. learning_rate: Adam's; batch: choices of a step; entropy: weight of its bonus;
+    baseline: "paired" or "average". beta1 to beta5: weights of Eq. 7; eta: discount of a step; step: seconds; steps: of
+    t_m. validation: workloads; every: iterations between validations. flat, span: a training is over when the mean
+    reward of the last `span` validations differs from that of the `span` before by at most this share, and the best
+    weights are no worse than MLF-H.
     """
 
     jobs: Count = 12
@@ -62,6 +65,8 @@ class MlfRlParams(Checked):
     hours: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
     low: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
     high: float = 3.0
+    queueing: Annotated[str, QUEUEING] = "held"
+    pause: NotNegative = 0.0
     begin: Annotated[str, BEGINNINGS] = "mlf-h"
     runs: Count = 40
     imitation_steps: CountOrNone = 600
@@ -102,7 +107,7 @@ class Reinforce:
 
     def __init__(self, params: MlfRlParams, seed: int, device: str) -> None:
         self.params, self.seed = params, seed
-        self.scorer = Scorer(FEATURES, params.hidden, seed, device)
+        self.scorer = Scorer(FEATURES_OF[params.queueing], params.hidden, seed, device)
         self.reward = params.reward()
         loads = np.linspace(params.low, params.high, params.validation).tolist()
         self.held_out = [self._workload(VALIDATION + k, x, first=False) for k, x in enumerate(loads)]
@@ -112,7 +117,7 @@ class Reinforce:
 
     def _workload(self, seed: int, x: float, first: bool) -> Jobs:
         p = self.params
-        return workload(seed, p.jobs, p.servers, p.hours, x, first)
+        return workload(seed, p.jobs, p.servers, p.hours, x, first, p.pause)
 
     def improve(self, iteration: int) -> dict[str, float]:
         """Imitate MLF-H (iteration 1), or run episodes and learn from them."""
@@ -128,7 +133,7 @@ class Reinforce:
         p, rng = self.params, np.random.default_rng([self.seed, 1])
         kept = nothing()
         for seed, x in self._draw(rng, p.runs):
-            choices, _ = of_mlf_h(self._workload(seed, x, first=True), seed, seed)
+            choices, _ = of_mlf_h(self._workload(seed, x, first=True), seed, seed, p.queueing)
             kept.rows.extend(choices.rows)
             kept.row.extend(choices.row)
         if not kept.row:
@@ -150,10 +155,14 @@ class Reinforce:
     def _reinforce(self, rng: np.random.Generator) -> dict[str, float]:
         p, net = self.params, Mlp(self.weights())
         kept, gains, rewards = nothing(), list[Any](), list[float]()
+
+        def drawn(rows: Any, own: np.random.Generator) -> int:
+            return int(sample(net(rows)[:, 0], own))
+
         for seed, x in self._draw(rng, p.workloads):
             load = self._workload(seed, x, first=True)
             draws = rng.integers(0, 2**31, p.episodes).tolist()
-            runs = [sampled(load, lambda rows, own: int(sample(net(rows)[:, 0], own)), draw, seed) for draw in draws]
+            runs = [sampled(load, drawn, draw, seed, p.queueing) for draw in draws]
             for choices, _ in runs:
                 kept.rows.extend(choices.rows)
                 kept.row.extend(choices.row)
@@ -185,14 +194,15 @@ class Reinforce:
 
     def validate(self) -> Validation:
         """Minus the mean reward of the validation workloads; MLF-H must not be better."""
-        net = Mlp(self.weights())
+        net, queueing = Mlp(self.weights()), self.params.queueing
 
         def answer(snapshot: Any, rng: Any) -> Any:
-            return chosen(Allocation(snapshot, stops_after(snapshot, "most")), lambda due: choose(net, due, None))
+            due = Allocation(snapshot, stops_after(snapshot, "most"), queueing=queueing)
+            return chosen(due, lambda due: choose(net, due, None))
 
         logs = [episode(load, answer, 0, k) for k, load in enumerate(self.held_out)]
         if self._heuristic is None:
-            self._heuristic = self._mean([of_mlf_h(load, 0, k)[1] for k, load in enumerate(self.held_out)])
+            self._heuristic = self._mean([of_mlf_h(load, 0, k, queueing)[1] for k, load in enumerate(self.held_out)])
         reward = self._mean(logs)
         jct = np.mean(
             [float(_ends(load, log, self.reward)[0].mean()) for load, log in zip(self.held_out, logs, strict=True)]

@@ -21,7 +21,18 @@ def load(jobs=3, servers=1, seed=2, **sizes):
     )
 
 
-@pytest.mark.parametrize("text", ["mlf-rl", "mlf-rl:greedy=false", "mlfs", "mlfs:switch=always", "mirhoseini-rl"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mlf-rl",
+        "mlf-rl:greedy=false",
+        "mlf-rl:queueing=iteration",
+        "mlfs",
+        "mlfs:switch=always",
+        "mlfs:switch=always,queueing=iteration",
+        "mirhoseini-rl",
+    ],
+)
 def test_runs_are_sound_and_every_decision_can_be_replayed(text):
     run = api.simulate(load(), text, seed=4, wake=WAKE, options=WORLD, record=1.0)
     assert run.violations() == []
@@ -65,6 +76,18 @@ def test_in_the_time_of_learning_mlf_h_answers_and_then_mlf_rl():
     assert seen == {True, False}
 
 
+def test_mlf_rl_lets_jobs_give_way_where_every_iteration_queues_anew():
+    work = load(jobs=20, servers=2, load=3.0)
+    pauses = {
+        queueing: int(api.simulate(work, f"mlf-rl:queueing={queueing}", wake=WAKE, options=WORLD).jobs["pauses"].sum())
+        for queueing in ("held", "iteration")
+    }
+    assert pauses["held"] == 0
+    assert pauses["iteration"] > 0
+    with pytest.raises(InvalidInput, match="queueing = iteration: runs may not pause"):
+        api.simulate(work, "mlf-rl:queueing=iteration", wake=WAKE, options=WORLD | {"pausing": "none"})
+
+
 @pytest.mark.parametrize("name", ["mlf-rl", "mirhoseini-rl"])
 def test_networks_of_other_shapes_are_refused(tmp_path, name):
     tensors = {"0.weight": np.zeros((1, 3), dtype=np.float32), "0.bias": np.zeros(1, dtype=np.float32)}
@@ -82,9 +105,9 @@ def test_weights_of_another_policy_are_refused(tmp_path):
         api.simulate(load(), "mlfs:switch=never")
 
 
-@pytest.mark.parametrize("policy", ["mlf-rl", "mirhoseini-rl"])
-def test_the_weights_that_come_along_have_cards(policy, tmp_path):
-    weights = of(policy, "taskgraph")
+@pytest.mark.parametrize(("policy", "variant"), [("mlf-rl", ""), ("mlf-rl", "-iteration"), ("mirhoseini-rl", "")])
+def test_the_weights_that_come_along_have_cards(policy, variant, tmp_path):
+    weights = of(policy, "taskgraph", variant=variant)
     assert weights.card["data"]["source"] == "synthetic:mlfs-cluster"
     assert weights.card["curve"]
     write(tmp_path / "w", weights)

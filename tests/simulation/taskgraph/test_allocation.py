@@ -11,18 +11,20 @@ from mlf_examples import snapshot
 
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph._measures import stops_after
-from mlsched.heuristics.taskgraph.mlf_h import Settings, decided, made_round
-from mlsched.simulation.taskgraph.allocation import FEATURES, HOST, LEAVE, NEXT, Allocation, chosen
+from mlsched.heuristics.taskgraph._preemption import QUEUEING
+from mlsched.heuristics.taskgraph.mlf_h import Settings, competing, decided, made_round
+from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
+from mlsched.simulation.taskgraph.allocation import FEATURES, FEATURES_OF, GIVE, HOST, LEAVE, NEXT, Allocation, chosen
 from mlsched.simulation.taskgraph.strategies import snapshots
 from mlsched.training.taskgraph._episodes import episode, follow, nothing, workload
 
 
-def at_random(rng):
+def at_random(rng, features=FEATURES):
     """Any allowed row; on the way, rows and masks are looked at."""
 
     def choose(due):
         rows, mask = due.rows(), due.mask
-        assert rows.shape == (len(mask), FEATURES)
+        assert rows.shape == (len(mask), features)
         assert rows.dtype == np.float32
         assert np.isfinite(rows).all()
         assert (np.abs(rows) <= 1).all()
@@ -33,29 +35,41 @@ def at_random(rng):
 
 
 @settings(max_examples=draws(60, 600))
-@given(seen=snapshots(), seed=st.integers(0, 99), stopping=st.booleans(), most=st.sampled_from([0, 1, 2]))
-def test_whatever_is_chosen_the_round_is_legal(seen, seed, stopping, most):
+@given(
+    seen=snapshots(),
+    seed=st.integers(0, 99),
+    stopping=st.booleans(),
+    most=st.sampled_from([0, 1, 2]),
+    queueing=st.sampled_from(QUEUEING),
+)
+def test_whatever_is_chosen_the_round_is_legal(seen, seed, stopping, most, queueing):
     last = seen.stop_after if stopping else stops_after(seen, "most")
-    due = Allocation(seen, last, stopping=stopping, most=most)
-    assert seen.violations(chosen(due, at_random(np.random.default_rng(seed)))) == []
+    if queueing == "iteration" and seen.physics == "iterations":
+        seen = seen.replace(pausing="keep")
+    due = Allocation(seen, last, stopping=stopping, most=most, queueing=queueing)
+    assert seen.violations(chosen(due, at_random(np.random.default_rng(seed), FEATURES_OF[queueing]))) == []
 
 
-def test_the_choices_of_mlf_h_make_its_round():
-    counts = {"followed": 0, "all": 0}
+@pytest.mark.parametrize(("queueing", "seed", "jobs", "x"), [("held", 3, 12, 2.0), ("iteration", 8, 16, 3.0)])
+def test_the_choices_of_mlf_h_make_its_round(queueing, seed, jobs, x):
+    counts = {"followed": 0, "all": 0, "pauses": 0}
     kept = nothing()
 
     def answer(seen, rng):
         last = stops_after(seen, "most")
-        placed, leaving, hosts = decided(seen, last, Settings())
-        due = Allocation(seen, last)
+        competition = competing(seen, "most", Settings(queueing=queueing))
+        placed, leaving, hosts = decided(seen, last, Settings(), competition)
+        due = Allocation(seen, last, queueing=queueing)
         counts["all"] += 1
         expected = made_round(hosts, placed, leaving, last)
-        if follow(due, placed, leaving, [hosts.held[task][0] for task in placed], kept):
+        counts["pauses"] += len(expected.pause_task)
+        if follow(due, placed, leaving, [hosts.held[task][0] for task in placed], kept, competition):
             counts["followed"] += 1
             assert due.round() == expected
         return expected
 
-    episode(workload(3, 12, 2, 1.0, 2.0, first=True), answer, 0, 0)
+    episode(workload(seed, jobs, 2, 1.0, x, first=True), answer, 0, 0)
+    assert (counts["pauses"] > 0) == (queueing == "iteration")
     assert counts["followed"] >= 0.9 * counts["all"]
     assert len(kept.rows) == len(kept.row) == len(kept.time) > 0
     assert all(0 <= row < len(rows) for rows, row in zip(kept.rows, kept.row, strict=True))
@@ -116,6 +130,74 @@ def test_nothing_leaves_without_migration_and_overloaded_nodes_are_no_hosts():
     )
     due.take(1)
     assert due.offered()[1].tolist() == [1]
+
+
+def full(waiting, **changes):
+    """Two jobs that run and fill a node each, with ten and two iterations left, and jobs that wait for so much."""
+    runs = [({"max_iterations": left}, [((4,), {"node": n, "duration": 5})]) for n, left in enumerate((10, 2))]
+    waits = [({}, [((amount,), {"duration": 5})]) for amount in waiting]
+    fields = {"pausing": "keep", "physics": "iterations"} | changes
+    return snapshot(5, runs + waits, nodes=[(4,), (4,)], resources=("cpu",), **fields)
+
+
+def giving_way(seen):
+    """The round begins with who gives way: the jobs that are offered, in order of their priority, the lowest first."""
+    due = Allocation(seen, seen.max_iterations, queueing="iteration")
+    assert due.kind == GIVE
+    assert due.mask.tolist() == [True, True, True]
+    assert due.offered()[0].tolist() == [0, 1]
+    assert due.rows()[:, GIVE].tolist() == [1, 1, 1]
+    return due
+
+
+def test_what_gives_way_pauses_where_another_takes_its_place():
+    due = giving_way(full([4]))
+    due.take(1)
+    assert (due.kind, due.offered()[0].tolist()) == (GIVE, [1])
+    due.take(0)
+    assert (due.kind, due.mask.tolist()) == (NEXT, [True, True])
+    due.take(1)
+    assert due.offered()[1].tolist() == [0]
+    due.take(1)
+    assert due.kind is None
+    round_ = due.round()
+    assert (round_.start_task.tolist(), round_.start_node.tolist(), round_.pause_task.tolist()) == ([2], [0], [0])
+
+
+def test_what_gives_way_goes_on_where_nobody_takes_its_place_and_others_start_beside_it():
+    seen = full([4, 1], node_capacity=[[4], [5]])
+    due = giving_way(seen)
+    due.take(2)
+    due.take(0)
+    assert due.kind == NEXT
+    due.take(0)  # nobody before what gave way, which returns; what still fits is offered once more
+    assert (due.kind, due.offered()[0].tolist(), due.away) == (NEXT, [3], [])
+    due.take(1)
+    due.take(1)
+    round_ = due.round()
+    assert (round_.start_task.tolist(), round_.start_node.tolist(), round_.pause_task.tolist()) == ([3], [1], [])
+
+
+def test_nobody_is_asked_to_give_way_where_nothing_waits_or_a_job_holds_its_nodes():
+    assert Allocation(full([]), full([]).max_iterations, queueing="iteration").kind is None
+    assert Allocation(full([4]), full([4]).max_iterations).kind is None
+    with pytest.raises(InvalidInput, match=r"queueing = iteration: .* \(pausing = 'none'\)"):
+        Allocation(full([4], pausing="none"), full([4]).max_iterations, queueing="iteration")
+    with pytest.raises(InvalidInput, match="queueing"):
+        Allocation(full([4]), full([4]).max_iterations, queueing="always")
+
+
+def test_rows_say_how_jobs_stand_to_each_other():
+    """By what is left: the second running job (10 ticks), the waiting one (5), the first (50), of a cluster of 8."""
+    seen = full([4])
+    due = Allocation(seen, seen.max_iterations, queueing="iteration")
+    rows = dict(zip(OF_COMPETITION, due.rows()[1:, FEATURES:].T.tolist(), strict=True))
+    assert rows["waits, of the cluster"] == pytest.approx([np.log2(1.5) / 6] * 2)
+    assert rows["ahead by what is left, of the cluster"] == [0.5, 0.25]
+    assert rows["within the cluster by what is left"] == [0, 1]
+    assert rows["gave way, of the cluster"] == [0, 0]
+    due.take(1)
+    assert due.rows()[:, FEATURES + 1].tolist() == [0.5, 0.5]
 
 
 def test_h_r_must_be_above_0():

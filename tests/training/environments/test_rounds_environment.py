@@ -13,9 +13,9 @@ from mlsched.core.errors import InvalidInput
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from mlsched.simulation.taskgraph.allocation import STOP  # noqa: E402
+from mlsched.simulation.taskgraph.allocation import FEATURES, GIVE, HOST, LEAVE, NEXT, STOP  # noqa: E402
 from mlsched.simulation.taskgraph.iterations import outcome  # noqa: E402
-from mlsched.simulation.taskgraph.iterations.log import FINISH  # noqa: E402
+from mlsched.simulation.taskgraph.iterations.log import FINISH, PAUSE  # noqa: E402
 from mlsched.training.environments.rounds import RoundsEnv  # noqa: E402
 from mlsched.training.taskgraph._reward import Reward  # noqa: E402
 
@@ -29,7 +29,7 @@ def play(env, seed):
     total, over, kinds = 0.0, False, set()
     while not over:
         assert env.observation_space.contains(seen)
-        kinds.add(int(seen["rows"][:, :4].argmax(axis=1)[0]))
+        kinds |= {kind for kind in (STOP, LEAVE, NEXT, HOST, GIVE) if seen["rows"][0, kind : kind + 1].any()}
         seen, reward, over, cut, info = env.step(int(rng.choice(np.flatnonzero(seen["action_mask"]))))
         assert (info["action_mask"] == seen["action_mask"]).all()
         assert not cut
@@ -37,14 +37,16 @@ def play(env, seed):
     return total, kinds
 
 
-@pytest.mark.parametrize("stopping", [False, True])
-def test_the_return_is_the_reward_of_the_run_and_the_run_is_sound(stopping):
-    env = RoundsEnv(jobs=6, servers=2, stopping=stopping)
+@pytest.mark.parametrize(("stopping", "queueing"), [(False, "held"), (True, "held"), (False, "iteration")])
+def test_the_return_is_the_reward_of_the_run_and_the_run_is_sound(stopping, queueing):
+    env = RoundsEnv(jobs=6, servers=2, load=2.0, stopping=stopping, queueing=queueing)
     total, kinds = play(env, 3)
     assert env.violations() == []
     assert total == pytest.approx(float(Reward().of_jobs(env.workload, env.log).sum()))
     assert set(env.log.columns()["job"][env.log.columns()["outcome"] == FINISH].tolist()) == set(range(6))
     assert (STOP in kinds) == stopping
+    assert (GIVE in kinds) == (queueing == "iteration")
+    assert (PAUSE in env.log.columns()["outcome"]) == (queueing == "iteration")
     early = outcome.jobs(env.workload, env.log)["iterations"] < env.workload.max_iterations
     assert early.any() == stopping
 
@@ -72,16 +74,23 @@ def test_the_page_has_all_columns_in_order():
     lines = page.split("<!-- columns -->\n")[1].split("<!-- end -->")[0].splitlines()[2:]
     parts = [[cell.strip() for cell in line.split("|")[1:3]] for line in lines]
     columns = [f"{part}: {name}" for part, names in parts for name in names.split("; ")]
-    assert columns == list(RoundsEnv(jobs=2, servers=1).observation_names)
+    assert columns == list(RoundsEnv(jobs=2, servers=1, queueing="iteration").observation_names)
+    assert columns[:FEATURES] == list(RoundsEnv(jobs=2, servers=1).observation_names)
 
 
-def test_gymnasium_checks_it():
-    check_env(gymnasium.make("mlsched/TaskGraphRounds-v0", jobs=3, servers=2).unwrapped, skip_render_check=True)
+@pytest.mark.parametrize("queueing", ["held", "iteration"])
+def test_gymnasium_checks_it(queueing):
+    env = gymnasium.make("mlsched/TaskGraphRounds-v0", jobs=3, servers=2, queueing=queueing)
+    check_env(env.unwrapped, skip_render_check=True)
 
 
 def test_wrong_calls_are_refused():
     with pytest.raises(InvalidInput, match="window"):
         RoundsEnv(window=0)
+    with pytest.raises(InvalidInput, match="queueing = 'always'"):
+        RoundsEnv(queueing="always")
+    with pytest.raises(InvalidInput, match="pausing = 'none': must be 'keep'"):
+        RoundsEnv(queueing="iteration", options={})
     with pytest.raises(InvalidInput, match="at least one"):
         RoundsEnv(workloads=[])
     with pytest.raises(InvalidInput, match="leave out the sizes"):
