@@ -32,8 +32,8 @@ POLICIES = (*(f"gavel:policy={name}" for name in SHARES), "shockwave", "sia", "w
 GAVEL = ("gavel/physical_cluster_traces.tar.gz", "gavel/simulation_throughputs.json.gz")
 SHOCKWAVE = "shockwave/tacc_throughputs.json.gz"
 TRACES: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
-    "100 jobs, Gavel": (GAVEL[0], "max_min_fairness.trace", GAVEL[1], "8:16:24", {}),
-    "96 jobs at once, Gavel": (GAVEL[0], "minimize_makespan.trace", GAVEL[1], "8:16:24", {}),
+    "96 jobs, Gavel": (GAVEL[0], "max_min_fairness.trace", GAVEL[1], "8:16:24", {}),
+    "100 jobs at once, Gavel": (GAVEL[0], "minimize_makespan.trace", GAVEL[1], "8:16:24", {}),
     "120 jobs, Shockwave": (
         "shockwave/120_0.2_5_100_40_25.trace.gz", "", SHOCKWAVE, "v100=32", {"round": 120, "reset": 1000}
     ),
