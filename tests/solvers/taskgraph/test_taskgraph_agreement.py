@@ -27,8 +27,8 @@ from mlsched.solvers.taskgraph import brute_force
 from mlsched.solvers.taskgraph.plans.schedule import search
 
 OBJECTIVES = tuple(o.name for o in Instance.objectives)
-#: Without what needs the length of a tick, which these instances do not state.
-NEEDS_SECONDS = {"tiresias", "tiresias-gittins", "las"}  # they count GPU-seconds, which these instances do not know
+#: Those that count GPU-seconds, and so need the length of a tick, which these instances do not state.
+NEEDS_SECONDS = {"gavel", "las", "round-by-round", "tiresias", "tiresias-gittins"}
 RULES = [a.name for a in registry().available("taskgraph", "heuristic") if a.name not in NEEDS_SECONDS]
 #: Two and three objectives that pull apart.
 FRONTS = (
