@@ -3,8 +3,8 @@
 MaskablePPO of sb3-contrib learns to start tasks on instances that are drawn at random. It is then asked for plans of
 instances that it has not seen; the judge recomputes them, and an exact answerer proves how good the best plans are. The
 excess of a plan is (total_jct - optimum) / optimum. Beside the policy stands a published rule, shortest remaining
-processing time. After the few steps that are trained by default the policy is worse than that rule; after 25,000, in
-80 CPU seconds, it is about as good: 19.2 % above the optimum on average of 10 unseen instances, the rule 21.0 %.
+processing time. After the few steps that are trained by default the policy is worse than that rule; after 25,000 it is
+about as good (docs/guides/train.md has the numbers).
 
 Needs: pip install 'mlsched[learn]' sb3-contrib
 """
@@ -42,16 +42,18 @@ def planned(model, env, number):
     return env.unwrapped.plan
 
 
-def main():
-    if MaskablePPO is None:
-        print("this example needs sb3-contrib: pip install sb3-contrib")
-        return
+def trained(steps):
+    """The policy after so many steps."""
     training = gymnasium.make("mlsched/TaskGraph-v0", instances=instances(range(1000, 1200)), window=6)
     # Returns are minus the ticks that all jobs spend in the system: they count in full, in units near 1.
     training = gymnasium.wrappers.TransformReward(training, lambda ticks: ticks / 100)
     model = MaskablePPO("MlpPolicy", training, n_steps=256, batch_size=64, gamma=1.0, seed=0, device="cpu")
-    model.learn(STEPS)
-    unseen = instances(range(HELD_OUT))
+    return model.learn(steps)
+
+
+def excesses(model, held_out):
+    """Of the policy and of a rule, how far each plan of the unseen instances is above the optimum, as a share."""
+    unseen = instances(range(held_out))
     env = gymnasium.make("mlsched/TaskGraph-v0", instances=unseen, window=6)
     excess = {"MaskablePPO": [], "srpt": []}
     for number, instance in enumerate(unseen):
@@ -60,7 +62,14 @@ def main():
         rule = mlsched.solve(instance, "srpt", objective="total_jct")
         for name, result in (("MaskablePPO", policy), ("srpt", rule)):
             excess[name].append(result.gap_to(best).share)
-    for name, shares in excess.items():
+    return excess
+
+
+def main():
+    if MaskablePPO is None:
+        print("this example needs sb3-contrib: pip install sb3-contrib")
+        return
+    for name, shares in excesses(trained(STEPS), HELD_OUT).items():
         print(f"{name}: {100 * np.mean(shares):.1f} % above the optimum on average, {100 * max(shares):.1f} % at most")
 
 
