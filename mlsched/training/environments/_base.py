@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of
 
@@ -93,13 +95,26 @@ def painted(draw: Any, instance: Any, plan: Any) -> Any:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def chosen(instances: list[Any] | None, options: dict[str, Any] | None, rng: np.random.Generator) -> Any:
-    """Of the given instances the one that `reset(options={"instance": 3})` names, else any; None without instances."""
+def chosen(
+    instances: list[Any] | None,
+    options: dict[str, Any] | None,
+    rng: np.random.Generator,
+    check: Callable[[Any, str], None],
+) -> Any:
+    """What `reset(options={"instance": ...})` asks for: an instance, which `check` must let pass, or the number of one.
+
+    Without options any of the given instances; None without instances.
+    """
     wanted = (options or {}).get("instance")
     if wanted is None:
         return None if instances is None else instances[int(rng.integers(len(instances)))]
+    if isinstance(wanted, Instance):
+        check(wanted, "options: instance")
+        return wanted
     if instances is None:
         raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
     if type(wanted) is not int or not 0 <= wanted < len(instances):
-        raise InvalidInput(f"options: instance = {wanted!r}: must be a number from 0 to {len(instances) - 1}")
+        raise InvalidInput(
+            f"options: instance = {wanted!r}: must be an instance, or a number from 0 to {len(instances) - 1}"
+        )
     return instances[wanted]

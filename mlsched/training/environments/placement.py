@@ -26,7 +26,8 @@ class PlacementEnv(MaskedEnv):
     """One random instance per episode, or one of `instances` (of equally many servers and the same resources).
 
     servers, jobs and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})` takes
-    that one of `instances`. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
+    that one of `instances`, `reset(options={"instance": inst})` that instance. What it observes and rewards takes an
+    instance with its secrets. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
 
     Actions, with S servers: s < S puts the task on server s; S gives the job up.
 
@@ -63,9 +64,13 @@ class PlacementEnv(MaskedEnv):
             example = generate(np.random.default_rng(0), **self._sizes)
         elif sizes:
             raise InvalidInput("instances: are given; leave out the sizes")
+        elif not self._instances:
+            raise InvalidInput("instances: must be at least one, or left out for random ones")
         else:
-            example = _first(self._instances)
+            example = self._instances[0]
         self._servers, self._resources = len(example.server_free), example.resources
+        for i, inst in enumerate(self._instances or []):
+            self._check(inst, f"instances[{i}]")
         self._per_server = len(self._resources) + OF_SERVER
         self._declare(0, 10, mask_observation, render_mode)
         self.instance: Instance | None = None
@@ -73,7 +78,7 @@ class PlacementEnv(MaskedEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new instance."""
         super().reset(seed=seed)
-        given = chosen(self._instances, options, self.np_random)
+        given = chosen(self._instances, options, self.np_random, self._check)
         self.instance = inst = generate(self.np_random, **self._sizes) if given is None else given
         shape = (len(inst.job_type), len(inst.server_free))
         self._workers, self._ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -83,6 +88,18 @@ class PlacementEnv(MaskedEnv):
         self._placed = 0
         self._skip(inst)
         return self._seen(self._observe(inst)), self._info(inst)
+
+    def _check(self, inst: Any, name: str) -> None:
+        """Refuse what makes no episode of this environment."""
+        if not isinstance(inst, Instance):
+            raise InvalidInput(f"{name}: is no instance of placement")
+        if inst.resources != self._resources or len(inst.server_free) != self._servers:
+            raise InvalidInput(
+                f"{name}: must have as many servers and the same resources as the environment: {self._servers} with "
+                f"{', '.join(self._resources)}"
+            )
+        if not len(inst.job_type):
+            raise InvalidInput(f"{name}: has no new job; must have at least one")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Place the task, or give the job up."""
@@ -234,16 +251,3 @@ class PlacementEnv(MaskedEnv):
         done = inst.sigma_worker[kind, kinds] @ workers + inst.sigma_ps[kind, kinds] @ ps
         suffered = inst.sigma_worker[kinds, kind] @ ((workers + ps) > 0)
         return done / 1e6, suffered / 1e6
-
-
-def _first(instances: list[Instance]) -> Instance:
-    """The first of the given instances; raises InvalidInput unless all have the same spaces, and jobs."""
-    if not instances:
-        raise InvalidInput("instances: must be at least one, or left out for random ones")
-    first = instances[0]
-    for i, inst in enumerate(instances):
-        if inst.resources != first.resources or len(inst.server_free) != len(first.server_free):
-            raise InvalidInput(f"instances[{i}]: must have as many servers and the same resources as instances[0]")
-        if not len(inst.job_type):
-            raise InvalidInput(f"instances[{i}]: has no new job; must have at least one")
-    return first

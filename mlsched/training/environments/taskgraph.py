@@ -43,8 +43,8 @@ class TaskGraphEnv(MaskedEnv):
     their required accuracy). Tasks that can start are listed by their jobs' arrivals, of a job those with the longest
     way to the end of the iteration first. Future jobs are not seen.
 
-    `reset(options={"instance": 3})` takes that one of `instances`. mask_observation, render_mode ("ansi", "rgb_array"):
-    see `MaskedEnv`.
+    `reset(options={"instance": 3})` takes that one of `instances`, `reset(options={"instance": inst})` that instance.
+    mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
 
     Actions, with W = window and N nodes (`action_names` spells them out):
 
@@ -97,8 +97,10 @@ class TaskGraphEnv(MaskedEnv):
             example = generate(np.random.default_rng(0), **self._sizes)
         elif preset is not None or sizes:
             raise InvalidInput("instances: are given; leave out preset and sizes")
+        elif not self._instances:
+            raise InvalidInput("instances: must be at least one, or left out for random ones")
         else:
-            example = self._check(self._instances)
+            example = self._instances[0]
         self._nodes, self._resources = len(example.node_capacity), example.resources
         self._per_task = len(self._resources) + OF_TASK + OF_PLACE * self._nodes
         self._size = window * self._per_task + self._nodes * len(self._resources) + OF_ALL
@@ -108,11 +110,13 @@ class TaskGraphEnv(MaskedEnv):
         self._order: list[int] = []
         self._open: list[tuple[int, Any]] = []
         self._total = 0
+        for i, inst in enumerate(self._instances or []):
+            self._check(inst, f"instances[{i}]")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new instance."""
         super().reset(seed=seed)
-        given = chosen(self._instances, options, self.np_random)
+        given = chosen(self._instances, options, self.np_random, self._check)
         self._begin(generate(self.np_random, **self._sizes) if given is None else given)
         return self._seen(self._observe()), self._info()
 
@@ -143,20 +147,20 @@ class TaskGraphEnv(MaskedEnv):
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
-    def _check(self, instances: list[Instance]) -> Instance:
-        """The first of the given instances; raises InvalidInput when one of them makes no episode."""
-        if not instances:
-            raise InvalidInput("instances: must be at least one, or left out for random ones")
-        first = instances[0]
-        for i, inst in enumerate(instances):
-            if inst.resources != first.resources or len(inst.node_capacity) != len(first.node_capacity):
-                raise InvalidInput(f"instances[{i}]: must have as many nodes and the same resources as instances[0]")
-            if wrong := impossible(inst):
-                raise InvalidInput(f"instances[{i}]: has no feasible plan: {wrong[0]}")
-            self._begin(inst)
-            if self._placer is None:
-                raise InvalidInput(f"instances[{i}]: leaves nothing to decide")
-        return first
+    def _check(self, inst: Any, name: str) -> None:
+        """Refuse what makes no episode of this environment."""
+        if not isinstance(inst, Instance):
+            raise InvalidInput(f"{name}: is no instance of taskgraph")
+        if inst.resources != self._resources or len(inst.node_capacity) != self._nodes:
+            raise InvalidInput(
+                f"{name}: must have as many nodes and the same resources as the environment: {self._nodes} with "
+                f"{', '.join(self._resources)}"
+            )
+        if wrong := impossible(inst):
+            raise InvalidInput(f"{name}: has no feasible plan: {wrong[0]}")
+        self._begin(inst)
+        if self._placer is None:
+            raise InvalidInput(f"{name}: leaves nothing to decide")
 
     def _begin(self, inst: Instance) -> None:
         self.instance = inst

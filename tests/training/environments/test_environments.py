@@ -269,7 +269,37 @@ def test_episodes_of_given_instances():
         assert env.unwrapped.instance == given[number]
     env.reset(seed=0)
     assert env.unwrapped.instance in given
-    with pytest.raises(InvalidInput, match="instance = 3: must be a number from 0 to 2"):
+    with pytest.raises(InvalidInput, match="instance = 3: must be an instance, or a number from 0 to 2"):
         env.reset(options={"instance": 3})
     with pytest.raises(InvalidInput, match=r"instances\[1\]: must have as many servers"):
         gymnasium.make("mlsched/Placement-v0", instances=[given[0], mlsched.generate("placement", servers=4)])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "sizes", "information"),
+    [
+        ("mlsched/Placement-v0", "placement", {"servers": 3, "jobs": 2}, "oracle"),
+        ("mlsched/TaskGraph-v0", "taskgraph", {"jobs": 2, "nodes": 2, "runs": 6}, "observed"),
+    ],
+)
+def test_a_policy_of_an_environment_answers_any_instance_of_its_size(name, problem, sizes, information):
+    env, rng = gymnasium.make(name, **sizes), np.random.default_rng(0)
+
+    def policy(instance, *, rng):
+        _, info = env.reset(options={"instance": instance})
+        over = False
+        while not over:
+            _, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+        return env.unwrapped.plan
+
+    policy.information = information
+    for seed in rng.integers(1000, size=3).tolist():
+        instance = mlsched.generate(problem, seed=seed, **sizes)
+        result = mlsched.solve(instance, policy)
+        assert result.status == "feasible"
+        assert not instance.violations(result.plan)
+    other = mlsched.generate(problem, seed=0, **{**sizes, {"placement": "servers", "taskgraph": "nodes"}[problem]: 5})
+    with pytest.raises(InvalidInput, match=r"options: instance: must have as many .* as the environment: "):
+        env.reset(options={"instance": other})
+    with pytest.raises(InvalidInput, match=f"options: instance: is no instance of {problem}"):
+        env.reset(options={"instance": mlsched.generate("quality", "small")})
