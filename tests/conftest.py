@@ -16,7 +16,8 @@ import time
 import types
 from pathlib import Path
 
-# Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
+# Read once, when mlsched.core.record is imported: records built by the trusted path are validated, in processes that
+# tests start as well. `Sampled` says in which tests not every one of a long run is.
 os.environ["MLSCHED_VALIDATE"] = "1"
 # Threads of NumPy, SciPy and torch wait for each other at several times the cost of what they do; read at their import.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -40,6 +41,24 @@ settings.load_profile("ci" if os.environ.get("CI") else "fast")
 SECTIONS = pytest.StashKey[dict[str, list[str]]]()
 
 
+class Sampled:
+    """Whether the next trusted record is validated: the first hundred of a test, and every twentieth after them.
+
+    For tests of what is made of runs, whose snapshots say the same hundreds of times. The tests of the worlds that make
+    them, and of all that reads them, validate each; in the thorough profile every test does.
+    """
+
+    FOLDERS = frozenset({"benchmark", "cli", "docs", "measurements", "papers", "training"})
+    ALL, THEN_EVERY = 100, 20
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __bool__(self) -> bool:
+        self.asked += 1
+        return self.asked <= self.ALL or self.asked % self.THEN_EVERY == 0
+
+
 def pytest_addoption(parser):
     parser.addoption("--solvers", default=None, help="comma list of exact solvers to test (default: all registered)")
 
@@ -52,6 +71,15 @@ def pytest_collection_finish():
     """What is imported and collected by now stays: searches for garbage pass it by, and come more rarely."""
     gc.freeze()
     gc.set_threshold(10_000)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    from mlsched.core import record
+
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    sampled = folder in Sampled.FOLDERS and settings().max_examples < 1000
+    record.validate_trusted = Sampled() if sampled else True
 
 
 def model_solvers() -> list[str]:
