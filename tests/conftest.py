@@ -16,9 +16,6 @@ import time
 import types
 from pathlib import Path
 
-# Read once, when mlsched.core.record is imported: records built by the trusted path are validated, in processes that
-# tests start as well. `Sampled` says in which tests not every one of a long run is.
-os.environ["MLSCHED_VALIDATE"] = "1"
 # Threads of NumPy, SciPy and torch wait for each other at several times the cost of what they do; read at their import.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Else every process that a test starts compiles the library anew where the environment keeps no bytecode.
@@ -75,6 +72,7 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
+    """Records built by the trusted path are validated; processes that a test starts run as a user's do."""
     from mlsched.core import record
 
     folder = item.path.relative_to(Path(__file__).parent).parts[0]

@@ -2,7 +2,7 @@
 
 A record is a frozen dataclass whose fields carry a specification (`core/fields.py`). Construction validates; equality
 and hash are by content; `to_json`/`from_json` go through the same specifications. `trusted` skips validation for the
-simulator's hot path, unless `MLSCHED_VALIDATE=1` (all of mlsched's tests set it).
+simulator's hot path, unless `MLSCHED_VALIDATE=1` (mlsched's own tests have them validated).
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def greedy_gangs():
 @settings(max_examples=draws(25, 400))
 @given(load=workloads(gpus=True), readings=options(), wake=wakes(), seed=st.integers(0, 99))
 def test_rounds_at_random_make_sound_runs(load, readings, wake, seed):
-    """Snapshots are validated as they are made (the tests set MLSCHED_VALIDATE), rounds judged, the run replayed."""
+    """Snapshots are validated as they are made (tests/conftest.py), rounds judged, the run replayed."""
     world, asked = play(load, any_rule(), wake=wake, **readings)
     assert violations(load, Options(**readings), Wake.parse(wake), world.log) == []
     if not asked:
