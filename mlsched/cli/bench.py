@@ -57,8 +57,8 @@ def bench(
 ) -> None:
     """Answer a suite of instances with every solver and compare them on the gap to the proven optimum.
 
-    Suites: `quick`, `gaps`, `exact`, `outside`, `scale`, `speed`, `collection`, and every problem by its name; `mlsched
-    list suites` says what they are.
+    Suites: `quick`, `gaps`, `exact`, `outside`, `scale`, `speed`, `collection`,
+    and every problem by its name; `mlsched list suites` says what they are.
     """
     from mlsched.benchmark.outside import outside
     from mlsched.benchmark.reference import failures

@@ -34,9 +34,10 @@ def certify(
 ) -> None:
     """Prove that a plan is optimal, or how far from it at most, for a checker that needs nothing of mlsched.
 
-    Preemption, quality, workers and placement have proofs by prices, which need nothing more. Those of task graphs
-    prove a gap as a rule; then a proof of the best is looked for by formulas, for the rest of the time. Admission and
-    rounds have proofs by formulas alone. Formulas need the extra "certify".
+    Preemption, quality, workers and placement have proofs by prices, which
+    need nothing more. Those of task graphs prove a gap as a rule; then a proof
+    of the best is looked for by formulas, for the rest of the time. Admission
+    and rounds have proofs by formulas alone. Formulas need the extra "certify".
     """
     from mlsched import api
     from mlsched.core.contract import Plan
