@@ -27,7 +27,8 @@ from mlsched.solvers.backends.columns import Column, Relaxation
 Branch = tuple[int, str, int]
 #: Steps of the checker's dynamic program that are tried at a node before it is branched on.
 STEPS = 400_000
-#: Rounds of column generation at a node, and rounds without a better bound, after which its best prices are taken.
+#: Rounds of column generation at a node, and rounds without a better bound, after which its best prices are taken where
+#: there is something to branch on.
 ROUNDS, STALLED = 500, 30
 
 
@@ -159,7 +160,9 @@ def _best_prices(node: _Node, options: Options, relaxation: Relaxation, deadline
             if price is None or proven > best + 1e-9 * abs(best):
                 best, price, stalled = proven, relaxed.price, 0
             relaxation.add(more)  # in any case: `options` counts on it
-            if not more or best >= target - 1 + 1e-3 or stalled >= STALLED:
+            if not more or best >= target - 1 + 1e-3:
+                break
+            if stalled >= STALLED and options.branch(relaxed.taken, relaxed.price) is not None:
                 break
     except OutOfTime:
         if price is not None:  # what they prove is not lost

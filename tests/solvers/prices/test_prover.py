@@ -57,3 +57,10 @@ def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1] == value
     assert sizes[0] == sizes[1] == 1 < sizes[-1]
+
+
+def test_prices_are_sought_to_the_end_where_there_is_nothing_to_branch_on():
+    """The bound of this placement does not rise for 30 rounds, while the relaxation takes whole options already."""
+    instance = mlsched.generate("placement", preset="linear", seed=5)
+    best = api.solve(instance, "cp-sat", objective="total_speed").value
+    assert prices.trees(instance, "total_speed", best, Deadline())[1] == best
