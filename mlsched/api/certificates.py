@@ -52,7 +52,7 @@ def certify(
         folder: where the proof goes; there must be none of that name yet.
         objective: one of the instance's, by name; the first by default.
         solver: what finds the plan, where none is given (default: the problem's).
-        plan: the plan to certify.
+        plan: the plan to certify. Without one, what the proof comes across is taken where it is better.
         time_limit: wall seconds, with prices for all of it: where the time is over before the plan is proved optimal,
             the certificate says how far from the best it is at most (`Checked.gap`). With formulas: for the plan, and
             again for each proof.
@@ -85,7 +85,7 @@ def certify(
     if "prices" not in kinds:
         translation_of(instance)
     deadline = Deadline(make_limits(time_limit, None, seed=0, threads=1).seconds)
-    if plan is None:
+    if searched := plan is None:
         share = FOR_PLAN * time_limit if time_limit is not None and "prices" in kinds else time_limit
         progress("finding a plan")
         plan = _found(instance, goal, solver, share)
@@ -94,13 +94,15 @@ def certify(
     if wrong := instance.violations(plan):
         raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
     value, share = instance.evaluate(plan)[goal], FOR_GAP if "formulas" in kinds else FOR_PROOF
-    remaining = deadline.remaining()
+    limit = Deadline(None if (remaining := deadline.remaining()) is None else share * remaining)
+    others: list[Plan] = []
     try:
-        trees, bound = prices.trees(
-            instance, goal, value, Deadline(None if remaining is None else share * remaining), progress
-        )
+        trees, bound = prices.trees(instance, goal, value, limit, progress, better=others.append)
     except prices.Refuted:
         raise AnswererError(f"the plan is not optimal: its {goal} is {value}, and a better plan exists") from None
+    if bound != value and searched:
+        plan = _best([plan, *(other for other in others if not instance.violations(other))], instance, goal)
+        value = instance.evaluate(plan)[goal]
     if bound != value and "formulas" in kinds:
         gap = f"prices prove {goal} {bound} at best, and the plan has {value}"
         progress(f"{gap}; now looking for a proof of the best by formulas")
@@ -131,6 +133,12 @@ def _found(instance: Instance, objective: str, solver: str | None, seconds: floa
     if plan is None:
         raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")
     return plan
+
+
+def _best(plans: Sequence[Plan], instance: Instance, objective: str) -> Plan:
+    """The best of these, the first of equal ones."""
+    best = min if instance.objective(objective).sense == "min" else max
+    return best(plans, key=lambda plan: instance.evaluate(plan)[objective])
 
 
 def check_folder(

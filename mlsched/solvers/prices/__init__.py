@@ -12,7 +12,7 @@ from mlsched.certificates.prices import core
 from mlsched.certificates.prices.listed import Listed
 from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.prices.timed import Timed
-from mlsched.core.contract import Instance
+from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.gap import gap_between
@@ -30,11 +30,13 @@ def trees(
     deadline: Deadline,
     progress: Callable[[str], None] = lambda line: None,
     within: Within = (),
+    better: Callable[[Plan], None] = lambda plan: None,
 ) -> tuple[list[list[Any]], int]:
     """Trees that prove that no plan is better than a bound, and the bound: `value`, if the time allows.
 
-    progress: called with a line that says how far it is. within: see `Statement.claims`. Raises Refuted where some plan
-    is better than `value`, SolverError where the time is over before a bound is proved.
+    progress: called with a line that says how far it is. within: see `Statement.claims`. better: called with plans that
+    are found on the way, most often better than `value`; nobody has judged them. Raises Refuted where some plan is
+    better than `value`, SolverError where the time is over before a bound is proved.
     """
     statement, goal = statement_of(instance), instance.objective(objective)
     sign, rank = statement.module.SIGN.get(objective), instance.rank(objective)
@@ -75,7 +77,8 @@ def trees(
                 said(part, sign * bound, f"{nodes} nodes")
 
         try:
-            proof = prove(_options(claim, deadline), deadline, at, spend)
+            options = _options(claim, deadline)
+            proof = prove(options, deadline, at, spend, _handed_on(options, better))
         except OutOfTime:
             raise SolverError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
@@ -85,6 +88,13 @@ def trees(
         value if all(p.bound >= c.target for p, c in zip(made, claims, strict=True)) else (sign or 1) * made[0].bound
     )
     return [proof.tree for proof in made], bound
+
+
+def _handed_on(options: Options, better: Callable[[Plan], None]) -> Callable[[Any], None]:
+    """What hands on the plans that the prover comes across; of placement alone."""
+    if isinstance(options, PlacingOptions):
+        return lambda taken: better(options.plan(taken))
+    return lambda taken: None
 
 
 def _options(claim: Any, deadline: Deadline) -> Options:

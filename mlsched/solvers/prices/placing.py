@@ -13,6 +13,7 @@ import numpy as np
 
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices.core import Sides
+from mlsched.instances.placement import Plan
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.search import Branch
 
@@ -45,7 +46,7 @@ class PlacingOptions:
         self.starts = [np.concatenate([[0], np.cumsum([len(o) for o in options])]) for options in self.contents]
         self.inside = [np.zeros(len(options), dtype=bool) for options in self.contents]
         self.speeds = [np.array(sorted({v for s in kinds.values() for v in s})) for kinds in claim.speeds]
-        self.columns: list[tuple[int, int, int]] = []  # block, speed, cut of a job (-1: another column)
+        self.columns: list[tuple[int, int, int]] = []  # block, speed, cut of a job or content of a server (-1: neither)
         self.known = set[tuple[int, int, int]]()
 
     def _row(self, job: int, part: str, speed: int) -> int:
@@ -93,7 +94,7 @@ class PlacingOptions:
         best = good[np.argsort(-earned[good], kind="stable")][:MORE]
         self.inside[k][best] = True
         block = self.claim.jobs + k
-        self.columns += [(block, 0, -1)] * len(best)
+        self.columns += [(block, 0, i) for i in best.tolist()]
         rows = [self.contents[k][i] for i in best.tolist()]
         return -float(earned.max()), [(block, 0.0, r, [-1.0] * len(r)) for r in rows]
 
@@ -168,3 +169,37 @@ class PlacingOptions:
                 if spread > best[0]:
                     best = (spread, (job, part, int(min(np.floor(mean), n.max() - 1))))
         return best[1]
+
+    def plan(self, taken: Any) -> Plan:
+        """The plan of columns that are all taken whole: each part of a job on the fastest of the servers that host it.
+
+        It is not always feasible: fractions of which no branch is made are rounded.
+        """
+        claim, servers = self.claim, servers_of(self.claim)
+        supplies, hosts = list(claim.hosted), dict[tuple[int, str], list[tuple[int, int]]]()
+        chosen = [(self.columns[k], round(float(taken[k]))) for k in np.flatnonzero(taken > 0.5).tolist()]
+        for (block, _, content), times in chosen:
+            if block >= claim.jobs:
+                for s in [
+                    servers[block - claim.jobs].pop() for _ in range(min(times, len(servers[block - claim.jobs])))
+                ]:
+                    for job, part, speed in (supplies[i] for i in claim.options[block - claim.jobs][content]):
+                        hosts.setdefault((job, part), []).append((speed, s))
+        workers = np.zeros((claim.jobs - claim.runs, sum(claim.count)), dtype=np.int64)
+        ps = workers.copy()
+        for (block, _, cut), _ in chosen:
+            if claim.runs <= block < claim.jobs and cut >= 0:
+                for part, n in claim.cuts[block][cut].items():
+                    for _, s in sorted(hosts.get((block, part), []), reverse=True)[:n]:
+                        workers[block - claim.runs, s], ps[block - claim.runs, s] = map(int, part.split("+"))
+        return Plan(workers=workers, ps=ps)
+
+
+def servers_of(claim: Placing) -> list[list[int]]:
+    """The servers of each class, in the order of the claim's classes."""
+    found: dict[Any, list[int]] = {}
+    data = claim.data
+    running = list(zip(data["run_workers"], data["run_ps"], strict=True))
+    for s, free in enumerate(data["server_free"]):
+        found.setdefault((tuple(free), *((w[s], p[s]) for w, p in running)), []).append(s)
+    return list(found.values())

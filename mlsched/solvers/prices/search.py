@@ -86,10 +86,12 @@ def prove(
     deadline: Deadline,
     progress: Callable[[int, int], None] = lambda bound, nodes: None,
     spend: meter | None = None,
+    whole: Callable[[Any], None] = lambda taken: None,
 ) -> Proof:
     """A tree for the claim of `options`, or for as high a target as the time allows.
 
     progress: called with the bound so far and the number of nodes. spend: what counts the steps of the claim itself.
+    whole: called with how often each column is taken where that falls short of the target and nothing is fractional.
     Raises Refuted where the claim is seen to be false, OutOfTime where not even its options are there in time.
     """
     claim, started = options.claim, time.perf_counter()
@@ -107,9 +109,11 @@ def prove(
     while open_:
         progress(math.ceil(min(weakest, *(node.bound for node in open_)) / SCALE), nodes)
         node = open_.pop()
+        if node.bound >= weakest:
+            continue  # as a leaf, it is not the one that decides
         nodes += 1
         try:
-            _work_on(node, options, relaxation, deadline, spend or meter(Deadline()))
+            _work_on(node, options, relaxation, deadline, spend or meter(Deadline()), whole)
         except OutOfTime:
             open_.append(node)
             break
@@ -121,7 +125,14 @@ def prove(
     return Proof(_listed(root, SCALE * (proven - 1) + 1), proven, nodes)
 
 
-def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: Deadline, spend: meter) -> None:
+def _work_on(
+    node: _Node,
+    options: Options,
+    relaxation: Relaxation,
+    deadline: Deadline,
+    spend: meter,
+    whole: Callable[[Any], None],
+) -> None:
     """Close a node, or give it children."""
     deadline.check()
     claim = options.claim
@@ -136,7 +147,9 @@ def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: De
     if node.closed:
         return
     node.branch = options.branch(*found)
-    if node.branch is not None:
+    if node.branch is None:
+        whole(found[0])
+    else:
         block, row, most = node.branch
         node.children = tuple(
             _Node({**node.sides, block: (*node.sides.get(block, ()), (row, sign, side))}, node.price, node.bound)

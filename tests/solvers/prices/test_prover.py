@@ -64,3 +64,30 @@ def test_prices_are_sought_to_the_end_where_there_is_nothing_to_branch_on():
     instance = mlsched.generate("placement", preset="linear", seed=5)
     best = api.solve(instance, "cp-sat", objective="total_speed").value
     assert prices.trees(instance, "total_speed", best, Deadline())[1] == best
+
+
+def test_the_prover_comes_across_the_best_plans_of_placement():
+    """It begins with the plan in which all wait; plans that it hands on are feasible, and the best is brute force's."""
+    found = 0
+    for instance in drawn("placement", draws(20, 300)):
+        best = api.solve(instance, "brute-force", objective="total_speed").value
+        nothing = [[0] * len(instance.server_free)] * len(instance.job_type)
+        value = instance.evaluate(instance.plan_type(workers=nothing, ps=nothing))["total_speed"]
+        plans: list = []
+        trees, bound = prices.trees(instance, "total_speed", value, Deadline(), better=plans.append)
+        assert bound == best
+        assert not list(unproved(instance, "total_speed", bound, trees, Deadline()))
+        assert not any(instance.violations(plan) for plan in plans)
+        if value != best:
+            assert max(instance.evaluate(plan)["total_speed"] for plan in plans) == best
+            found += 1
+    assert found > 5
+
+
+def test_a_better_plan_is_certified_where_none_was_given(tmp_path):
+    instance = mlsched.generate("placement", preset="linear", seed=1)
+    rule = api.solve(instance, "bin-packing", objective="total_speed")
+    made = api.certify(instance, tmp_path / "best", objective="total_speed", solver="bin-packing")
+    assert (made.backing, made.value > rule.value) == ("certified", True)
+    given = api.certify(instance, tmp_path / "given", objective="total_speed", plan=rule.plan)
+    assert (given.backing, given.value, given.bound) == (None, rule.value, made.value)
