@@ -71,8 +71,9 @@ def policies(given: argparse.Namespace) -> dict[str, list[g.Policy]]:
     found |= {label: [g.Policy(label, text)] for label, text in RULES.items()}
     for exponent in IN_ENGINE:
         label, file = f"by time left x size^{exponent:g}", given.keep.with_name(f"{NAME}-size-{exponent:g}.safetensors")
-        card = {**of(NAME, "taskgraph").card, "recipe": {"exponent": exponent}, "curve": []}
-        write(file, Weights({"0.weight": begin(exponent)[None], "0.bias": np.zeros(1, dtype=np.float32)}, card))
+        if given.rows is None or label in given.rows:
+            card = {**of(NAME, "taskgraph").card, "recipe": {"exponent": exponent}, "curve": []}
+            write(file, Weights({"0.weight": begin(exponent)[None], "0.bias": np.zeros(1, dtype=np.float32)}, card))
         found[label] = [g.Policy(label, f"{NAME}:weights={file},{g.SPREAD}")]
     return found | {g.BOUND.label: [g.BOUND]}
 
