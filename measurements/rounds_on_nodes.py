@@ -30,10 +30,10 @@ TABLE, ARCHIVE = DATA / "simulation_throughputs.json.gz", DATA / "physical_clust
 TRACES = {"96 jobs over time": "max_min_fairness.trace", "100 jobs at once": "minimize_makespan.trace"}
 GPUS = {"v100": 8, "p100": 16, "k80": 24}
 SHARES = (
-    "fifo_perf", "isolated", "max_min", "max_min_perf", "water_filling_perf", "finish_time_fairness_perf",
-    "min_total_duration_perf", "max_sum", "allox_gangs", "srpt", "las", "fluid_mpc",
+    "fifo_perf", "isolated", "max_min_perf", "finish_time_fairness_perf", "min_total_duration_perf", "max_sum",
+    "allox_gangs", "srpt", "fluid_mpc",
 )  # fmt: skip
-POLICIES = (*(f"gavel:policy={name}" for name in SHARES), "sia", "shockwave", "worst-served")
+POLICIES = (*(f"gavel:policy={name}" for name in SHARES), "sia", "worst-served")
 #: Asked at events, in the world of logs alone.
 EVENTS = ("fastest-first:preempt=true", "srpt:preempt=true")
 MEANT = {"remainder": "run", "gaps": "idle", "fifo": "drawn", "unaware": "average", "oversized": "excluded"}
