@@ -1,6 +1,6 @@
 """What a world adds: Gavel's policies in its own rounds, and in the world of logs, which has nodes and prices.
 
-    python measurements/rounds_on_nodes.py [--only TRACE ...] [--policy SPEC ...]     (needs MLSCHED_DATA)
+    python measurements/rounds_on_nodes.py [--only TRACE ...] [--policy SPEC ...] [--keep FILE]  (needs MLSCHED_DATA)
 
 The jobs of Gavel's traces on 8 V100s, 16 P100s and 24 K80s, by policy: percent by which the mean completion time is
 above one bound, of schedules that pause at will for nothing. From column to column one thing changes: Gavel's rounds of
@@ -8,6 +8,7 @@ above one bound, of schedules that pause at will for nothing. From column to col
 there; where they start waiting jobs at once; nodes of 4 GPUs; 30 s a pause; and with these rounds of 120 s, and of
 1,080 s. Policies are as meant in both worlds (types with fewer GPUs than a job needs get no share of it). Two rules of
 the world of logs, which are asked at events, stand below. Every run passes its replay. Prints one JSON document.
+--keep: rows are written to a file as they are made, and read from there where they have been.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import json
 import os
 import tarfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import mlsched
+from mlsched.simulation.rounds.bound import bound
 from mlsched.simulation.rounds.files import read_jobs
 from mlsched.simulation.rounds.workload import MICRO, Workload
 
@@ -53,14 +56,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TRACES), default=list(TRACES))
     parser.add_argument("--policy", nargs="+", default=[*POLICIES, *EVENTS])
+    parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     with TemporaryDirectory() as folder:
-        found = [one for name in given.only for one in compared(name, given.policy, Path(folder))]
+        found = [one for name in given.only for one in compared(name, given.policy, Path(folder), given.keep)]
     print(json.dumps({"tables": found}, indent=1))
 
 
-def compared(name: str, policies: list[str], folder: Path) -> list[dict[str, Any]]:
+def compared(name: str, policies: list[str], folder: Path, keep: Path | None) -> list[dict[str, Any]]:
     """The table of a trace, and its bounds, h."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extract(next(m for m in archive if m.name.endswith(TRACES[name])), folder, filter="data")
@@ -69,37 +73,55 @@ def compared(name: str, policies: list[str], folder: Path) -> list[dict[str, Any
     )
     log = folder / "log.csv"
     log.write_text(as_log(rounds))
-    bounds = {"Gavel's rounds": (mlsched.simulate(rounds, "worst-served", options=MEANT).bound["mean_completion_s"])}
+    bounds = kept(keep, name, "bounds", lambda: bounds_of(rounds, log))
+    means = [kept(keep, name, policy, lambda policy=policy: means_of(rounds, log, policy)) for policy in policies]
+    best = max(bounds.values())
+    rows = [
+        [policy.removeprefix("gavel:policy="), *("-" if s is None else f"{100 * (s / best - 1):.1f}" for s in row)]
+        for policy, row in zip(policies, means, strict=True)
+    ]
+    table = {"name": name, "header": ["policy", "Gavel's rounds", *WORLDS], "rows": rows}
+    values = [[label, f"{seconds / 3600:.2f}"] for label, seconds in bounds.items()]
+    return [table, {"name": f"{name}, bounds", "header": ["bound", "mean completion, h"], "rows": values}]
+
+
+def kept(keep: Path | None, name: str, row: str, make: Callable[[], Any]) -> Any:
+    """What a file has of a row of a table, a line each; else it is made, and written there."""
+    lines = keep.read_text().splitlines() if keep is not None and keep.exists() else []
+    for line in map(json.loads, lines):
+        if line["of"] == [name, row]:
+            return line["found"]
+    found = make()
+    if keep is not None:
+        with keep.open("a") as file:
+            file.write(json.dumps({"of": [name, row], "found": found}) + "\n")
+    return found
+
+
+def bounds_of(rounds: Workload, log: Path) -> dict[str, float]:
+    """The bounds on the mean completion time, s: of Gavel's world, and of two of logs."""
+    found = {"Gavel's rounds": bound(rounds)["mean_completion_s"]}
     for label, nodes in (("one node a type", POOL), ("nodes of 4", NODES)):
         run = mlsched.simulate(on_nodes(log, nodes, 0), EVENTS[0])
-        bounds[label] = run.bound["total_jct"] / len(rounds.submit)
-    best = max(bounds.values())
-    rows = [[policy.removeprefix("gavel:policy="), *cells(rounds, log, policy, best)] for policy in policies]
-    table = {"name": name, "header": ["policy", "Gavel's rounds", *WORLDS], "rows": rows}
-    header, values = (
-        ["bound in the world of", "mean completion, h"],
-        [[k, f"{v / 3600:.3f}"] for k, v in bounds.items()],
-    )
-    return [table, {"name": f"{name}, bounds", "header": header, "rows": values}]
+        found[label] = run.bound["total_jct"] / len(rounds.submit)
+    return found
 
 
-def cells(rounds: Workload, log: Path, policy: str, bound: float) -> list[str]:
-    """A policy's percent above the bound, world by world."""
-    found = []
-    if policy in EVENTS:
-        found.append("-")
-    else:
+def means_of(rounds: Workload, log: Path, policy: str) -> list[float | None]:
+    """A policy's mean completion times, s, world by world; None: it does not run there."""
+    found: list[float | None] = [None]
+    if policy not in EVENTS:
         run = mlsched.simulate(rounds, policy, options=MEANT)
         assert not run.violations()
         assert not run.summary()["dropped"]
-        found.append(percent(run.summary()["mean_completion_s"], bound))
+        found = [run.summary()["mean_completion_s"]]
     for nodes, price, told in WORLDS.values():
         if policy in EVENTS and told:
-            found.append("-")
+            found.append(None)
             continue
         run = mlsched.simulate(on_nodes(log, nodes, price), on_logs(policy, told))
         assert not run.violations()
-        found.append(percent(run.summary()["total_jct"] / len(rounds.submit), bound))
+        found.append(run.summary()["total_jct"] / len(rounds.submit))
     return found
 
 
@@ -107,10 +129,6 @@ def on_logs(policy: str, told: str) -> str:
     """What a policy of rounds is called in the world of logs."""
     name = policy if policy in EVENTS or policy.startswith("gavel") else f"round-by-round:rule={policy}"
     return f"{name},{told}" if told else name
-
-
-def percent(value: float, bound: float) -> str:
-    return f"{100 * (value / bound - 1):.1f}"
 
 
 def as_log(rounds: Workload) -> str:
