@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import itertools
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections import Counter
 
+import forgery
 import pytest
 from certificate_examples import drawn
 from draws import draws
@@ -22,7 +26,7 @@ from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.taskgraph import prices as stated
 from mlsched.cli.main import run
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, MlschedError, TooLarge
 from mlsched.solvers import prices
 from mlsched.solvers.taskgraph import brute_force
 
@@ -100,6 +104,21 @@ def front_of(instance, objectives, dice):
     return chosen
 
 
+def covered(made) -> None:
+    """Assert what the claims say together, of all plans by brute force."""
+    instance, objectives = made.instance, made.objectives
+    signs = [sense(instance, name) for name in objectives]
+    points = [[s * v for s, v in zip(signs, row, strict=True)] for row in made.values]
+    bounds = [signs[0] * bound for bound in made.bounds[:-1]] + [signs[1] * made.bounds[-1]]
+    assert points == sorted(points)
+    for plan in every(instance):
+        first, second = (s * plan[name] for s, name in zip(signs, objectives, strict=True))
+        number = next((n for n, point in enumerate(points) if point[1] <= second), len(points) - 1)
+        assert first >= bounds[number]
+        assert second >= bounds[-1]
+        assert made.backing is None or any(a <= first and b <= second for a, b in points)
+
+
 def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
     """Of all plans by brute force, whole fronts and parts of them; what is called whole is."""
     fate, dice = Counter[str](), random.Random(4)
@@ -110,19 +129,11 @@ def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
         made = api.certify_front(instance, plans, tmp_path / str(k), objectives=objectives)
         again = api.check_certificate(tmp_path / str(k))
         assert (again.wrong, again.bounds, again.values) == ((), made.bounds, made.values)
-        signs = [sense(instance, name) for name in objectives]
-        points = [[s * v for s, v in zip(signs, row, strict=True)] for row in made.values]
-        bounds = [signs[0] * bound for bound in made.bounds[:-1]] + [signs[1] * made.bounds[-1]]
-        assert points == sorted(points)
-        for plan in every(instance):
-            first, second = (s * plan[name] for s, name in zip(signs, objectives, strict=True))
-            number = next((n for n, point in enumerate(points) if point[1] <= second), len(points) - 1)
-            assert first >= bounds[number]
-            assert second >= bounds[-1]
+        covered(made)
         whole = brute_force.front(instance, objectives) == list(made.values)
         assert whole or made.backing is None
         fate["whole, and said to be" if made.backing else "whole" if whole else "not whole"] += 1
-        fate["several points"] += len(points) > 1
+        fate["several points"] += len(plans) > 1
     report("points of fronts", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
     assert fate["whole, and said to be"]
     assert fate["not whole"]
@@ -143,9 +154,6 @@ def genuine(tmp_path_factory):
 @pytest.fixture
 def forged(genuine, tmp_path):
     """A copy of it, and a function that writes what is changed there, with hashes that agree."""
-    import hashlib
-    import shutil
-
     folder = tmp_path / "front"
     shutil.copytree(genuine, folder)
 
@@ -223,6 +231,59 @@ def test_the_checker_alone_says_the_same(forged):
         assert (found.returncode, found.stderr[:11]) == (1, "not proved:")
     write("manifest", {**manifest, "claims": manifest["claims"][1:]})
     assert "a tree for each claim" in subprocess.run(call, capture_output=True, text=True, check=False).stderr
+
+
+def change(folder, dice) -> None:
+    """One file of a folder in another state: a price, a bound, a limit, any number."""
+    name = dice.choice(["manifest", "manifest", "tree", "instance", "plans"])
+    content = read(folder, name)
+    if name == "tree":
+        k = dice.randrange(len(content["trees"]))
+        content["trees"][k] = changed(content["trees"][k], dice)
+    elif name == "manifest" and dice.random() < 0.7:
+        said = dice.choice(content["claims"])
+        said["bound"] += dice.choice([-2, -1, 1, 1, 2, 9])
+        if dice.random() < 0.3:
+            limits = {other: limit + dice.choice([-1, 1]) for other, limit in said["within"].items()}
+            said["within"] = dice.choice([{}, limits, None])
+    text = json.dumps(content)
+    (folder / f"{name}.json").write_text(forgery._number(text, dice) if dice.random() < 0.4 else text)
+
+
+def sealed(folder) -> None:
+    """Make the manifest say what the files are, as a forger would; where they cannot be read, as it is."""
+    with contextlib.suppress(MlschedError, ValueError, TypeError, KeyError, OSError):
+        plans = read(folder, "plans") | {"instance_hash": api.load(folder / "instance.json").hash}
+        (folder / "plans.json").write_text(json.dumps(plans))
+        manifest = read(folder, "manifest") | {"instance_hash": plans["instance_hash"]}
+        for name in manifest["sha256"]:
+            manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_no_forged_folder_is_accepted_unless_what_it_claims_is_true(tmp_path, report):
+    fate, folders, dice = Counter[str](), [], random.Random(8)
+    for k, instance in enumerate(examples(6)):
+        objectives = max(dice.sample(PAIRS, 6), key=lambda names: len(brute_force.front(instance, names)))
+        folders.append(tmp_path / f"genuine {k}")
+        api.certify_front(instance, front_of(instance, objectives, dice), folders[-1], objectives=objectives)
+    for number in range(draws(100, 3000)):
+        folder = tmp_path / str(number)
+        shutil.copytree(dice.choice(folders), folder)
+        change(folder, dice)
+        sealed(folder)
+        try:
+            found = api.check_certificate(folder)
+        except InvalidInput:
+            fate["cannot be read"] += 1
+            continue
+        fate["refused" if found.wrong else "accepted"] += 1
+        if not found.wrong:
+            with contextlib.suppress(TooLarge):  # of another instance
+                covered(found)
+    report("forged points", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
+    assert fate["refused"]
+    assert fate["accepted"]
 
 
 def test_what_cannot_be_is_refused_in_a_line_before_any_work(tmp_path):

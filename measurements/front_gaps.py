@@ -1,0 +1,88 @@
+"""Fronts of task graphs: how far from every plan prices certify their points.
+
+    python measurements/front_gaps.py [--seeds N] [--seconds S] [--presets NAME ...] [--objectives FIRST SECOND]
+
+Prints one JSON document. A row is a preset: N instances (seeds 0, 1, ...; default 3). The front is that of
+`mlsched.pareto` after at most S wall seconds (default 20); "no point": of how many instances it had none by then, which
+are in no other number. "whole": how many are certified to be the whole front, of how many CP-SAT calls complete.
+"points": at most. "FIRST" and "SECOND": the largest gaps of points and of the last claim, in the mean and at most.
+"prove" and "check": CPU seconds at most, of all claims of a front. "kB zipped": of the prices, at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mlsched
+from mlsched import api
+from mlsched.certificates.points import CheckedPoints
+
+PRESETS = ["six-tight", "six-replicas", "eight-tight", "eight-replicas", "ten-loose", "fractional"]
+
+
+def certified(preset: str, seed: int, objectives: Sequence[str], seconds: float) -> dict[str, Any] | None:
+    """What is certified of an instance's front, with CPU seconds and size; None where there is no point."""
+    instance = mlsched.generate("taskgraph", preset=preset, seed=seed)
+    front = mlsched.pareto(instance, list(objectives), time_limit=seconds)
+    if not front.plans:
+        return None
+    with tempfile.TemporaryDirectory() as place:
+        folder, before = Path(place) / "points", time.process_time()
+        made = api.certify_front(instance, front.plans, folder, objectives=objectives)
+        proved = time.process_time()
+        checked = api.check_certificate(folder)
+        spent = time.process_time() - proved
+        size = len(zlib.compress((folder / "tree.json").read_bytes(), 9))
+    assert isinstance(made, CheckedPoints)
+    assert not checked.wrong, checked.wrong
+    *points, last = made.gaps
+    return {
+        "points": len(points), "complete": front.complete, "whole": made.backing is not None,
+        "first": max(map(float, points)), "second": float(last),
+        "prove": proved - before - spent, "check": spent, "zipped": size / 1000,
+    }  # fmt: skip
+
+
+def row(preset: str, objectives: Sequence[str], seeds: int, seconds: float) -> list[str]:
+    """A row of the table."""
+    made: list[dict[str, Any]] = []
+    for seed in range(seeds):
+        found = certified(preset, seed, objectives, seconds)
+        print(preset, seed, found, file=sys.stderr, flush=True)
+        made += [] if found is None else [found]
+    cells = [preset, str(seeds - len(made))]
+    if not made:
+        return [*cells, *["-"] * 9]
+    cells += [f"{sum(one['whole'] for one in made)} of {sum(one['complete'] for one in made)}"]
+    cells += [str(max(one["points"] for one in made))]
+    for name in ("first", "second"):
+        values = [one[name] for one in made]
+        cells += [f"{100 * statistics.mean(values):.1f} %", f"{100 * max(values):.1f} %"]
+    return cells + [f"{max(one[name] for one in made):.2f}" for name in ("prove", "check", "zipped")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--presets", nargs="+", default=PRESETS)
+    parser.add_argument("--objectives", nargs=2, default=["total_accuracy", "makespan"])
+    given = parser.parse_args()
+    rows = [row(preset, given.objectives, given.seeds, given.seconds) for preset in given.presets]
+    first, second = given.objectives
+    header = ["preset", "no point", "whole", "points", first, "at most", second, "at most"]
+    header += ["prove, CPU s", "check, CPU s", "kB zipped"]
+    print(json.dumps({"tables": [{"name": "points of fronts", "header": header, "rows": rows}]}))
+
+
+if __name__ == "__main__":
+    main()
