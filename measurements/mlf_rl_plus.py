@@ -7,10 +7,10 @@ The world, the workloads and the pause cost are those of `mlsched reproduce mlfs
 mlf-rl-plus-SEED.safetensors as `mlsched train mlf-rl-plus --seed SEED` writes them; each is a row, "MLF-RL-plus" is
 their mean. Without it, the weights that come with mlsched are measured. "its order alone": on the hosts that the others
 have; "few nodes": the others on its hosts. "by time left x size^e": MLF-RL-plus with the weights of that order in place
-of learned ones, the size being the job's share of the cluster; e = 0 is "srpt by time". --rows: these rows alone;
---against: rows whose mean completion time all are held against. FILE keeps every run; the same command goes on where it
-was. Prints one JSON document; a cell is the mean over workloads, with half of its 95 % interval (Student's t;
-percentages are of the same workload).
+of learned ones, the size being the job's share of the cluster; e = 0 is "srpt by time", e = 1 "srpt by area". --rows:
+these rows alone; --against: rows whose mean completion time all are held against. FILE keeps every run; the same
+command goes on where it was. Prints one JSON document; a cell is the mean over workloads, with half of its 95 %
+interval (Student's t; percentages are of the same workload).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SRPT, OPTIMUS = f"srpt:preempt=true,{g.SPREAD}", f"optimus:epoch=600,{g.SPREAD}"
 ANEW = "MLF-RL, anew"
 BY_TIME = "srpt by time, preemptive"
 #: Exponents of the size in the orders that are measured in the engine.
-IN_ENGINE = (0.5, 1.0)
+IN_ENGINE = (0.5,)
 #: Label -> answerer of the rules that it is compared with.
 RULES = {
     "srpt, preemptive": SRPT,
@@ -48,6 +48,8 @@ RULES = {
     "srpt, preemptive, few nodes": SRPT.replace(g.SPREAD, "nodes=few"),
     "Optimus, few nodes": OPTIMUS.replace(g.SPREAD, "nodes=few"),
     BY_TIME: f"srpt:size=time,preempt=true,{g.SPREAD}",
+    "srpt by area, preemptive": f"srpt:size=area,preempt=true,{g.SPREAD}",
+    "srpt by area, preemptive, few nodes": "srpt:size=area,preempt=true,nodes=few",
     "MLF-H": "mlf-h",
     "MLF-H, anew": "mlf-h:queueing=iteration",
     "MLF-H, anew, as printed": "mlf-h:queueing=iteration,overdue=printed",

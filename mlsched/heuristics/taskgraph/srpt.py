@@ -49,7 +49,7 @@ def answer(
     snapshot: Snapshot,
     *,
     rng: np.random.Generator,
-    size: Literal["work", "time"] = "work",
+    size: Literal["work", "time", "area"] = "work",
     preempt: bool = False,
     hysteresis: NotNegative = 1.0,
     stop: str = "most",
@@ -58,19 +58,20 @@ def answer(
     """Start ready tasks in order of the work that remains of their jobs; with `preempt`, they preempt what comes later.
 
     size: "work" - ticks x dominant share of the cluster, over all runs left; "time" - ticks of the runs left on the
-    longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. hysteresis: with
-    `preempt`, so many prices of a pause weigh for a job that runs, and against one that would go on. stop, nodes: as
-    for fifo.
+    longest chain of the graph; "area" - these x the dominant shares of all tasks: what a gang takes from the others, as
+    its tasks hold their places while they wait for each other. preempt: needs a world with pausing = "keep", and asks
+    for one. hysteresis: with `preempt`, so many prices of a pause weigh for a job that runs, and against one that would
+    go on. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
     units = share_units(snapshot)
+    whole = sum_per_job(snapshot, units) if size != "time" else 1
     if size == "work":
         left = sum_per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * units)
     else:
-        left = remaining_time(snapshot, placer.stop_after)
+        left = remaining_time(snapshot, placer.stop_after) * whole
     if not preempt:
         placer.start_in_order(by_job(snapshot, left))
         return placer.round()
     refuse_unless_pausing(snapshot, "srpt: preempt = true")
-    price = prices_of_pauses(snapshot, hysteresis)
-    return placer.round(serve(placer, left + price * (sum_per_job(snapshot, units) if size == "work" else 1)))
+    return placer.round(serve(placer, left + prices_of_pauses(snapshot, hysteresis) * whole))

@@ -40,12 +40,26 @@ def test_what_counts_is_what_is_left():
         assert sorted(later, key=later.get) == order
 
 
-@pytest.mark.parametrize(("size", "first"), [("work", 1), ("time", 0)])
+@pytest.mark.parametrize(("size", "first"), [("work", 1), ("time", 0), ("area", 1)])
 def test_work_counts_what_is_held_time_only_the_longest_chain(size, first):
     """Job 0: 3 ticks on 4 of 4 GPUs; job 1: 5 ticks on one. Work 12 against 5, time 3 against 5."""
     inst = horizon([(0, 1, [(3, 4)]), (0, 1, [(5, 1)])], nodes=[(4,)])
     found = starts(inst, f"srpt:size={size}")
     assert min(found, key=found.get) == (first, 0)
+
+
+@pytest.mark.parametrize(("size", "first"), [("work", 0), ("time", 1), ("area", 1)])
+def test_area_counts_what_tasks_hold_while_they_wait_for_each_other(size, first):
+    """Job 0: two tasks of 3 ticks and one GPU, one after the other; job 1: 4 ticks on two GPUs.
+
+    Work 6 against 8, time 6 against 4, area 6 x 2 against 4 x 2.
+    """
+    jobs = [(0, 1, [(3, 1), (3, 1)]), (0, 1, [(4, 2)])]
+    inst = horizon(jobs, nodes=[(2,)]).replace(
+        edge_from=[0], edge_to=[1], edge_lag=[0], edge_volume=[0], edge_delay=[0]
+    )
+    found = starts(inst, f"srpt:size={size}")
+    assert min(found, key=found.get)[0] == 2 * first
 
 
 def test_estimates_decide_not_the_truth():
@@ -130,7 +144,7 @@ def least_total(jobs):
 @settings(max_examples=draws(15, 300))
 @given(
     jobs=st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4),
-    size=st.sampled_from(["work", "time"]),
+    size=st.sampled_from(["work", "time", "area"]),
 )
 def test_on_one_machine_it_is_optimal_where_it_may_preempt(jobs, size):
     jobs.sort()

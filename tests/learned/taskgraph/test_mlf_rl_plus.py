@@ -38,11 +38,12 @@ def test_runs_are_sound_and_every_decision_can_be_replayed():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_by_what_is_left_alone_it_is_preemptive_srpt(tmp_path, seed):
-    path = weights_of(tmp_path, [1.0] + [0.0] * (FEATURES - 1))
+@pytest.mark.parametrize(("exponent", "size"), [(0.0, "time"), (1.0, "area")])
+def test_by_what_is_left_and_the_size_alone_it_is_preemptive_srpt(tmp_path, seed, exponent, size):
+    path = weights_of(tmp_path, [1.0, exponent] + [0.0] * (FEATURES - 2))
     learned, rule = (
         api.simulate(load(seed=seed), text, seed=seed, wake=WAKE, options=WORLD)
-        for text in (f"mlf-rl-plus:weights={path},nodes=least-work", "srpt:preempt=true,size=time,nodes=least-work")
+        for text in (f"mlf-rl-plus:weights={path},nodes=least-work", f"srpt:preempt=true,size={size},nodes=least-work")
     )
     assert learned.jobs["pauses"].sum() > 0
     assert learned.log.rows == rule.log.rows
