@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import NamedTuple
 
@@ -40,6 +41,17 @@ def own_cache(tmp_path_factory):
     """What `mlsched list` keeps goes to a folder of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_bounds():
+    """Bounds of runs are valid and looser: what finds them has tests of its own, and here they are a number to show."""
+    from mlsched.simulation.bound import completion
+
+    few = {pausing: dataclasses.replace(effort, climbs=10, steps=2) for pausing, effort in completion.OF_RUNS.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(completion, "OF_RUNS", few)
         yield
 
 
