@@ -81,6 +81,14 @@ def solve(
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Ask another engine whether anything is better than a proven optimum.")
     ] = False,
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify",
+            help="Look for a proof by prices that the optimum is one, for as long as solving took, or a second. Not "
+            "for admission and rounds: `mlsched certify` makes their proofs by formulas.",
+        ),
+    ] = False,
     isolate: Isolate = False,
     memory_limit: Memory = None,
     as_json: Json = False,
@@ -103,6 +111,7 @@ def solve(
             isolate=isolate,
             memory_limit=memory_limit,
             confirm=confirm,
+            certify=certify,
         )
     if output is not None and result.plan is not None:
         api.save(result.plan, output, instance=instance)

@@ -61,6 +61,16 @@ def test_without_exact_one_line_says_what_to_install(cli, tmp_path, instance_fil
     assert not made.exists()
 
 
+@pytest.mark.parametrize(("problem", "backing"), [("quality", "certified"), ("rounds", "claimed")])
+def test_solve_looks_for_a_proof_in_passing(cli, tmp_path, problem, backing):
+    """By prices, which rounds do not have."""
+    path = tmp_path / "i.json"
+    api.save(api.generate(problem, "small", seed=1), path)
+    assert cli("solve", path, "--certify", "--json").document["backing"] == backing
+    assert cli("solve", path, "--json").document["backing"] == "claimed"
+    assert "certified" in cli("solve", path, "--certify").out or backing == "claimed"
+
+
 def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_file):
     cli("check", instance_file).refused("is no folder of a certificate; give an instance file and a plan file")
     cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")
