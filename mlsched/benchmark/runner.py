@@ -92,6 +92,8 @@ def run_suite(
         solvers = [solvers]
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
+    if store is not None:
+        os.fspath(store)  # what is no path is refused before anything is drawn
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
     if shard is not None:
