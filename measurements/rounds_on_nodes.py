@@ -18,10 +18,11 @@ import json
 import os
 import tarfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from _keep import Kept
 
 import mlsched
 from mlsched.simulation.rounds.bound import bound
@@ -60,11 +61,11 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     with TemporaryDirectory() as folder:
-        found = [one for name in given.only for one in compared(name, given.policy, Path(folder), given.keep)]
+        found = [one for name in given.only for one in compared(name, given.policy, Path(folder), Kept(given.keep))]
     print(json.dumps({"tables": found}, indent=1))
 
 
-def compared(name: str, policies: list[str], folder: Path, keep: Path | None) -> list[dict[str, Any]]:
+def compared(name: str, policies: list[str], folder: Path, kept: Kept) -> list[dict[str, Any]]:
     """The table of a trace, and its bounds, h."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extract(next(m for m in archive if m.name.endswith(TRACES[name])), folder, filter="data")
@@ -73,8 +74,8 @@ def compared(name: str, policies: list[str], folder: Path, keep: Path | None) ->
     )
     log = folder / "log.csv"
     log.write_text(as_log(rounds))
-    bounds = kept(keep, name, "bounds", lambda: bounds_of(rounds, log))
-    means = [kept(keep, name, policy, lambda policy=policy: means_of(rounds, log, policy)) for policy in policies]
+    bounds = kept.row(f"{name}, bounds", lambda: bounds_of(rounds, log))
+    means = [kept.row(f"{name}, {policy}", lambda policy=policy: means_of(rounds, log, policy)) for policy in policies]
     best = max(bounds["Gavel's rounds"], bounds["one node a type"])  # that of nodes holds on nodes alone
     rows = [
         [policy.removeprefix("gavel:policy="), *("-" if s is None else f"{100 * (s / best - 1):.1f}" for s in row)]
@@ -83,19 +84,6 @@ def compared(name: str, policies: list[str], folder: Path, keep: Path | None) ->
     table = {"name": name, "header": ["policy", "Gavel's rounds", *WORLDS], "rows": rows}
     values = [[label, f"{seconds / 3600:.2f}"] for label, seconds in bounds.items()]
     return [table, {"name": f"{name}, bounds", "header": ["bound", "mean completion, h"], "rows": values}]
-
-
-def kept(keep: Path | None, name: str, row: str, make: Callable[[], Any]) -> Any:
-    """What a file has of a row of a table, a line each; else it is made, and written there."""
-    lines = keep.read_text().splitlines() if keep is not None and keep.exists() else []
-    for line in map(json.loads, lines):
-        if line["of"] == [name, row]:
-            return line["found"]
-    found = make()
-    if keep is not None:
-        with keep.open("a") as file:
-            file.write(json.dumps({"of": [name, row], "found": found}) + "\n")
-    return found
 
 
 def bounds_of(rounds: Workload, log: Path) -> dict[str, float]:

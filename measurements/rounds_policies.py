@@ -1,11 +1,12 @@
 """Policies in Gavel's rounds, side by side: how far above the bounds, with and without a price of pauses.
 
-    python measurements/rounds_policies.py [--only TRACE ...] [--policy SPEC ...]     (needs MLSCHED_DATA)
+    python measurements/rounds_policies.py [--only TRACE ...] [--policy SPEC ...] [--keep FILE]  (needs MLSCHED_DATA)
     python measurements/rounds_policies.py --times
 
 Gavel's policies, AlloX, Shockwave, Sia, the bound's own program and a list of our own, on the traces of Gavel and
 Shockwave that are given; pauses cost nothing, or 20 s of the steps of a job that did not run in the round before. Both
 runs are held against the same bounds: of every schedule that pauses at will for nothing. Prints one JSON document.
+--keep: rows are written to a file as they are made, and read from there where they have been.
 --times: CPU seconds of whole simulations of 460 jobs on 128 GPUs.
 """
 
@@ -19,7 +20,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from _keep import Kept
+
 import mlsched
+from mlsched.simulation.rounds.bound import bound
 from mlsched.simulation.rounds.files import read_jobs
 from mlsched.simulation.rounds.workload import Workload
 
@@ -53,24 +57,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TRACES), default=list(TRACES)[:3])
     parser.add_argument("--policy", nargs="+", default=list(POLICIES))
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--times", action="store_true")
     a = parser.parse_args()
-    found = times() if a.times else {"tables": [compared(name, a.policy) for name in a.only]}
+    found = times() if a.times else {"tables": [compared(name, a.policy, Kept(a.keep)) for name in a.only]}
     print(json.dumps(found, indent=1))
 
 
-def compared(name: str, policies: list[str]) -> dict[str, Any]:
+def compared(name: str, policies: list[str], kept: Kept) -> dict[str, Any]:
     """A table: percent above the bounds on mean completion time and makespan, without and with a price of pauses."""
     workload, options = workload_of(name), TRACES[name][-1]
-    rows = []
-    for policy in policies:
-        cells = []
+    least = kept.row(f"{name}, bounds", lambda: bound(workload))
+
+    def cells(policy: str) -> list[str]:
+        found = []
         for cost in COSTS:
-            run = checked(workload, policy, {**options, "remainder": "run", "resume": cost})
-            summary = run.summary()
-            cells += [f"{100 * (summary[metric] / run.bound[metric] - 1):.1f}" for metric in METRICS]
-        label = policy.removeprefix("gavel:policy=")
-        rows.append([label, *cells])
+            summary = checked(workload, policy, {**options, "remainder": "run", "resume": cost}).summary()
+            found += [f"{100 * (summary[metric] / least[metric] - 1):.1f}" for metric in METRICS]
+        return found
+
+    rows = [
+        [policy.removeprefix("gavel:policy="), *kept.row(f"{name}, {policy}", lambda policy=policy: cells(policy))]
+        for policy in policies
+    ]
     header = ["policy", "JCT, pauses free [%]", "makespan [%]", "JCT, 20 s per resumption [%]", "makespan [%]"]
     return {"name": name, "header": header, "rows": rows}
 
