@@ -51,7 +51,6 @@ STEPS: dict[str, tuple[Any, str, Any]] = {
     "windows from prices": (LinearBound, "windows", lambda self, value: None),
     "counts": (values, "TimeIndexed", uncounted(TimeIndexed)),
     "steps of several values": (values, "Steps", OneByOne),
-    "plans before the proofs": (completion, "_improve_first", lambda *_: None),
     "neighbourhoods": (improvement, "STALE", (0, 0)),
     "attempts by cutting planes": (improvement, "STALE", (10**9, 10**9)),
     "attempts near the incumbent": (improvement.Improvement, "_attempt_near", lambda self: None),

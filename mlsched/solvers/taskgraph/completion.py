@@ -18,7 +18,6 @@ from mlsched.solvers.backends.limits import WORK
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.improvement import Improvement
-from mlsched.solvers.taskgraph.plans.neighbourhoods import Neighbourhoods
 from mlsched.solvers.taskgraph.plans.schedule import generate
 from mlsched.solvers.taskgraph.proofs.values import Values
 from mlsched.solvers.taskgraph.state import State
@@ -28,9 +27,6 @@ RELAXATION_SHARE = 0.3
 #: With one thread: deterministic time of the first search for a value, how it grows with each that proves nothing, and
 #: the work for better plans as a share of the work for proofs.
 TURN, GROWTH, IMPROVEMENT_SHARE = 4.0, 2.0, 0.25
-#: The bound is far where it is more than this share of the incumbent's value below it: there refuting values settles
-#: nothing soon, and single jobs are not enough for better plans.
-FAR = 0.1
 
 
 def simple_bound(layout: Layout, shared: list[Pool] | None = None) -> int:
@@ -54,32 +50,19 @@ def prove(state: State) -> None:
     generate(state)
     if state.plan is None or state.done:
         return
-    neighbourhoods = Neighbourhoods(state)
-    if state.limits.threads == 1:
-        _improve_first(state, neighbourhoods)
     linear = _relaxed(state, shared)
     values = Values(state, shared, linear)
     if state.done or not values.possible(state.incumbent - 1):
         return
-    improvement = Improvement(state, shared, linear, neighbourhoods)
+    improvement = Improvement(state, shared, linear)
     if state.limits.threads > 1:
         _concurrently(state, values, improvement)
     else:
         _in_turns(state, values, improvement)
 
 
-def _improve_first(state: State, neighbourhoods: Neighbourhoods) -> None:
-    """Better plans before the proofs; with several threads they are looked for at the same time."""
-    if state.incumbent - (state.lower or 0) > FAR * state.incumbent:
-        neighbourhoods.branch()
-    else:
-        neighbourhoods.sweeps()
-
-
 def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
-    """The linear relaxation of plans as good as the incumbent; None where nothing more is to be done."""
-    if state.done:
-        return None
+    """The linear relaxation of plans as good as the incumbent."""
     seconds = state.remaining(RELAXATION_SHARE).seconds
     linear, work = relax(state.layout, shared, state.incumbent, seconds, state.limits.threads)
     state.spend(work)

@@ -86,9 +86,9 @@ class State:
             work = max(1e-3, min(share * work, work - self.work[WORK]))
         return dataclasses.replace(self.limits, seconds=seconds, work=work)
 
-    def at_most(self, work: float | None, share: float = 1.0) -> Limits:
-        """A share of the limits, no more than what remains, and no more than so much deterministic time (None: any)."""
-        remaining = self.remaining(share)
+    def at_most(self, work: float | None) -> Limits:
+        """What remains of the limits, and of it no more than so much deterministic time (None: all)."""
+        remaining = self.remaining()
         if work is None:
             return remaining
         return dataclasses.replace(remaining, work=work if remaining.work is None else min(work, remaining.work))

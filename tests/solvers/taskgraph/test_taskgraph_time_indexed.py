@@ -18,12 +18,11 @@ from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances import strategies
 from mlsched.solvers.backends.limits import within
 from mlsched.solvers.backends.process import Apart, Ended
-from mlsched.solvers.taskgraph import completion, one_objective
+from mlsched.solvers.taskgraph import one_objective
 from mlsched.solvers.taskgraph.bounds import relaxation
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.one_objective import _mandatory
 from mlsched.solvers.taskgraph.plans.improvement import Improvement
-from mlsched.solvers.taskgraph.plans.neighbourhoods import Neighbourhoods
 from mlsched.solvers.taskgraph.plans.schedule import search
 from mlsched.solvers.taskgraph.proofs import values as values_module
 from mlsched.solvers.taskgraph.proofs.cutting_planes import parameters
@@ -140,7 +139,7 @@ def test_attempts_find_plans_and_raise_the_bound():
     assert expected.status == "optimal"
     assert state.upper > expected.value
     state.raise_lower(expected.value - 2)
-    improvement = Improvement(state, shared, None, Neighbourhoods(state))
+    improvement = Improvement(state, shared, None)
     for _ in range(30):
         if state.closed:
             break
@@ -197,7 +196,6 @@ def test_the_same_work_gives_the_same_bound():
 def test_aborts_of_cp_sat_are_counted_and_leave_the_answer_to_intervals(monkeypatch, objective, threads):
     monkeypatch.setattr(one_objective, "FIRST", 1e-9)
     monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
-    monkeypatch.setattr(completion, "_improve_first", lambda *given: None)
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
     aborted = 0
     for number in range(draws(3, 6)):

@@ -34,17 +34,12 @@ ANEW, MOVE = 0.7, 3
 class Improvement:
     """Steps that offer better plans of total_jct to a state, which must have an incumbent."""
 
-    def __init__(
-        self, state: State, shared: Sequence[Pool], linear: LinearBound | None, neighbourhoods: Neighbourhoods
-    ) -> None:
+    def __init__(self, state: State, shared: Sequence[Pool], linear: LinearBound | None) -> None:
         self._state, self._shared, self._linear = state, shared, linear
         self._rng = np.random.default_rng(state.limits.seed)
-        self._neighbourhoods = neighbourhoods
+        self._neighbourhoods = Neighbourhoods(state)
         self._values = Values(state, shared, linear)
         self._stale = self._failed = 0
-        #: The values of the incumbents around which a sweep was last made, and from which branching went.
-        self._swept: int | None = state.upper
-        self._branched: int | None = None
         self._work = ATTEMPT
 
     def stop(self) -> None:
@@ -53,27 +48,18 @@ class Improvement:
         self._neighbourhoods.stop()
 
     def step(self) -> None:
-        """One neighbourhood; where these have not helped, a sweep, branching, or an attempt by cutting planes."""
+        """One neighbourhood, or one attempt by cutting planes."""
         state, before = self._state, self._state.upper
         close = state.incumbent - (state.lower or 0) <= CLOSE * state.incumbent
         if self._stale < STALE[close]:
             self._neighbourhoods.step()
             self._stale = 0 if state.upper != before else self._stale + 1
             return
-        if state.upper != self._swept:
-            self._neighbourhoods.sweep()
-            self._swept = before
-        elif state.upper != self._branched:
-            self._neighbourhoods.branch()
-            self._branched = before
+        if close:
+            self._attempt()
         else:
-            if close:
-                self._attempt()
-            else:
-                self._attempt_near()
-            self._stale = AGAIN[close]
-        if state.upper != before:
-            self._stale = 0
+            self._attempt_near()
+        self._stale = AGAIN[close] if state.upper == before else 0
 
     def _attempt(self) -> None:
         """Ask for a value: halfway to the bound at first, nearer to the incumbent after each failure."""

@@ -3,8 +3,6 @@
 Freed are whole jobs that complete at about the same time, that overlap most, or that are drawn at random, or else the
 tasks of a slice of time. The others keep their nodes, on each node their order, and start at most a little later. What
 remains is a small interval model that core-guided search closes more often than not; the number of jobs follows that.
-A sweep frees one job after the other (or it and a few more), while the others keep their nodes and nothing else: such a
-model is often closed in a moment, and it changes orders everywhere.
 (CP-SAT's own neighbourhoods free single intervals, which seldom helps jobs whose iterations wait for all their tasks.)
 Without it: 3 instead of 4 of 6 hard `six-replicas` proved, and `ten-replicas` 1000 at 230 instead of 225.
 """
@@ -13,11 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._choices import Run
 from mlsched.formulations.taskgraph._encoding import Runs, runs_of
@@ -31,12 +29,6 @@ from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: Deterministic time of a step, jobs freed at first, and how the number grows when a step is closed (else it shrinks).
 WORK_EACH, JOBS_FREED, GROWTH = 0.1, 2.0, 1.05
-#: Deterministic time of each model of a sweep, which ends when more than so many, and more than half, are not closed.
-SWEEPING, PATIENCE = 0.03, 4
-#: Deterministic time of all sweeps before the proofs, and the most of a limit that they take.
-ALL_SWEEPS, SWEEPS_SHARE = 1.0, 0.1
-#: Deterministic time of branching from the incumbent, and the most of a limit that it takes.
-BRANCHING, BRANCHING_SHARE = 0.6, 0.2
 #: How much later than before the other runs may start, at most.
 LATER = (0, 2, 5, 10)
 KINDS = ("random", "completion", "overlap")
@@ -60,83 +52,29 @@ class Neighbourhoods:
             self._search.stop()
 
     def step(self) -> None:
-        """Search one neighbourhood: some tasks anew, while the others keep their order."""
-        runs = self._runs()
-        freed = self._freed(runs)
-        kept = {run: at for run, at in runs.items() if run[0] not in freed}
-        made = _ordered_model(self.layout, kept, int(self._rng.choice(LATER)), self._below)
-        closed = self._search_in(made, self.state.at_most(WORK_EACH))
-        self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
-
-    def sweeps(self) -> None:
-        """Sweeps with one job, with two where that found no better plan, and so on, while their models are closed."""
-        limits, number = self.state.at_most(ALL_SWEEPS, SWEEPS_SHARE), 1
-        deadline, until = Deadline(limits.seconds), self.state.work[WORK] + (limits.work or 0)
-        while number < self.layout.jobs and not (deadline.passed() or self.state.work[WORK] >= until):
-            before = self.state.upper
-            if not self.sweep(number):
-                break
-            number += self.state.upper == before
-
-    def sweep(self, number: int = 1) -> bool:
-        """Search around each job: the tasks of so many jobs anew, while the others keep their nodes alone.
-
-        Whether enough of these models were closed, and it came to its end.
-        """
-        closed = unclosed = 0
-        for one in self._rng.permutation(self.layout.jobs).tolist():
-            if unclosed > max(PATIENCE, closed) or self.state.done or self._stopped.is_set():
-                return False
-            runs = self._runs()
-            anew = drawn(self.layout, runs, self._rng, number, one)
-            kept = {(k, i): at for (k, i), at in runs.items() if self.layout.job[k] not in anew}
-            made = _kept_model(self.layout, kept, self._below)
-            if self._search_in(made, self.state.at_most(SWEEPING)):
-                closed += 1
-            else:
-                unclosed += 1
-        return True
-
-    def branch(self) -> None:
-        """Search all plans for a moment by CP-SAT's own branching, which keeps close to the incumbent."""
-        state = self.state
-        made = IntervalModel(self.layout, ("total_jct",), state.incumbent)
-        if self._search_in(made, state.at_most(BRANCHING, BRANCHING_SHARE), small=False):
-            state.raise_lower(state.incumbent)
-
-    @property
-    def _below(self) -> int:
-        """The value of the next better plan."""
-        return self.state.incumbent - 1
-
-    def _runs(self) -> Runs:
-        assert self.state.plan is not None
-        return runs_of(self.state.plan)
-
-    def _search_in(self, made: IntervalModel, limits: Limits, small: bool = True) -> bool:
-        """Offer the best plan of a model, sought within limits; whether it was closed.
-
-        small: core-guided, without what prepares long searches, which costs more than it saves.
-        """
-        state, closed, spent = self.state, True, 0.0
+        """Search one neighbourhood: some tasks anew."""
+        state, plan = self.state, self.state.plan
+        assert plan is not None
+        runs = runs_of(plan)
+        made = kept_model(self.layout, runs, self._freed(runs), int(self._rng.choice(LATER)), state.incumbent - 1)
+        closed, work = True, 0.0
         if made.reason is None:
-            assert state.plan is not None
-            for variable, value in made.encode(state.plan):
+            for variable, value in made.encode(plan):
                 made.cp.add_hint(variable, value)
             made.cp.minimize(made.terms["total_jct"])
             seed = int(self._rng.integers(2**31))
-            chosen = within(dataclasses.replace(limits, threads=1, seed=seed)).parameters
-            if small:
-                chosen.optimize_with_core = True
-                chosen.linearization_level = chosen.symmetry_level = chosen.cp_model_probing_level = 0
+            chosen = within(Limits(state.remaining().seconds, WORK_EACH, seed=seed)).parameters
+            chosen.optimize_with_core = True
+            # Small models: what prepares long searches costs more than it saves.
+            chosen.linearization_level = chosen.symmetry_level = chosen.cp_model_probing_level = 0
             self._search = search = Search(made.cp, chosen)
             if self._stopped.is_set():
                 search.stop()
-            closed, spent = search.run() in ("OPTIMAL", "INFEASIBLE"), search.work[WORK]
+            closed, work = search.run() in ("OPTIMAL", "INFEASIBLE"), search.work[WORK]
             if search.solution:
                 state.offer(made.decode(valued(search.solution)))
-        state.spend(spent + BUILDING * len(made.cp.proto.constraints))
-        return closed
+        state.spend(work + BUILDING * len(made.cp.proto.constraints))
+        self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
 
     def _freed(self, runs: Runs) -> set[int]:
         """The tasks that are placed anew."""
@@ -167,12 +105,9 @@ def staying(layout: Layout, kept: Runs) -> Layout:
     return dataclasses.replace(layout, allowed=allowed)
 
 
-def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int, around: int | None = None) -> list[int]:
-    """So many jobs that complete at about the same time, that overlap most, or that are drawn at random.
-
-    around: the first of them; None: any.
-    """
-    kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs)) if around is None else around
+def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> list[int]:
+    """So many jobs that complete at about the same time, that overlap most, or that are drawn at random."""
+    kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs))
     begin, end = _spans(layout, runs)
     far = NOISE * rng.random(layout.jobs)
     if kind == "completion":
@@ -196,20 +131,14 @@ def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:
     return begin, end
 
 
-def _kept_model(layout: Layout, kept: Runs, upper: int, windows: Relaxed | None = None) -> IntervalModel:
-    """The model of plans of at most `upper` in which kept runs stay where they are; windows: when they may start."""
-    made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=windows, named=True)
-    if made.reason is None:
-        made.cp.add(made.terms["total_jct"] <= upper + sum(layout.arrival))
-    return made
-
-
-def _ordered_model(layout: Layout, kept: Runs, later: int, upper: int) -> IntervalModel:
-    """As `_kept_model`, where kept runs stay in their order, too, and start at most a little later."""
+def kept_model(layout: Layout, runs: Runs, freed: Collection[int], later: int, upper: int) -> IntervalModel:
+    """The model in which all tasks but the freed ones stay where they are, in their order, and start a little later."""
+    kept = {run: at for run, at in runs.items() if run[0] not in freed}
     latest = {run: start + later for run, (_, start) in kept.items()}
-    made = _kept_model(layout, kept, upper, Relaxed(latest=latest))
+    made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=Relaxed(latest=latest), named=True)
     if made.reason is None:
         _in_turn(made, kept)
+        made.cp.add(made.terms["total_jct"] <= upper + sum(layout.arrival))
     return made
 
 
