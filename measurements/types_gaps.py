@@ -32,7 +32,7 @@ RULES = (
     *("fifo", "best-effort-fifo", "easy-backfill", "srpt", "fastest-first:order=arrival", "fastest-first"),
     *("earliest-finish:depth=20", "earliest-finish:order=shortest,depth=20"),
     *("srpt:preempt=true", "fastest-first:preempt=true"),
-    *("gavel:policy=max_min_perf,reset=0", "gavel:policy=fluid_mpc,reset=0", "round-by-round:rule=sia"),
+    *("gavel:policy=max_min_perf,reset=0", "gavel:policy=fluid_mpc,reset=0,first=120", "round-by-round:rule=sia"),
 )
 
 

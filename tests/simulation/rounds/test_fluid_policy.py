@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from draws import draws
 from gavel_examples import prints, small, workload_of
 
-from mlsched.heuristics.rounds.shares import POLICIES
+from mlsched.heuristics.rounds.shares import POLICIES, Asked, Readings
 from mlsched.simulation.rounds.mechanism import play
 from mlsched.simulation.rounds.options import Options
 from mlsched.solvers.rounds import fluid
@@ -48,3 +49,29 @@ def test_every_printed_run_is_above_the_bounds_and_the_fluid_near_them(shared_da
     total = bounds(workload, 60)[0]
     # Gavel's policies are 54 % above it and more.
     assert total <= mine <= 1.25 * total
+
+
+def test_a_shorter_first_interval_sees_the_order_of_short_jobs():
+    """One GPU: both jobs would end within 1,920 s, where their order costs nothing; the shorter one comes first."""
+    asked = Asked(
+        jobs=np.arange(2),
+        rate=np.ones((2, 1)),
+        gpus=np.ones(2, dtype=np.int64),
+        weight=np.ones(2),
+        remaining=np.array([1000.0, 10.0]),
+        age=np.zeros(2),
+        served=np.zeros(2),
+        capacity=np.ones(1, dtype=np.int64),
+        types=("all",),
+    )
+    shares = POLICIES["fluid_mpc"].start(Readings(first=5.0))(asked)
+    assert shares[:, 0].tolist() == pytest.approx([0.0, 1.0], abs=1e-6)
+    assert POLICIES["fluid_mpc"].start(Readings())(asked).sum() <= 1 + 1e-9
+
+
+def test_the_world_hands_it_on(tmp_path):
+    """A long job and a short one on one GPU."""
+    workload = small(tmp_path, log="model,submit,gpus,steps\nvision,0,1,9000\ntext,0,1,40\n", cluster="fast=1")
+    ended = [play(workload, POLICIES["fluid_mpc"], Options(remainder="run", first=f)).rounds.ended for f in (5, 1920)]
+    assert ended[0][1] == min(ended[0].values())
+    assert sum(ended[0].values()) <= sum(ended[1].values())

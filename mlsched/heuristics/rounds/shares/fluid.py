@@ -1,8 +1,9 @@
 """The bound's own linear program, asked again at each reset (ours): shares of the least fluid sum of completion times.
 
 The program of `solvers/rounds/fluid.py` is given what remains of each job, and its first interval's shares stand until
-the next reset. Intervals grow by a constant factor from the first, as long as allocations stand at least, to twice the
-makespan's bound.
+the next reset. Intervals grow by a constant factor from the first to twice the makespan's bound. What is done within
+the first costs nothing, so that the program sees no order among jobs that would end in it: by default it is as long as
+allocations stand at least, and where jobs are shorter it had better be (`Readings.first`).
 """
 
 from __future__ import annotations
@@ -13,19 +14,17 @@ from mlsched.solvers.rounds.shares import Floats, Rates
 
 #: Intervals of the program.
 INTERVALS = 30
-#: Seconds for which an allocation stands at least.
-FIRST = 1920.0
 
 
 def _start(readings: Readings) -> Shares:
-    return shares
+    return lambda asked: shares(asked, readings.first)
 
 
-def shares(asked: Asked) -> Floats:
-    """The first interval's shares."""
+def shares(asked: Asked, first: float) -> Floats:
+    """The shares of the first interval, which is so many seconds long."""
     rates = Rates(asked.rate, asked.gpus, asked.capacity)
     end = 2 * makespan_bound(rates, asked.remaining, 0.0 * asked.remaining)
-    return fluid_shares(rates, asked.remaining, grid(0.0, max(end, 2 * FIRST), INTERVALS, first=FIRST))
+    return fluid_shares(rates, asked.remaining, grid(0.0, max(end, 2 * first), INTERVALS, first=first))
 
 
 FLUID = Policy("fluid_mpc", _start, aware=True, doc="the bound's linear program, asked again at each reset (ours)")
