@@ -87,7 +87,7 @@ def _read(policy: Policy, reading: str, **given: str) -> Policy:
 #: Reading -> what a policy of the first reading is there, where that is another one.
 AS_READ: Mapping[str, Mapping[Policy, Policy]] = {
     HELD: {},
-    ANEW: {p: _read(p, ANEW, queueing="iteration") for p in (MLFS, MLF_H_C, MLF_H, GRAPHENE, TENSORFLOW, *WITHOUT)}
+    ANEW: {p: _read(p, ANEW, queueing="iteration") for p in (*OURS, GRAPHENE, TENSORFLOW, *WITHOUT)}
     | {GANDIVA: _read(GANDIVA, ANEW, turn="60")},
     PRINTED: {p: _read(p, PRINTED, queueing="iteration", overdue="printed") for p in (MLFS, MLF_H_C, MLF_H)},
 }
