@@ -212,15 +212,15 @@ class _Round:
                 if jobs.kind[row] == kind and self._whole(row):
                     self._leave(row)
         for row in larger:
-            if row in coming or (self._left[row] and not self._stay(row)):
+            if row in coming or (not self._stay(row) if self._left[row] else self._waiting(row)):
                 self._start(row, kind)
 
     def _hopeful(self) -> Flags:
-        """Jobs that have given up their nodes, and those that wait and may find room somewhere."""
-        snapshot = self._placer.snapshot
+        """Jobs that have given up their nodes, and those of which tasks wait that may find room somewhere."""
+        snapshot, waiting = self._placer.snapshot, np.flatnonzero(self._placer.open)
         fits = np.zeros(len(snapshot.arrival), dtype=np.bool_)
-        np.logical_or.at(fits, snapshot.task_job, self._placer.may_fit(np.arange(len(snapshot.task_job))))
-        return np.asarray(self._left | ((self._jobs.kind < 0) & fits[self._jobs.job]))
+        fits[snapshot.task_job[waiting[self._placer.may_fit(waiting)]]] = True
+        return np.asarray(self._left | fits[self._jobs.job])
 
     def _tasks(self, row: int) -> slice:
         return slice(*tasks_of(self._placer.snapshot, int(self._jobs.job[row])))
@@ -234,6 +234,11 @@ class _Round:
     def _running(self, row: int) -> IntArray:
         tasks = self._tasks(row)
         return np.asarray(tasks.start + np.flatnonzero(self._placer.snapshot.state[tasks] == RUNNING))
+
+    def _waiting(self, row: int) -> list[int]:
+        """The tasks of the job that may start."""
+        tasks = self._tasks(row)
+        return [task for task in range(tasks.start, tasks.stop) if self._placer.open[task]]
 
     def _leave(self, row: int) -> None:
         """A running job gives up its nodes for now."""
@@ -260,11 +265,9 @@ class _Round:
         job, tasks = int(jobs.job[row]), self._tasks(row)
         if placer.types is not None:
             placer.types.only[job] = [kind] if kind is not None else self._fastest(row)
-        if jobs.kind[row] < 0:
-            waiting = [task for task in range(tasks.start, tasks.stop) if placer.open[task]]
-            started = [placer.start(task) for task in waiting if placer.open[task]]
-            return all(started)
-        if not self._left[row] or not self._moves or not self._whole(row):
+        if not self._left[row]:
+            return self._begin(self._waiting(row))
+        if not self._moves or not self._whole(row):
             return False
         placer.open[tasks] = True
         if placer.start(tasks.start):
@@ -272,6 +275,22 @@ class _Round:
             return True
         placer.open[tasks] = False
         return False
+
+    def _begin(self, tasks: list[int]) -> bool:
+        """Waiting tasks of a job start; False: not all of them.
+
+        By iterations none starts without the others, gang or not: it would hold its node for nothing. Where tasks end
+        one by one, each starts that finds room.
+        """
+        placer = self._placer
+        if not tasks:
+            return True
+        if placer.snapshot.gang[placer.snapshot.task_job[tasks[0]]]:
+            return placer.start(tasks[0])
+        if placer.snapshot.physics == "iterations":
+            return placer.start_in_turn(tasks)
+        started = [placer.start(task) for task in tasks]
+        return all(started)
 
     def _fastest(self, row: int) -> list[int]:
         rate = self._jobs.rate[row]

@@ -215,6 +215,44 @@ def gangs(jobs, nodes, **changes):
     )
 
 
+@pytest.mark.parametrize("rule", ["gavel:round=3,reset=0", "gavel:round=3,freed=idle", "round-by-round:round=3"])
+@pytest.mark.parametrize("pausing", ["keep", "none"])
+def test_a_job_that_is_no_gang_starts_whole(rule, pausing):
+    """Job 1 needs all GPUs: by iterations, a task that starts without the others would hold its node for nothing."""
+    load = gangs([(0, 9, (1,)), (1, 4, (2, 2)), (2, 3, (1, 1))], (2, 2), gang=0)
+    run = api.simulate(load, rule, options={"pausing": pausing})
+    assert run.violations() == []
+    begun = {job: {row["start"] for row in rows(run.log) if row["job"] == job} for job in range(3)}
+    assert sum(row["end"] - row["start"] for row in rows(run.log) if row["job"] == 1) == 4, begun
+
+
+@pytest.mark.parametrize("seed", range(draws(10, 300)))
+def test_jobs_of_any_tasks_come_to_an_end(seed):
+    """Gangs and others, with edges or without, of tasks with and without GPUs."""
+    rng = np.random.default_rng(seed)
+    nodes = [(int(rng.integers(2, 4)),) for _ in range(3)]
+    templates = [
+        [(int(rng.integers(1, 5)), int(rng.integers(0, 3))) for _ in range(int(rng.integers(1, 4)))] for _ in range(3)
+    ]
+    jobs = sorted((int(rng.integers(0, 10)), int(rng.integers(3)), int(rng.integers(1, 5))) for _ in range(5))
+    first = np.cumsum([0, *map(len, templates[:-1])]).tolist()
+    load = jobs_of(
+        templates,
+        jobs,
+        nodes=nodes,
+        gang=rng.integers(0, 2, 3).tolist(),
+        edges=[(f, f + 1, 0, 0, 0) for f, rows_ in zip(first, templates, strict=True) if len(rows_) > 1],
+        tick_ms=1000,
+        movement=str(rng.choice(["none", "anytime"])),
+        pause_cost=[M] * len(jobs),
+    )
+    freed, pausing = str(rng.choice(["start", "idle"])), str(rng.choice(["keep", "none"]))
+    for rule in (f"gavel:round=3,reset=4,freed={freed}", f"round-by-round:round=3,freed={freed}"):
+        run = api.simulate(load, rule, options={"pausing": pausing})
+        assert run.violations() == [], rule
+        assert run.bound["total_jct"] <= run.summary()["total_jct"]
+
+
 def test_smaller_jobs_make_way_where_they_may_move():
     """Two nodes of two GPUs, a long and a short job on each; at 4 one of the long ones moves beside the other."""
     jobs = [(0, 40, (1,)), (0, 3, (1,)), (0, 40, (1,)), (0, 3, (1,)), (1, 5, (2,))]
