@@ -20,6 +20,7 @@ from price_trees import changed
 from taskgraph_claims import OBJECTIVES, examples, sense
 
 from mlsched import api
+from mlsched.certificates import points
 from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE
@@ -108,15 +109,15 @@ def covered(made) -> None:
     """Assert what the claims say together, of all plans by brute force."""
     instance, objectives = made.instance, made.objectives
     signs = [sense(instance, name) for name in objectives]
-    points = [[s * v for s, v in zip(signs, row, strict=True)] for row in made.values]
+    reached = [[s * v for s, v in zip(signs, row, strict=True)] for row in made.values]
     bounds = [signs[0] * bound for bound in made.bounds[:-1]] + [signs[1] * made.bounds[-1]]
-    assert points == sorted(points)
+    assert reached == sorted(reached)
     for plan in every(instance):
         first, second = (s * plan[name] for s, name in zip(signs, objectives, strict=True))
-        number = next((n for n, point in enumerate(points) if point[1] <= second), len(points) - 1)
+        number = next((n for n, point in enumerate(reached) if point[1] <= second), len(reached) - 1)
         assert first >= bounds[number]
         assert second >= bounds[-1]
-        assert made.backing is None or any(a <= first and b <= second for a, b in points)
+        assert made.backing is None or any(a <= first and b <= second for a, b in reached)
 
 
 def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
@@ -134,8 +135,9 @@ def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
         assert whole or made.backing is None
         fate["whole, and said to be" if made.backing else "whole" if whole else "not whole"] += 1
         fate["several points"] += len(plans) > 1
+        fate["whole, of several points"] += made.backing is not None and len(plans) > 1
     report("points of fronts", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
-    assert fate["whole, and said to be"]
+    assert fate["whole, of several points"]
     assert fate["not whole"]
 
 
@@ -175,7 +177,9 @@ def read(folder, name):
 def test_what_is_not_proved_is_refused(forged):
     folder, write = forged
     manifest = read(folder, "manifest")
-    assert write("plans", read(folder, "plans")) == "", "genuine"
+    plans = read(folder, "plans")
+    assert write("plans", {**plans, "instance_hash": "0" * 64}) == "plans.json answers another instance"
+    assert write("plans", plans) == "", "genuine"
     manifest = read(folder, "manifest")
     for number, said in enumerate(manifest["claims"]):
         name, bound = said["objective"], said["bound"]
@@ -205,6 +209,27 @@ def test_what_is_not_proved_is_refused(forged):
         "values": [row[::-1] for row in manifest["values"]],
     }
     assert "the plans are no front: point 2 is not worse in total_accuracy" in write("manifest", turned)
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        ([(5, 3), (6, 4)], False), ([(5, 3)], False), ([(5, 3), (5, 4)], True), ([(5, 3), (6, 3)], True),
+        ([(5, 3), (4, 4)], True), ([(5, 3), (6, 2)], True), ([(5, 3), (6, 4), (7, 4)], True),
+    ],
+)  # fmt: skip
+def test_points_get_worse_in_the_first_objective_and_better_in_the_second(rows, wrong):
+    """A total completion time that grows, and deadlines met that grow."""
+    instance = next(drawn("taskgraph", 1))
+    assert bool(points._disorder(instance, ("total_jct", "deadlines_met"), rows)) == wrong
+
+
+def test_a_claim_speaks_of_what_is_better_than_the_point_before():
+    instance, rows = next(drawn("taskgraph", 1)), [(5, 3), (6, 4)]
+    asked = points.claims_of(instance, ("total_jct", "deadlines_met"), rows)
+    assert asked == [("total_jct", 5, ()), ("total_jct", 6, (("deadlines_met", 4),)), ("deadlines_met", 4, ())]
+    asked = points.claims_of(instance, ("deadlines_met", "total_jct"), [(4, 6), (3, 5)])
+    assert asked == [("deadlines_met", 4, ()), ("deadlines_met", 3, (("total_jct", 5),)), ("total_jct", 5, ())]
 
 
 def test_trees_are_each_its_own_claims(forged):

@@ -307,7 +307,8 @@ def test_wrong_names_are_refused():
     load = pooled([(0, 4, 1, (12,))], (1,))
     with pytest.raises(InvalidInput, match="policy = 'max-min': must be one of fifo, fifo_perf"):
         api.simulate(load, "gavel:policy=max-min")
-    with pytest.raises(InvalidInput, match="rule = highs: must be a rule of rounds that remembers nothing"):
-        api.simulate(load, "round-by-round:rule=highs")
+    for rule in ("highs", "gavel"):  # one is no rule, the other remembers
+        with pytest.raises(InvalidInput, match=f"rule = {rule}: must be a rule of rounds that remembers nothing"):
+            api.simulate(load, f"round-by-round:rule={rule}")
     with pytest.raises(UnknownName, match="no answerer 'sja' for rounds"):
         api.simulate(load, "round-by-round:rule=sja")

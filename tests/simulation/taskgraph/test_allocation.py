@@ -178,6 +178,30 @@ def test_what_gives_way_goes_on_where_nobody_takes_its_place_and_others_start_be
     assert (round_.start_task.tolist(), round_.start_node.tolist(), round_.pause_task.tolist()) == ([3], [1], [])
 
 
+def test_where_all_gave_way_nothing_may_be_chosen_and_all_go_on():
+    due = giving_way(full([4, 1], node_capacity=[[4], [5]]))
+    due.take(1)
+    due.take(1)
+    assert (due.kind, due.mask[0], due.away) == (NEXT, True, [0, 1])
+    due.take(0)
+    assert (due.kind, due.mask.tolist(), due.away) == (NEXT, [True, True], [])
+    due.take(0)  # they go on, so that nothing must start
+    round_ = due.round()
+    assert (round_.start_task.tolist(), round_.pause_task.tolist()) == ([], [])
+
+
+def test_of_those_that_gave_way_the_highest_priority_goes_on_where_there_is_room():
+    """Both held half of the first node; what starts takes a half."""
+    runs = [({"max_iterations": left}, [((2,), {"node": 0, "duration": 5})]) for left in (10, 2)]
+    fields = {"resources": ("cpu",), "pausing": "keep", "physics": "iterations"}
+    seen = snapshot(5, [*runs, ({}, [((2,), {"duration": 5})])], nodes=[(4,)], **fields)
+    due = giving_way(seen)
+    for row in (1, 1, 1, 1):
+        due.take(row)
+    round_ = due.round()
+    assert (round_.start_task.tolist(), round_.pause_task.tolist()) == ([2], [0])
+
+
 def test_nobody_is_asked_to_give_way_where_nothing_waits_or_a_job_holds_its_nodes():
     assert Allocation(full([]), full([]).max_iterations, queueing="iteration").kind is None
     assert Allocation(full([4]), full([4]).max_iterations).kind is None
