@@ -25,6 +25,8 @@ from mlsched.core.opening import read_bytes, shown_path
 
 #: Steps that the claims of an instance from a stranger may take to be listed: eight for each number that is kept.
 MOST_LISTED = 50_000_000
+#: Prices and branches that may be kept of the nodes of a tree that wait for their turn.
+MOST_WAITING = 5_000_000
 #: Steps of a check between two looks at the clock.
 STEPS = 2_000
 
@@ -68,9 +70,31 @@ def unproved(
             yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"
             return
         for claim, tree in zip(claims, trees, strict=True):
-            core.check(claim, tree if isinstance(tree, list) else [], spend)
+            core.check(claim, _watched(tree if isinstance(tree, list) else [], deadline), spend)
     except core.Wrong as wrong:
         yield f"tree.json does not prove that no plan has a better {objective} than {bound}: {wrong}"
+
+
+def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
+    """The nodes of a tree, one after the other, with a look at the clock before each.
+
+    A node that waits keeps the prices and the branches of its path. Raises Wrong where all of these would be more than
+    MOST_WAITING: a path that is long enough would fill the memory. OutOfTime at the deadline.
+    """
+    rows: set[Any] = set()  # that have had a price so far
+    waiting, kept = [(0, 0, 0)], 0  # of each node that waits: changes and branches on its path, and what it keeps
+    for node in tree:
+        deadline.check()
+        changes, branches, held = waiting.pop() if waiting else (0, 0, 0)
+        kept -= held
+        if isinstance(node, list) and len(node) > 1 and isinstance(node[0], dict):
+            rows |= node[0].keys()
+            changes, branches = changes + len(node[0]), branches + 1
+            held = min(changes, len(rows)) + branches
+            waiting += 2 * [(changes, branches, held)]
+            if (kept := kept + 2 * held) > MOST_WAITING:
+                raise core.Wrong(f"the nodes of a tree that wait keep more than {MOST_WAITING} prices and branches")
+        yield node
 
 
 class meter:  # noqa: N801

@@ -99,10 +99,9 @@ class CheckedPoints:
         if self.wrong:
             return ""
         (*first, last), (name, other) = self.gaps, self.objectives
-        most = max(first, key=lambda gap: (gap.share is None, gap.share or 0, gap.difference))
         point = "the point" if len(first) == 1 else f"one of the {len(first)} points"
         beyond = f", or at most {last.rounded_up} worse in {other} where the plan is better there than all points"
-        said = f"for every plan, {point} is as good in {other} and at most {most.rounded_up} worse in {name}"
+        said = f"for every plan, {point} is as good in {other} and at most {_largest(first)} worse in {name}"
         return said + (beyond if last.difference else "")
 
 
@@ -200,6 +199,15 @@ def claims_of(instance: Instance, objectives: Sequence[str], values: Sequence[Se
     return [*claims, (second, values[-1][1], ())]
 
 
+def _largest(gaps: Sequence[Gap]) -> str:
+    """In words, what none of some gaps exceeds: of those that are shares, and of those that cannot be, the largest."""
+    shares = [gap for gap in gaps if gap.share is not None or not gap.difference]
+    others = [gap for gap in gaps if gap.share is None and gap.difference]
+    most = [max(shares, key=lambda gap: gap.share or 0)] if shares else []
+    most += [max(others, key=lambda gap: gap.difference)] if others else []
+    return " or ".join(gap.rounded_up for gap in most if gap.difference or len(most) == 1)
+
+
 def _sign(instance: Instance, objective: str) -> int:
     return 1 if instance.objective(objective).sense == "min" else -1
 
@@ -222,9 +230,14 @@ def _wrong_claims(said: list[Any], claims: list[Claim]) -> Iterator[str]:
         bound = one.get("bound") if isinstance(one, dict) else None
         if type(bound) is not int or bound.bit_length() > MOST_BITS:
             yield f"claim {number} has no bound that is an integer of at most {MOST_BITS} bits"
-        elif one != {"objective": name, "bound": bound, "within": dict(within)}:
+        elif one != {"objective": name, "bound": bound, "within": dict(within)} or not _integers(one["within"]):
             plans = "".join(f" of plans with {other} as good as {limit}" for other, limit in within)
             yield f"claim {number} is not about {name}{plans}"
+
+
+def _integers(limits: dict[str, Any]) -> bool:
+    """Whether all are integers; 5.0, which equals one, is refused by `checker.py`."""
+    return all(type(limit) is int for limit in limits.values())
 
 
 def _unproved(

@@ -45,6 +45,7 @@ RELEASED = {
     "2696240ad00878d754881fcfefb3b82d1a9223c1d68f6b2cfa6ce3c67a6499a2": "1.0.0",  # prices: placement.instance
     "409c44250007dab0abd2487574143bd0aa0cc0472cf72e1d43d5c15f67eacf38": "1.0.0",  # prices: taskgraph.instance
     "fb522b24428c84ba533516e35ac7f2c52106f75709ef2d2cec05253bef0abdf2": "1.0.0",  # points: taskgraph.instance
+    "2b7d6005fbb25f79879cce238ce6685c85ac9b9a1b2ad6579ffe712c8fe2981d": "1.0.0",  # prices: placement.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"

@@ -13,10 +13,13 @@ from certificate_examples import DRAWN, drawn, needs_exact
 from preemption_examples import small
 
 from mlsched import api
-from mlsched.certificates import limits
+from mlsched.certificates import by_prices, limits
 from mlsched.certificates.checker import HEADER, Proof, Wrong
 from mlsched.certificates.formula import TooLong, within
 from mlsched.certificates.placement import _contents
+from mlsched.certificates.placement.prices import Placing
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.statement import statement_of
 from mlsched.certificates.taskgraph._schedule import heads, rests
 from mlsched.certificates.translation import translation_of
 from mlsched.core.deadline import Deadline, OutOfTime
@@ -179,6 +182,56 @@ def test_a_chain_of_many_tasks_is_gone_along_without_depth():
     assert rests(chain) == [2 * (count - 1 - k) for k in range(count)]
     first = heads(chain, [1])
     assert [first[k, 0] for k in range(count)] == [5 + 2 * k for k in range(count)]
+
+
+# -- prices -----------------------------------------------------------------------------------------------------------
+
+
+def path_of(nodes: int) -> list:
+    """A tree without prices, of so many nodes each of which is the first child of the one before, and their leaves."""
+    return [*([{}, 0, "", 0] for _ in range(nodes)), *([{}] for _ in range(nodes + 1))]
+
+
+def test_a_path_that_would_fill_the_memory_is_refused(monkeypatch):
+    """Each node that waits keeps the branches of its path: what 100,000 nodes in a row keep is 40 GB."""
+    (instance,) = drawn("quality", 1)
+    monkeypatch.setattr(by_prices, "MOST_WAITING", 1000)
+    for nodes, said in ((20, "a leaf does not prove"), (100, "keep more than 1000 prices and branches")):
+        (wrong,) = by_prices.unproved(instance, "total_loss_reduction", -1, [path_of(nodes)], Deadline())
+        assert said in wrong
+
+
+def test_prices_that_wait_are_counted_once_a_row(monkeypatch):
+    (instance,) = drawn("quality", 1)
+    (claim,) = statement_of(instance).claims(instance, "total_loss_reduction", -1)
+    row = next(iter(claim.capacity))
+    tree = [*([{row: 1}, 0, "", 0] for _ in range(20)), *([{}] for _ in range(21))]
+    monkeypatch.setattr(by_prices, "MOST_WAITING", 2 * sum(range(22)) + 50)
+    (wrong,) = by_prices.unproved(instance, "total_loss_reduction", -1, [tree], Deadline())
+    assert "a leaf does not prove" in wrong
+
+
+def test_the_clock_is_looked_at_between_nodes_without_prices():
+    (instance,) = drawn("quality", 1)
+    with pytest.raises(OutOfTime):
+        list(by_prices.unproved(instance, "total_loss_reduction", -1, [path_of(3)], Deadline(0.0)))
+
+
+def test_of_placement_what_fits_nowhere_and_every_price_is_counted():
+    """Else a large job without room, or many prices of one job, would be gone through without a look at the clock."""
+    instance, spent = next(drawn("placement", 1)), []
+    data = instance.to_json()
+    full = {"server_free": np.zeros_like(instance.server_free).tolist(), "job_ps": [200 for _ in data["job_ps"]]}
+    demand = {name: np.ones_like(instance.worker_demand).tolist() for name in ("worker_demand", "ps_demand")}
+    Placing({**data, **full, **demand}, 0, spent.append)
+    assert sum(spent) > 200 * len(data["job_ps"])
+    claim = Placing(data, 0, spent.append)
+    spent.clear()
+    core.bound(claim, {}, {})
+    free = sum(spent)
+    spent.clear()
+    core.bound(claim, dict.fromkeys(claim.capacity, 1), {})
+    assert sum(spent) >= free + len(claim.capacity) - 1, "all but `new`"
 
 
 # -- whole folders ----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from taskgraph_claims import OBJECTIVES, examples, sense
 from mlsched import api
 from mlsched.certificates import points
 from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.points import CheckedPoints
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.taskgraph import prices as stated
@@ -141,6 +142,21 @@ def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
     assert fate["not whole"]
 
 
+@pytest.mark.parametrize(
+    ("values", "bounds", "most"),
+    [
+        (((0, 1), (100, 2)), (0, 80, 2), "25.0 %"),  # the gap of 0 to 0 is none, but is no share either
+        (((7, 1), (100, 2)), (0, 80, 2), "25.0 % or 7 ticks"),
+        (((7, 1), (100, 2)), (0, 0, 2), "100 ticks"),
+        (((7, 1), (100, 2)), (7, 100, 3), "0 %"),
+    ],
+)
+def test_the_sentence_says_no_less_than_any_gap(values, bounds, most):
+    """Of gaps that are shares and of those to a bound of 0, which are ticks, the largest are both named."""
+    made = CheckedPoints(next(drawn("taskgraph", 1)), (), ("makespan", "total_accuracy"), values, bounds, (), 0.0)
+    assert f"is as good in total_accuracy and at most {most} worse in makespan" in made.claim
+
+
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory):
     """The folder of a front of several points, whose bounds are short of some of them."""
@@ -198,6 +214,10 @@ def test_what_is_not_proved_is_refused(forged):
             claims[number] = changed_one
             assert f"claim {number + 1}" in (wrong := write("manifest", {**manifest, "claims": claims})), wrong
             assert words in wrong
+    for limit in (float, str):
+        claims = [*manifest["claims"]]
+        claims[1] = {**claims[1], "within": {name: limit(most) for name, most in claims[1]["within"].items()}}
+        assert "claim 2 is not about" in write("manifest", {**manifest, "claims": claims})
     assert "these points need" in write("manifest", {**manifest, "claims": manifest["claims"][1:]})
     values = [[row[0], row[1] + 1] for row in manifest["values"]]
     assert "the manifest claims" in write("manifest", {**manifest, "values": values})

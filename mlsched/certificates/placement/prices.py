@@ -30,17 +30,15 @@ class Placing:
         self.kind, self.pace = data["run_type"] + data["job_type"], data["run_speed"] + data["job_speed"]
         self.runs, self.jobs = len(data["run_type"]), len(self.kind)
         running = list(zip(data["run_workers"], data["run_ps"], strict=True))
-        new = zip(data["job_workers"], data["job_ps"], strict=True)
-        self.whole = [*((sum(w), sum(p)) for w, p in running), *new]
+        self.whole = [*((sum(w), sum(p)) for w, p in running), *zip(data["job_workers"], data["job_ps"], strict=True)]
         classes: Counter[Any] = Counter()  # what is free and what runs on a server -> how many there are
         for s, free in enumerate(data["server_free"]):
             here = ((i, (w[s], p[s])) for i, (w, p) in enumerate(running) if w[s] or p[s])
             classes[tuple(free), tuple(here)] += 1
         self.count, self.blocks = list(classes.values()), self.jobs + len(classes)
         self.hosted: dict[tuple[int, str, int], int] = {}  # job, kind of part, speed -> number
-        self.options: list[list[list[int]]] = []  # of each class: the numbers of what a server may host
+        self.options = [list[list[int]]() for _ in classes]  # of each class: the numbers of what a server may host
         for k, (free, here) in enumerate(classes):
-            self.options.append([])
             for content in self.contents(dict(here), free):
                 kinds = {i: f"{w}+{p}" if i >= self.runs else f"@{k}" for i, (w, p) in content.items()}
                 supplies = [(i, part, self.speed(i, content)) for i, part in kinds.items()]
@@ -60,7 +58,7 @@ class Placing:
             apart, parts = self.data["apart"][self.kind[job]], [range(n + 1) for n in self.whole[job]]
             demands = [self.data[of][job - self.runs] for of in ("worker_demand", "ps_demand")]
             for content, left in list(every):
-                self.spend(1 + len(content))
+                self.spend(len(content) + len(parts[0]) * len(parts[1]))
                 for w, p in product(*parts) if not any(apart[self.kind[other]] for other in content) else ():
                     rest = [room - w * a - p * b for room, a, b in zip(left, *demands, strict=True)]
                     if (w or p) and min(rest, default=0) >= 0:
@@ -93,7 +91,7 @@ class Placing:
             a, b = map(int, part.split("+"))
             for cut, w, p in list(every):
                 numbers = range(1, 1 + (w + p) // (a + b))
-                self.spend(8 * (1 + len(numbers)))
+                self.spend(8 * (1 + len(numbers) * (2 + len(cut))))
                 every += [({**cut, part: n}, w - n * a, p - n * b) for n in numbers if n * a <= w and n * b <= p]
         return [{}, *(cut for cut, w, p in every if not w and not p)]
 
@@ -125,7 +123,9 @@ class Placing:
 
     def paid(self, job: int, part: str, speed: int) -> int:
         """The price of all rows of a part that it uses, or supplies, at this speed."""
-        return sum(p for t, p in self.steps.get((job, part), ()) if t < speed)
+        steps = self.steps.get((job, part), ())
+        self.spend(len(steps))
+        return sum(p for t, p in steps if t < speed)
 
     def cheap(self, block: int, price: Price, sides: Sides, most: int) -> list[tuple[int, Use]]:
         raise Wrong("the prices of a leaf do not prove it: branch there")
