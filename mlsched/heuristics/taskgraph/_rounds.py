@@ -29,10 +29,11 @@ from mlsched.heuristics.taskgraph._measures import (
     sum_per_job,
     tasks_of,
 )
+from mlsched.heuristics.taskgraph._packing import packing
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._types import WHOLE
 from mlsched.instances.taskgraph import Snapshot
-from mlsched.instances.taskgraph.gpus import GPU_UNITS
+from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
 
@@ -122,7 +123,8 @@ def _somewhere(snapshot: Snapshot, types: int) -> Flags:
 
 
 def _able(placer: Placer, jobs: IntArray, types: int) -> Flags:
-    """jobs x types: whether each of its tasks fits some node of the type, and whatever holds it to a node is there.
+    """jobs x types: whether its tasks fit the empty nodes of the type, together where they start together, and whatever
+    holds it to a node is there.
 
     What runs stays on its type where runs may not move.
     """
@@ -139,7 +141,47 @@ def _able(placer: Placer, jobs: IntArray, types: int) -> Flags:
     able = np.array([fits[:, snapshot.node_type == m].any(axis=1) for m in range(types)]).T
     every = np.ones((len(snapshot.arrival), types), dtype=np.bool_)
     np.logical_and.at(every, snapshot.task_job, able)
+    _leave_out_crowded(placer, jobs, fits, fixed, every)
     return np.asarray(every[jobs])
+
+
+def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: Flags, fixed: IntArray, every: Flags) -> None:
+    """Of `every` (jobs x types), strike off types on which not all tasks of a job find room at once.
+
+    They would be given GPUs there and never start. A search gives up at a limit of work: where it finds room on no
+    type, all are left. fits: tasks x nodes; fixed: tasks, the node to which something holds it, or -1.
+    """
+    snapshot, known = placer.snapshot, dict[tuple[object, ...], bool]()
+    first = np.searchsorted(snapshot.task_job, np.arange(len(snapshot.arrival) + 1))
+    together = (snapshot.gang == 1) | (snapshot.physics == "iterations")
+    many = jobs[together[jobs] & (first[jobs + 1] - first[jobs] > 1)]
+    for job in many[every[many].any(axis=1)].tolist():
+        tasks = slice(first[job], first[job + 1])
+        if (fixed[tasks] >= 0).any():
+            continue  # it has run there
+        found = every[job].copy()
+        asked = (placer.held[tasks].tobytes(), fits[tasks].tobytes())
+        for kind in np.flatnonzero(found).tolist():
+            key = (kind, *asked)
+            if key not in known:
+                known[key] = _packs(placer, tasks, fits[tasks] & (snapshot.node_type == kind))
+            found[kind] = known[key]
+        if found.any():
+            every[job] = found
+
+
+def _packs(placer: Placer, tasks: slice, may: Flags) -> bool:
+    """Whether tasks find room on empty nodes at once. may: tasks x nodes, where each may go."""
+    snapshot, need = placer.snapshot, placer.held[tasks]
+    asked = np.flatnonzero(need.any(axis=0))
+    if not placer.gpus and (need == need[0]).all() and (may == may[0]).all():
+        room = snapshot.node_capacity[may[0]][:, asked] // need[0, asked]
+        return not asked.size or int(room.min(axis=1).sum()) >= len(need)
+    if not placer.gpus:
+        return packing(need, may, snapshot.node_capacity) is not None
+    gpus, unit = snapshot.node_capacity[:, gpu_column(snapshot.resources)] // snapshot.gpu_unit, snapshot.gpu_unit
+    empty = unit * (np.arange(int(gpus.max(initial=0))) < gpus[:, None])
+    return packing(need, may, snapshot.node_capacity, snapshot.gpu_demand[tasks].tolist(), empty, unit) is not None
 
 
 def _last_type(placer: Placer) -> IntArray:

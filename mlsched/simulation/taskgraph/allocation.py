@@ -114,7 +114,7 @@ class Allocation:
     # -- the choice that is due ---------------------------------------------------------------------------------------
 
     def rows(self) -> Floats:
-        """(1 + choices) x FEATURES, in [-1, 1]: row 0 is the choice of nothing."""
+        """(1 + choices) x columns (`FEATURES_OF`), in [-1, 1]: row 0 is the choice of nothing."""
         return self._features.rows(self.kind, self._tasks, self._nodes, self._void, len(self.placed))
 
     @property
