@@ -27,6 +27,8 @@ from mlsched.core.opening import read_bytes, shown_path
 MOST_LISTED = 50_000_000
 #: Prices and branches that may be kept of the nodes of a tree that wait for their turn.
 MOST_WAITING = 5_000_000
+#: Numbers that may be kept of the options which a leaf leaves: for each of them a use of every row.
+MOST_KEPT = 20_000_000
 #: Steps of a check between two looks at the clock.
 STEPS = 2_000
 
@@ -70,9 +72,26 @@ def unproved(
             yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"
             return
         for claim, tree in zip(claims, trees, strict=True):
-            core.check(claim, _watched(tree if isinstance(tree, list) else [], deadline), spend)
+            core.check(_Kept(claim), _watched(tree if isinstance(tree, list) else [], deadline), spend)
     except core.Wrong as wrong:
         yield f"tree.json does not prove that no plan has a better {objective} than {bound}: {wrong}"
+
+
+class _Kept:
+    """A claim, whose leaves may leave so many options only that a use of every row can be kept of each."""
+
+    def __init__(self, claim: Any) -> None:
+        self.target, self.capacity, self.blocks, self.least = claim.target, claim.capacity, claim.blocks, claim.least
+        self._claim, self._kept = claim, 0
+
+    def cheap(self, block: int, price: core.Price, sides: core.Sides, most: int) -> list[tuple[int, core.Use]]:
+        options: list[tuple[int, core.Use]] = self._claim.cheap(block, price, sides, most)
+        self._kept = (self._kept if block else 0) + len(options) * (
+            1 + len(self.capacity)
+        )  # a leaf begins with block 0
+        if self._kept > MOST_KEPT:
+            raise core.Wrong(f"a leaf keeps more than {MOST_KEPT} numbers: branch there")
+        return options
 
 
 def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:

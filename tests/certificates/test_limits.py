@@ -211,6 +211,24 @@ def test_prices_that_wait_are_counted_once_a_row(monkeypatch):
     assert "a leaf does not prove" in wrong
 
 
+def test_a_leaf_that_leaves_too_many_options_is_refused(monkeypatch):
+    """Of each, a use of every row is kept, until the leaf is proved: the second of two leaves has as much room."""
+    for instance in drawn("preemption", 20):
+        plan = api.solve(instance, "brute-force", objective="victim_count").plan
+        best = instance.evaluate(plan)["victim_count"]
+        (claim,) = statement_of(instance).claims(instance, "victim_count", best)
+        least, all_pay = core.bound(claim, {}, {})
+        if (slack := core.SCALE * (claim.target - 1) - all_pay) >= 0:  # options are gone through
+            break
+    kept = sum(len(claim.cheap(block, {}, (), cost + slack)) for block, cost in enumerate(least))
+    tree = [[{}, 0, "", 0], [{}], [{}]]
+    monkeypatch.setattr(by_prices, "MOST_KEPT", kept * (1 + len(claim.capacity)))
+    assert not list(by_prices.unproved(instance, "victim_count", best, [tree], Deadline()))
+    monkeypatch.setattr(by_prices, "MOST_KEPT", kept * (1 + len(claim.capacity)) - 1)
+    (wrong,) = by_prices.unproved(instance, "victim_count", best, [tree], Deadline())
+    assert "a leaf keeps more than" in wrong
+
+
 def test_the_clock_is_looked_at_between_nodes_without_prices():
     (instance,) = drawn("quality", 1)
     with pytest.raises(OutOfTime):
