@@ -38,7 +38,7 @@ def answer(instance: Instance, *, rng: np.random.Generator, policy: str = "max_m
     order = np.arange(len(instance.capacity))
     if not chosen.aware:
         rng.shuffle(order)
-    shares = chosen.start(Readings(seed=int(rng.integers(2**31))))(asked)
+    shares = chosen.start(Readings(int(rng.integers(2**31)), first=instance.length / 1000))(asked)
     room = Room(instance)
     for kind in order.tolist():
         for job in np.argsort(-shares[:, kind], kind="stable").tolist():

@@ -57,7 +57,7 @@ def answer(
     reset: Annotated[float, Range(0, 10**7)] = 1920.0,
     freed: Literal["start", "idle"] = "start",
     optimum: Literal["interior", "vertex"] = "interior",
-    first: Seconds = 1920.0,
+    first: Annotated[int, Range(0, 10**6)] = 0,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, Memory]:
@@ -66,7 +66,7 @@ def answer(
     policy: as of `gavel` in the problem `rounds`; names that end in `_perf` know rates, and so do allox, srpt, las,
     max_sum and fluid_mpc. round, reset: seconds that a round lasts, and for which shares stand at least. freed: what
     becomes of GPUs that come free within a round. optimum: where a linear program has many. first: seconds of the first
-    interval of fluid_mpc, shorter than most jobs. stop, nodes: as for fifo.
+    interval of fluid_mpc, shorter than most jobs (0: a round). stop, nodes: as for fifo.
     Needs a resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`).
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
@@ -75,7 +75,7 @@ def answer(
     until = round_ends(snapshot, round) if memory is None or begins else int(memory["until"])
     mechanism = _Mechanism(jobs, POLICIES[policy], round / 2, memory or {})
     if begins:
-        mechanism.reset_where_due(snapshot, reset, Readings(int(rng.integers(2**31)), "drawn", optimum, first))
+        mechanism.reset_where_due(snapshot, reset, Readings(int(rng.integers(2**31)), "drawn", optimum, first or round))
     kinds, fill = jobs.kind, None
     if begins or freed == "start":
         kinds, fill = mechanism.kinds(rng, anew=begins and snapshot.pausing == "keep"), mechanism.queue()

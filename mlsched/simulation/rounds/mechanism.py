@@ -24,7 +24,8 @@ class Mechanism:
 
     def __init__(self, rounds: Rounds, workload: Workload, options: Options, policy: Policy) -> None:
         self.rounds, self.workload, self.options, self.policy = rounds, workload, options, policy
-        self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum, options.first))
+        first = options.first or options.round
+        self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum, first))
         self.calls: list[tuple[float, list[int], Floats]] = []
         self._shuffle = random.Random(options.seed + 5)
 

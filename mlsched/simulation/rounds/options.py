@@ -28,7 +28,8 @@ class Options(Checked):
         "average" - the mean of the types' rates, by GPUs.
     optimum: where a linear program has many optima: "interior" - a point in the middle of them, as Gavel's conic solver
         gives it; "vertex" - a corner. Average completion times differ by up to 4 % (14 % for min_total_duration).
-    first: seconds of the first interval of the program of `fluid_mpc`, which sees no order among jobs that end in it.
+    first: seconds of the first interval of the program of `fluid_mpc`, which sees no order among jobs that end in it
+        (0: a round).
     oversized: a type with fewer GPUs than the job needs is "allocated" - given shares of like any other; "excluded" -
         one on which it cannot run.
     emptied: a job to which a change of batch size gives all that remained (`adaptation`) is "failed" - it holds its
@@ -59,4 +60,4 @@ class Options(Checked):
     ratio: Annotated[float, Range(0.01, 1e6)] = 1.0
     gap: Annotated[float, Range(0, 1)] = 1e-3
     order: Literal["program", "list"] = "program"
-    first: Annotated[float, Range(1, 10**6)] = 1920.0
+    first: Annotated[int, Range(0, 10**6)] = 0

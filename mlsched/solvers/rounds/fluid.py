@@ -38,7 +38,9 @@ def grid(start: float, end: float, count: int, first: float | None = None) -> Fl
     low, high = 1.0, (end - start) / first + 1
     for _ in range(200):
         factor = (low + high) / 2
-        if first * np.expm1(count * np.log(factor)) / (factor - 1) < end - start:
+        with np.errstate(over="ignore"):  # what overflows is too long
+            short = first * np.expm1(count * np.log(factor)) / (factor - 1) < end - start
+        if short:
             low = factor
         else:
             high = factor

@@ -11,6 +11,7 @@ from mlsched.core.registry import registry
 from mlsched.instances.rounds import Instance
 from mlsched.testing import check_scheduler
 
+FLUID = "gavel:policy=fluid_mpc"
 RULES = [a for a in registry().available("rounds") if a.rule is not None]
 
 
@@ -94,3 +95,13 @@ def test_las_counts_gpu_seconds_and_not_steps():
     """Job 0 has done 100 steps at 10 per second on one GPU, job 1 only 50, but at 1 per second: it has had more."""
     instance = one_type(1, [1, 1], [1000, 1000], done=np.array([100, 50]), usual=np.array([10_000, 1000]))
     assert api.solve(instance, "gavel:policy=las").plan.config.tolist() == [0, -1]
+
+
+def test_fluid_mpc_sees_the_order_of_jobs_that_outlast_the_round():
+    """Jobs of 100, 10 and 4,000 s: the first two end in a round of 120 s, and the longer one needs more of it."""
+    jobs = {"remaining": np.array([100, 10, 4000])}
+    assert api.solve(one_type(1, [1] * 3, [0] * 3, length=5000, **jobs), FLUID).plan.config.tolist() == [-1, 0, -1]
+    assert api.solve(one_type(1, [1] * 3, [0] * 3, length=120_000, **jobs), FLUID).plan.config.tolist() == [0, -1, -1]
+    # A round of a millisecond before jobs of thirty years.
+    years = one_type(1, [1, 1], [10**12] * 2, length=1, remaining=np.array([10**9, 10**9]))
+    assert (api.solve(years, FLUID).plan.config >= 0).sum() == 1

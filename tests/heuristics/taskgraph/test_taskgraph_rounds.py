@@ -205,6 +205,17 @@ def test_gpus_that_come_free_start_jobs_or_idle_until_the_round_ends():
     assert ends(api.simulate(load, "gavel:round=10,freed=idle").log, 3) == [4, 9, 44]
 
 
+def test_the_first_interval_of_fluid_mpc_is_a_round():
+    """A job of 100 s and one of 10 on one GPU: in rounds of 5 s the program sees that the short one comes first."""
+    load = pooled([(0, 100, 1, (12,)), (0, 10, 1, (12,))], (1,))
+    found = [
+        ends(api.simulate(load, f"gavel:policy=fluid_mpc,round=5{told}").log, 2)
+        for told in ("", ",first=5", ",first=360")
+    ]
+    assert found[0] == found[1] == [110, 10]
+    assert found[2][1] > 10
+
+
 def gangs(jobs, nodes, **changes):
     """Jobs (arrival, ticks, GPUs of each task) on nodes of one type."""
     kinds = sorted({tasks for _, _, tasks in jobs})

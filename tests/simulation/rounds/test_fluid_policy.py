@@ -69,9 +69,24 @@ def test_a_shorter_first_interval_sees_the_order_of_short_jobs():
     assert POLICIES["fluid_mpc"].start(Readings())(asked).sum() <= 1 + 1e-9
 
 
+#: A long job and a short one on one GPU.
+TWO = "model,submit,gpus,steps\nvision,0,1,9000\ntext,0,1,40\n"
+
+
 def test_the_world_hands_it_on(tmp_path):
-    """A long job and a short one on one GPU."""
-    workload = small(tmp_path, log="model,submit,gpus,steps\nvision,0,1,9000\ntext,0,1,40\n", cluster="fast=1")
+    workload = small(tmp_path, log=TWO, cluster="fast=1")
     ended = [play(workload, POLICIES["fluid_mpc"], Options(remainder="run", first=f)).rounds.ended for f in (5, 1920)]
     assert ended[0][1] == min(ended[0].values())
     assert sum(ended[0].values()) <= sum(ended[1].values())
+
+
+def test_by_default_it_is_as_long_as_a_round(tmp_path):
+    workload = small(tmp_path, log=TWO, cluster="fast=1")
+
+    def asked(**told: int) -> list[list[float]]:
+        calls = play(workload, POLICIES["fluid_mpc"], Options(remainder="run", **told)).calls
+        return [shares.ravel().tolist() for _, _, shares in calls]
+
+    for length in (5, 360, 1920):
+        assert asked(round=length) == asked(round=length, first=length)
+    assert asked(round=5) != asked(round=5, first=1920)

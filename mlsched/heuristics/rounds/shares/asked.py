@@ -34,12 +34,12 @@ class Asked:
 class Readings:
     """What a policy is told of a run. seed: of its own draws. fifo: the type that `fifo` draws is "stale", overwritten
     by the last one looked at, as Gavel's program has it, or as "drawn". optimum: see `solvers/rounds/_linear`.
-    first: seconds of the first interval of `fluid_mpc`."""
+    first: seconds of the first interval of `fluid_mpc`, usually a round."""
 
     seed: int = 0
     fifo: Literal["stale", "drawn"] = "stale"
     optimum: Optimum = "interior"
-    first: float = 1920.0
+    first: float = 360.0
 
 
 #: Shares of the asked jobs, jobs x types. One that remembers something of jobs names the fields (`remembers`), each a

@@ -1,9 +1,10 @@
 """The bound's own linear program, asked again at each reset (ours): shares of the least fluid sum of completion times.
 
 The program of `solvers/rounds/fluid.py` is given what remains of each job, and its first interval's shares stand until
-the next reset. Intervals grow by a constant factor from the first to twice the makespan's bound. What is done within
-the first costs nothing, so that the program sees no order among jobs that would end in it: by default it is as long as
-allocations stand at least, and where jobs are shorter it had better be (`Readings.first`).
+the next reset. Intervals reach to twice the makespan's bound: equal ones, or where these are longer than
+`Readings.first`, growing by a constant factor from that. What is done within the first costs nothing, so that the
+program sees no order among jobs that would end in it. By default it is a round, within which no job is paused for
+another; where most jobs are shorter, it had better be shorter too.
 """
 
 from __future__ import annotations
