@@ -10,9 +10,10 @@ from Gavel's world, where a round is a fixed grid of time and GPUs are one pool 
 - A job needs nodes with room for it. Where it finds none, jobs of its type that may move make room, and what still
   finds none waits; the room that is left is for whoever fits, in order of priority.
 - A job's time is what it holds its nodes, pauses included.
-- Readings are those that are meant: `fifo` draws a type among those with room; policies that know no rates see that
-  durations are as stated on every type; a type with fewer GPUs than a job needs gets no share of it. Shares are asked
-  for anew without waiting for `reset` where nothing runs.
+- Readings are those that are meant: `fifo` draws a type among those with room on which the job can run; policies that
+  know no rates see that durations are as stated on every type; a type whose empty nodes have no room for a job gets no
+  share of it. Shares are asked for anew not only where jobs have come or gone, but also where nodes have failed or come
+  back; and without waiting for `reset` where nothing runs.
 - `max_sum` maximises speed relative to the type on which durations are stated, as logs count no steps.
 """
 
@@ -32,9 +33,9 @@ from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._rounds import Seconds, Typed, carry_out, round_begins, round_ends, typed
 from mlsched.instances.taskgraph import Round, Snapshot
 
-#: "until": when the round ends, ticks; "reset": when accounts were opened, s, if they were; "need": whether jobs have
-#: come or gone since; of each job "name", "ran" (seconds) and "known" (to the policy), and on each type "time",
-#: "deficit" and "share"; "policy": what that remembers.
+#: "until": when the round ends, ticks; "reset": when accounts were opened, s, if they were; "need": whether jobs or
+#: nodes have come or gone since; "down": the nodes on which nothing could run; of each job "name", "ran" (seconds) and
+#: "known" (to the policy), and on each type "time", "deficit" and "share"; "policy": what that remembers.
 Memory = dict[str, Any]
 
 
@@ -73,7 +74,8 @@ def answer(
     jobs = typed(placer, "gavel")
     begins = round_begins(snapshot, memory)
     until = round_ends(snapshot, round) if memory is None or begins else int(memory["until"])
-    mechanism = _Mechanism(jobs, POLICIES[policy], round / 2, memory or {})
+    down = np.flatnonzero(~snapshot.eligible.any(axis=0)).tolist()
+    mechanism = _Mechanism(jobs, POLICIES[policy], round / 2, down, memory or {})
     if begins:
         mechanism.reset_where_due(snapshot, reset, Readings(int(rng.integers(2**31)), "drawn", optimum, first or round))
     kinds, fill = jobs.kind, None
@@ -84,17 +86,25 @@ def answer(
 
 
 class _Mechanism:
-    """Accounts and shares of the jobs at one decision: recalled, brought up to date, and remembered again."""
+    """Accounts and shares of the jobs at one decision: recalled, brought up to date, and remembered again.
 
-    def __init__(self, jobs: Typed, policy: Policy, opening: float, memory: Memory) -> None:
-        self._jobs, self._policy = jobs, policy
+    opening: seconds with which accounts open. down: nodes on which nothing can run.
+    """
+
+    def __init__(self, jobs: Typed, policy: Policy, opening: float, down: list[int], memory: Memory) -> None:
+        self._jobs, self._policy, self._down = jobs, policy, down
         self._accounts = accounts = Accounts(len(jobs.job), len(jobs.capacity), jobs.rate, opening)
         accounts.total[:] = 1.0  # one factor for all jobs of a type orders nobody
         self._remembers = memory.get("policy", {})
         self._asked = "reset" in memory
         names = np.array(memory.get("name", ()), dtype=np.int64)
         _, now, then = np.intersect1d(jobs.name, names, assume_unique=True, return_indices=True)
-        self._need = bool(memory.get("need", True) or len(now) < len(jobs.name) or len(then) < len(names))
+        self._need = bool(
+            memory.get("need", True)
+            or len(now) < len(jobs.name)
+            or len(then) < len(names)
+            or memory.get("down", down) != down
+        )
         if not then.size:
             return
         accounts.last_reset = memory.get("reset", 0.0)
@@ -107,7 +117,7 @@ class _Mechanism:
             accounts.time[row, jobs.last[row]] += ran[row]
 
     def reset_where_due(self, snapshot: Snapshot, reset: float, readings: Readings) -> None:
-        """Open accounts anew and ask the policy, if jobs have come or gone, and it is time or nothing runs."""
+        """Open accounts anew and ask the policy, if jobs or nodes have come or gone, and it is time or nothing runs."""
         jobs, accounts, now = self._jobs, self._accounts, snapshot.now * snapshot.tick_ms / 1000
         due = not self._asked or now - accounts.last_reset >= reset or (jobs.kind < 0).all()
         if not (self._need and due and len(jobs.job)):
@@ -163,5 +173,5 @@ class _Mechanism:
         columns = {"name": jobs.name, "ran": jobs.ran, "known": accounts.known}
         tables = {"time": accounts.time, "deficit": accounts.deficit, "share": accounts.share}
         found = {name: column.tolist() for name, column in {**columns, **tables}.items()}
-        found |= {"until": until, "need": self._need, "policy": self._remembers}
+        found |= {"until": until, "need": self._need, "down": self._down, "policy": self._remembers}
         return {**found, "reset": accounts.last_reset} if self._asked else found

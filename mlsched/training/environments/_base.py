@@ -95,6 +95,15 @@ def painted(draw: Any, instance: Any, plan: Any) -> Any:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
+def first_of(instances: list[Any], kind: type[Any], problem: str) -> Any:
+    """The first of the given instances, which says the sizes of the spaces; InvalidInput: it is none of the problem."""
+    if not instances:
+        raise InvalidInput("instances: must be at least one, or left out for random ones")
+    if not isinstance(instances[0], kind):
+        raise InvalidInput(f"instances[0]: is no instance of {problem}")
+    return instances[0]
+
+
 def chosen(
     instances: list[Any] | None,
     options: dict[str, Any] | None,

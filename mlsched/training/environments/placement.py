@@ -16,7 +16,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
-from mlsched.training.environments._base import PICTURE, TEXT, MaskedEnv, chosen, painted
+from mlsched.training.environments._base import PICTURE, TEXT, MaskedEnv, chosen, first_of, painted
 
 #: Features of a server beside its free resources, and of the job and its task.
 OF_SERVER, OF_TASK = 4, 6
@@ -64,10 +64,8 @@ class PlacementEnv(MaskedEnv):
             example = generate(np.random.default_rng(0), **self._sizes)
         elif sizes:
             raise InvalidInput("instances: are given; leave out the sizes")
-        elif not self._instances:
-            raise InvalidInput("instances: must be at least one, or left out for random ones")
         else:
-            example = self._instances[0]
+            example = first_of(self._instances, Instance, "placement")
         self._servers, self._resources = len(example.server_free), example.resources
         for i, inst in enumerate(self._instances or []):
             self._check(inst, f"instances[{i}]")

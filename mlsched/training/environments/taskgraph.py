@@ -25,7 +25,7 @@ from mlsched.simulation.taskgraph.adapters import timetable
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import impossible
 from mlsched.simulation.taskgraph.world import TaskgraphWorld
-from mlsched.training.environments._base import PICTURE, TEXT, MaskedEnv, chosen, painted
+from mlsched.training.environments._base import PICTURE, TEXT, MaskedEnv, chosen, first_of, painted
 
 #: Sizes of the instances where no preset is named.
 SIZES = {"jobs": 4, "nodes": 2, "runs": 24, "gpus": 2, "slack": 2.0}
@@ -97,10 +97,8 @@ class TaskGraphEnv(MaskedEnv):
             example = generate(np.random.default_rng(0), **self._sizes)
         elif preset is not None or sizes:
             raise InvalidInput("instances: are given; leave out preset and sizes")
-        elif not self._instances:
-            raise InvalidInput("instances: must be at least one, or left out for random ones")
         else:
-            example = self._instances[0]
+            example = first_of(self._instances, Instance, "taskgraph")
         self._nodes, self._resources = len(example.node_capacity), example.resources
         self._per_task = len(self._resources) + OF_TASK + OF_PLACE * self._nodes
         self._size = window * self._per_task + self._nodes * len(self._resources) + OF_ALL

@@ -293,6 +293,17 @@ def test_without_rates_types_on_which_a_job_cannot_run_are_not_drawn():
         assert max(ends(api.simulate(load, "gavel:policy=fifo,round=2,reset=0", seed=seed).log, 3)) <= 12
 
 
+@pytest.mark.parametrize("policy", ["fifo", "fifo_perf", "las", "srpt"])  # of others, waiting jobs fill what is free
+def test_where_nodes_fail_shares_are_asked_for_anew(policy):
+    """The fast node fails for good; two jobs of 10 and 12 s go on at half the speed."""
+    load = pooled(
+        [(0, 10, 1, (12, 6)), (0, 12, 1, (12, 6))], (2, 2), failure_node=[0], failure_from=[2], failure_to=[10**6]
+    )
+    run = api.simulate(load, f"gavel:policy={policy},round=3,reset=0")
+    assert run.violations() == []
+    assert max(ends(run.log, 2)) <= 24
+
+
 def test_smaller_jobs_make_way_where_they_may_move():
     """Two nodes of two GPUs, a long and a short job on each; at 4 one of the long ones moves beside the other."""
     jobs = [(0, 40, (1,)), (0, 3, (1,)), (0, 40, (1,)), (0, 3, (1,)), (1, 5, (2,))]
@@ -347,7 +358,7 @@ def test_wrong_names_are_refused():
     load = pooled([(0, 4, 1, (12,))], (1,))
     with pytest.raises(InvalidInput, match="policy = 'max-min': must be one of fifo, fifo_perf"):
         api.simulate(load, "gavel:policy=max-min")
-    for rule in ("highs", "gavel"):  # one is no rule, the other remembers
+    for rule in ("highs", "brute-force"):  # exact: no rules
         with pytest.raises(InvalidInput, match=f"rule = {rule}: must be a rule of rounds that remembers nothing"):
             api.simulate(load, f"round-by-round:rule={rule}")
     with pytest.raises(UnknownName, match="no answerer 'sja' for rounds"):

@@ -273,6 +273,10 @@ def test_episodes_of_given_instances():
         env.reset(options={"instance": 3})
     with pytest.raises(InvalidInput, match=r"instances\[1\]: must have as many servers"):
         gymnasium.make("mlsched/Placement-v0", instances=[given[0], mlsched.generate("placement", servers=4)])
+    for name in ("placement", "taskgraph"):
+        kind = {"placement": "Placement", "taskgraph": "TaskGraph"}[name]
+        with pytest.raises(InvalidInput, match=rf"instances\[0\]: is no instance of {name}"):
+            gymnasium.make(f"mlsched/{kind}-v0", instances=[mlsched.generate("quality", "small")])
 
 
 @pytest.mark.parametrize(
