@@ -52,9 +52,9 @@ def answer(
 ) -> tuple[Round, dict[str, int]]:
     """Ask a rule of rounds each round which jobs run on which type of node.
 
-    rule: its name, without parameters; one that remembers nothing. round: seconds that a round lasts. freed: what
-    becomes of GPUs that come free within a round. stop, nodes: as for fifo. Needs a resource that counts GPUs and the
-    length of a tick (`instances/taskgraph/units.py`).
+    rule: its name, with one parameter at most (`shockwave:rounds=5`); one that remembers nothing. round: seconds that a
+    round lasts. freed: what becomes of GPUs that come free within a round. stop, nodes: as for fifo. Needs a resource
+    that counts GPUs and the length of a tick (`instances/taskgraph/units.py`).
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
     jobs = typed(placer, "round-by-round")

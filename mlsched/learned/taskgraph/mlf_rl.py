@@ -14,6 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.errors import InvalidFile
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import stops_after
 from mlsched.heuristics.taskgraph._preemption import QUEUEING
@@ -49,8 +50,18 @@ def answer(
 
 
 def trained(weights: str, queueing: str) -> Weights:
-    """The weights in a file, or for "" those that come with mlsched for this reading of how often a job queues."""
-    return of("mlf-rl", "taskgraph", weights, "" if queueing == "held" else f"-{queueing}")
+    """The weights in a file, or for "" those that come with mlsched for this reading of how often a job queues.
+
+    InvalidFile: they are for the other one.
+    """
+    found = of("mlf-rl", "taskgraph", weights, "" if queueing == "held" else f"-{queueing}")
+    # Files from before there was a choice do not name it.
+    if (learnt := found.card["recipe"].get("queueing", "held")) != queueing:
+        raise InvalidFile(
+            f"{found.source}: holds weights for queueing = {learnt}: must be for {queueing}; give queueing={learnt}, "
+            "or train others"
+        )
+    return found
 
 
 def choose(net: Mlp, due: Allocation, rng: np.random.Generator | None) -> int:
