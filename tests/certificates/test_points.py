@@ -169,6 +169,15 @@ def genuine(tmp_path_factory):
     return folder
 
 
+def test_plans_are_put_in_order_whichever_objective_comes_first(genuine, tmp_path):
+    known = api.check_certificate(genuine)
+    for folder, plans in (("as they are", known.plans), ("turned", known.plans[::-1])):
+        made = api.certify_front(
+            known.instance, plans, tmp_path / folder, objectives=["total_accuracy", "total_jct"], proof="prices"
+        )
+        assert made.values == tuple((accuracy, jct) for jct, accuracy in known.values[::-1])
+
+
 @pytest.fixture
 def forged(genuine, tmp_path):
     """A copy of it, and a function that writes what is changed there, with hashes that agree."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, meant
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
 from mlsched.core.params import resolve
@@ -67,13 +67,16 @@ def answer(
 
 def _kinds(jobs: Typed, name: str, rng: np.random.Generator, seconds: float) -> IntArray:
     """The type of each job in the round that begins, -1: it waits."""
-    found, params = registry().answerer("rounds", name)
-    if found.rule is None or found.stateful:
+    known = {a.name: a for a in registry().available("rounds") if a.rule is not None and not a.stateful}
+    if name not in known:
         raise InvalidInput(
-            f"round-by-round: rule = {name}: must be a rule of rounds that remembers nothing, such as sia"
+            f"round-by-round: rule = {name}: must be a rule of rounds that remembers nothing{meant(name, known)}: "
+            f"{', '.join(known)}"
         )
+    found = known[name]
+    assert found.rule is not None
     instance, kind = _question(jobs, seconds)
-    params = resolve(name, found.parameters, params)
+    params = resolve(name, found.parameters, {})
     plan, _ = found.rule(found.shown(instance), memory=None, rng=rng, limits=Limits(), **params)
     return np.where(plan.config >= 0, kind[plan.config], -1)
 

@@ -64,7 +64,10 @@ def parse_types(text: str) -> dict[str, int]:
         if match and match[1] in found:
             raise InvalidInput(f"cluster = {shortened(text)}: names {shortened(match[1])} twice; remove one of them")
         if not match:
-            raise InvalidInput(f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24")
+            nodes = "; on nodes, a rule of rounds runs as round-by-round:rule=NAME" if "(" in text else ""
+            raise InvalidInput(
+                f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
+            )
         if int(match[2]):
             found[match[1]] = int(match[2])
     if not found:

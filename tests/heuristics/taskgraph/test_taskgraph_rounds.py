@@ -13,7 +13,7 @@ from gangs_exhausted import typed, typed_workload
 from jobs_examples import ends, jobs_of, rows
 
 from mlsched import api
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.rounds.shares import POLICIES, Asked, Readings
 from mlsched.simulation.rounds.workload import MICRO, PICO, PPM, Workload
 
@@ -358,8 +358,9 @@ def test_wrong_names_are_refused():
     load = pooled([(0, 4, 1, (12,))], (1,))
     with pytest.raises(InvalidInput, match="policy = 'max-min': must be one of fifo, fifo_perf"):
         api.simulate(load, "gavel:policy=max-min")
-    for rule in ("highs", "brute-force"):  # exact: no rules
-        with pytest.raises(InvalidInput, match=f"rule = {rule}: must be a rule of rounds that remembers nothing"):
-            api.simulate(load, f"round-by-round:rule={rule}")
-    with pytest.raises(UnknownName, match="no answerer 'sja' for rounds"):
-        api.simulate(load, "round-by-round:rule=sja")
+    must = "must be a rule of rounds that remembers nothing"
+    for rule in ("highs", "brute-force", "sia:power=1"):  # exact: no rules; with parameters
+        with pytest.raises(InvalidInput, match=f"round-by-round: rule = {rule}: {must}: cheapest, fifo, .*, sia, "):
+            api.simulate(load, "round-by-round", rule=rule)
+    with pytest.raises(InvalidInput, match=rf"rule = shokwave: {must} \(did you mean 'shockwave'\?\): cheapest, "):
+        api.simulate(load, "round-by-round:rule=shokwave")
