@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Rows of a plan that are shown as a table.
 MOST_ROWS = 40
+#: What `--certify` says of a plan that no bound reaches.
+UNPROVED = "nothing to certify: no optimum is proved; `mlsched certify` says how far a plan is from the best at most"
 Read = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
 ]
@@ -117,7 +119,7 @@ def solve(
         api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
         _plot(result, plot)
-    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.answerer))
+    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.answerer, certify))
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
 
@@ -137,8 +139,8 @@ def _plot(result: Result, path: Path) -> None:
     plots.save(plan_pictures.plot(result).figure, path)
 
 
-def _render(instance: Instance, result: Result, asked: str) -> list[Any]:
-    """asked: the answerer with its parameters, as the call named it."""
+def _render(instance: Instance, result: Result, asked: str, certify: bool) -> list[Any]:
+    """asked: the answerer with its parameters, as the call named it. certify: whether a proof was asked for."""
     rows = []
     for goal in instance.objectives:
         optimised = goal.name == result.objective
@@ -158,6 +160,7 @@ def _render(instance: Instance, result: Result, asked: str) -> list[Any]:
     lines: list[Any] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
+        *([UNPROVED] if certify and result.status == "feasible" else []),
         table("", ["objective", "sense", "value", "bound", "gap to bound", "unit"], rows),
     ]
     if result.plan is not None:

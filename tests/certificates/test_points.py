@@ -27,6 +27,7 @@ from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.taskgraph import prices as stated
 from mlsched.cli.main import run
+from mlsched.core import deadline
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput, MlschedError, TooLarge
 from mlsched.solvers import prices
@@ -176,6 +177,25 @@ def test_plans_are_put_in_order_whichever_objective_comes_first(genuine, tmp_pat
             known.instance, plans, tmp_path / folder, objectives=["total_accuracy", "total_jct"], proof="prices"
         )
         assert made.values == tuple((accuracy, jct) for jct, accuracy in known.values[::-1])
+
+
+def test_a_check_that_takes_too_long_is_none(genuine, ticking):
+    ticking(deadline)
+    found = points.check_points(genuine, seconds=1500.0)
+    assert found.wrong == ("the check did not end in 1500 s; give it more time (--time-limit)",)
+    assert (found.backing, found.claim, found.gaps) == (None, "", ())
+
+
+@pytest.mark.parametrize("bounds", [(10, 19, 1), (8, 20, 1)])
+def test_the_claim_names_the_largest_gap(bounds):
+    """Of 10 and 8 against 10, or of 20 and 19 against 20."""
+    instance, values = next(drawn("taskgraph", 1)), ((10, 0), (20, 1))
+    made = points.CheckedPoints(instance, (), ("total_jct", "deadlines_met"), values, bounds, (), 0.0)
+    most = "5.3 %" if bounds[0] == 10 else "25.0 %"
+    assert made.claim == (
+        f"for every plan, one of the 2 points is as good in deadlines_met and at most {most} worse in total_jct"
+    )
+    assert made.backing is None
 
 
 @pytest.fixture

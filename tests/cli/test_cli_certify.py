@@ -71,6 +71,13 @@ def test_solve_looks_for_a_proof_in_passing(cli, tmp_path, problem, backing):
     assert "certified" in cli("solve", path, "--certify").out or backing == "claimed"
 
 
+def test_solve_says_where_there_is_no_optimum_to_certify(cli, instance_file):
+    said = "nothing to certify: no optimum is proved; `mlsched certify`"
+    assert said in " ".join(cli("solve", instance_file, "--solver", "fitgpp", "--certify").out.split())
+    assert said not in " ".join(cli("solve", instance_file, "--solver", "fitgpp").out.split())
+    assert said not in " ".join(cli("solve", instance_file, "--certify").out.split())
+
+
 def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_file):
     cli("check", instance_file).refused("is no folder of a certificate; give an instance file and a plan file")
     cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -56,6 +57,17 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     def _mask(self) -> npt.NDArray[np.int8]:
         raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _index_of(self, action: Any) -> int:
+        """The number of an action; InvalidInput where it is none: a negative one would count from the end."""
+        last = int(self.action_space.n) - 1  # type: ignore[attr-defined, unused-ignore]
+        try:
+            number = operator.index(action)
+        except TypeError:
+            number = -1
+        if not 0 <= number <= last:
+            raise InvalidInput(f"step: action = {action!r}: must be an integer from 0 to {last}")
+        return number
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions change something now."""

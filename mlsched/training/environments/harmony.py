@@ -158,9 +158,9 @@ class HarmonyEnv(MaskedEnv):
         world = self.world
         if world is None or not world.unfinished():
             raise InvalidInput("step: the episode is over; reset begins the next")
-        reward = 0.0
-        if self._board.valid(ONLY)[0, int(action)]:
-            self._board.act(ONLY, np.array([int(action)]))
+        number, reward = self._index_of(action), 0.0
+        if self._board.valid(ONLY)[0, number]:
+            self._board.act(ONLY, np.array([number]))
             if not self._board.valid(ONLY).any():
                 world.apply(self._board.plan(self._asked))
                 reward = world.total_speed / 1e6

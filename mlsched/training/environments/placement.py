@@ -103,7 +103,7 @@ class PlacementEnv(MaskedEnv):
         """Place the task, or give the job up."""
         inst = self.instance
         assert inst is not None, "step: reset first"
-        server, gain = int(action), 0.0
+        server, gain = self._index_of(action), 0.0
         if server < len(self._free) and self._fits(inst)[server]:
             table, demand = self._task(inst)
             table[self._job, server] += 1

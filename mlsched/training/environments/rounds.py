@@ -20,7 +20,7 @@ import gymnasium
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of, within
+from mlsched.core.params import one_of, parameters_of, resolve, within
 from mlsched.heuristics.taskgraph._measures import STOPS, stops_after
 from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
@@ -102,7 +102,9 @@ class RoundsEnv(MaskedEnv):
                 raise InvalidInput(f"workloads[{i}]: has no job; must have at least one")
             if wrong := never_start(load):
                 raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
-        self._workloads, self._sizes = None if workloads is None else list(workloads), SIZES | sizes
+        self._workloads = None if workloads is None else list(workloads)
+        known = {name: size for name, size in parameters_of(mlfs).items() if name != "seed"}
+        self._sizes = resolve("mlsched/TaskGraphRounds-v0", known, SIZES | sizes)
         self.action_space = gymnasium.spaces.Discrete(window + 1)
         self.observation_space = gymnasium.spaces.Dict(
             {
@@ -162,8 +164,7 @@ class RoundsEnv(MaskedEnv):
         due = self._due
         if due is None:
             raise InvalidInput("step: the episode is over; reset begins the next")
-        chosen = int(action)
-        reward = 0.0
+        chosen, reward = self._index_of(action), 0.0
         if self._mask()[chosen]:
             due.take(chosen)
             if due.kind is None:

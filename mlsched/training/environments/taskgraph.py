@@ -123,7 +123,7 @@ class TaskGraphEnv(MaskedEnv):
         placer = self._placer
         if placer is None:
             raise InvalidInput("step: the episode is over; reset begins the next")
-        number = int(action)
+        number = self._index_of(action)
         if self._mask()[number]:
             if number < self._window * self._nodes:
                 place, node = divmod(number, self._nodes)

@@ -158,7 +158,7 @@ class WorkersEnv(MaskedEnv):
         batch = self._batch
         if batch is None or batch.done[0]:
             raise InvalidInput("step: the episode is over; reset begins the next")
-        step = batch.step(np.array([action], dtype=np.int64))
+        step = batch.step(np.array([self._index_of(action)]))
         info = self._info(batch) | {"system_ms": int(step.system_ms[0])}
         if batch.done[0]:
             info["average_completion_s"] = float(batch.completion_s()[0])

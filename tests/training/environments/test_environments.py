@@ -50,6 +50,18 @@ def test_episodes_end_within_the_spaces(name, masked):
         assert over
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("action", [-1, 10**6, "1", 1.0, None, np.zeros(2, dtype=np.int64)])
+def test_what_is_no_action_is_refused(name, action):
+    env = gymnasium.make(name, jobs=2).unwrapped
+    _, info = env.reset(seed=0)
+    with pytest.raises(
+        InvalidInput, match=rf"step: action = .*: must be an integer from 0 to {env.action_space.n - 1}"
+    ):
+        env.step(action)
+    env.step(np.int64(np.flatnonzero(info["action_mask"])[0]))
+
+
 def test_masked_out_actions_change_nothing():
     env = gymnasium.make("mlsched/Workers-v0", jobs=6).unwrapped
     seen, info = env.reset(seed=3)

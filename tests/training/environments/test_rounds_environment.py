@@ -89,6 +89,9 @@ def test_wrong_calls_are_refused():
         RoundsEnv(window=0)
     with pytest.raises(InvalidInput, match="queueing = 'always'"):
         RoundsEnv(queueing="always")
+    for sizes, said in (({"nodes": 3}, "has no parameter 'nodes'"), ({"jobs": 0}, "jobs = 0: must be between 1")):
+        with pytest.raises(InvalidInput, match=f"mlsched/TaskGraphRounds-v0: {said}"):
+            RoundsEnv(**sizes)
     with pytest.raises(InvalidInput, match="pausing = 'none': must be 'keep'"):
         RoundsEnv(queueing="iteration", options={})
     with pytest.raises(InvalidInput, match="at least one"):
