@@ -151,23 +151,20 @@ def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: Flags, fixed: IntAr
     They would be given GPUs there and never start. A search gives up at a limit of work: where it finds room on no
     type, all are left. fits: tasks x nodes; fixed: tasks, the node to which something holds it, or -1.
     """
-    snapshot, known = placer.snapshot, dict[tuple[object, ...], bool]()
+    snapshot, known = placer.snapshot, dict[tuple[bytes, bytes], Flags]()
     first = np.searchsorted(snapshot.task_job, np.arange(len(snapshot.arrival) + 1))
     together = (snapshot.gang == 1) | (snapshot.physics == "iterations")
+    together[snapshot.task_job[fixed >= 0]] = False  # what has run somewhere fits there
     many = jobs[together[jobs] & (first[jobs + 1] - first[jobs] > 1)]
-    for job in many[every[many].any(axis=1)].tolist():
-        tasks = slice(first[job], first[job + 1])
-        if (fixed[tasks] >= 0).any():
-            continue  # it has run there
-        found = every[job].copy()
-        asked = (placer.held[tasks].tobytes(), fits[tasks].tobytes())
-        for kind in np.flatnonzero(found).tolist():
-            key = (kind, *asked)
-            if key not in known:
-                known[key] = _packs(placer, tasks, fits[tasks] & (snapshot.node_type == kind))
-            found[kind] = known[key]
-        if found.any():
-            every[job] = found
+    for begin, end, job in zip(first[many].tolist(), first[many + 1].tolist(), many.tolist(), strict=True):
+        tasks = slice(begin, end)
+        alike = placer.held[tasks].tobytes(), fits[tasks].tobytes()
+        if (found := known.get(alike)) is None:
+            types = range(every.shape[1])
+            found = np.array([_packs(placer, tasks, fits[tasks] & (snapshot.node_type == kind)) for kind in types])
+            known[alike] = found
+        if (found & every[job]).any():
+            every[job] &= found
 
 
 def _packs(placer: Placer, tasks: slice, may: Flags) -> bool:
