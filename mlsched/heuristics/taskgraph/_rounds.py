@@ -327,9 +327,22 @@ class _Round:
         if placer.snapshot.gang[placer.snapshot.task_job[tasks[0]]]:
             return placer.start(tasks[0])
         if placer.snapshot.physics == "iterations":
-            return placer.start_in_turn(tasks)
+            return self._begin_together(tasks)
         started = [placer.start(task) for task in tasks]
         return all(started)
+
+    def _begin_together(self, tasks: list[int]) -> bool:
+        """All of these start on one of the types that are tried for their job, or none does."""
+        placer, types = self._placer, self._placer.types
+        if types is None:
+            return placer.start_in_turn(tasks)
+        for kind in types.only[int(placer.snapshot.task_job[tasks[0]])]:
+            placer.among = types.masks[kind]
+            started = placer.start_in_turn(tasks)
+            placer.among = None
+            if started:
+                return True
+        return False
 
     def _fastest(self, row: int) -> list[int]:
         rate = self._jobs.rate[row]

@@ -54,17 +54,24 @@ def test_there_is_a_rate_only_where_a_job_may_go_on(movement, been):
     assert jobs.last.tolist() == [1, 1, -1]
 
 
-def test_room_that_is_left_is_taken_on_the_fastest_type():
-    placer, jobs = told(seen([(1, WAITS)], slowness=(2 * M, M)))
-    assert _rounds.carry_out(placer, jobs, np.array([-1]), np.array([0]), anew=True) == []
-    assert placer.starts == [(0, 1)]
+@pytest.mark.parametrize("gang", [0, 1])
+@pytest.mark.parametrize(("kind", "fill", "node"), [(-1, [0], 1), (0, [], 0), (1, [], 1)])
+def test_jobs_start_on_their_type_and_where_room_is_left_on_the_fastest(gang, kind, fill, node):
+    for tasks in (1, 2):
+        job = ({"max_iterations": 10, "gang": gang}, [((1,), WAITS)] * tasks)
+        given = {"physics": "iterations", "pausing": "keep", "movement": "anytime", "tick_ms": 1000, "gpu_unit": 0}
+        typed = {"node_type": [0, 1], "slowness": [(2 * M, M)]}
+        placer, jobs = told(snapshot(100, [job], nodes=[(4,), (4,)], **given, **typed))
+        kinds, rest = np.array([kind]), np.array(fill, dtype=np.int64)
+        assert _rounds.carry_out(placer, jobs, kinds, rest, anew=True) == []
+        assert placer.starts == [(task, node) for task in range(tasks)]
 
 
 # -- gavel ------------------------------------------------------------------------------------------------------------
 
 
 def mechanism(jobs, policy, memory=None):
-    return gavel._Mechanism(jobs, POLICIES[policy], 180.0, memory or {})
+    return gavel._Mechanism(jobs, POLICIES[policy], 180.0, [], memory or {})
 
 
 def test_accounts_are_opened_with_half_a_round():
