@@ -63,15 +63,14 @@ def _starts(instance: Instance, objective: str, limits: Limits, *, searching: bo
     plans, deadline = list[Plan](), Deadline(limits.seconds)
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(instance.problem):
+        if not rule.warm_start or (rule.searches and not searching):
+            continue
         if plans and deadline.passed():
             break
-        if rule.warm_start and (searching or not rule.searches):
-            values, own = (
-                resolve(rule.name, rule.parameters, rule.as_start(instance)),
-                Limits(seconds=seconds, seed=limits.seed),
-            )
-            plan = answer_once(rule, instance, objective, own, None, values).plan
-            plans += [plan] if plan is not None else []
+        values = resolve(rule.name, rule.parameters, rule.as_start(instance))
+        own = Limits(seconds=seconds, seed=limits.seed)
+        plan = answer_once(rule, instance, objective, own, None, values).plan
+        plans += [plan] if plan is not None else []
     return plans
 
 

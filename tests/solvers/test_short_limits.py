@@ -12,7 +12,9 @@ import pytest
 
 from mlsched import api
 from mlsched.api.known import trivial_bound
+from mlsched.api.starts import start_within
 from mlsched.core import deadline
+from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 from mlsched.solvers.backends import cp_sat, highs, math_opt
 
@@ -45,32 +47,47 @@ def known(instance, objective):
     return (min if instance.objective(objective).sense == "min" else max)(values)
 
 
+def looks_of_start(instance, name, objective, monkeypatch):
+    """How often the search for a start looks at the clock, beyond its first and last look."""
+    answerer, _ = registry().answerer(instance.problem, name)
+    looks = itertools.count()
+    with monkeypatch.context() as patched:
+        patched.setattr(deadline, "time", types.SimpleNamespace(perf_counter=lambda: next(looks)))
+        start_within(instance, answerer, objective, Limits(seconds=10**9))
+    return next(looks) - 2
+
+
 @pytest.mark.parametrize(("problem", "objective"), LOOKING)
 def test_building_stops_where_no_time_is_left_to_hand_the_model_over(problem, objective, monkeypatch, handed):
     instance = SMALL[problem]
     best = known(instance, objective)
+    start = looks_of_start(instance, "highs", objective, monkeypatch)
     looks = itertools.count()
     monkeypatch.setattr(deadline, "time", types.SimpleNamespace(perf_counter=lambda: next(looks)))
-    found = api.solve(instance, "highs", objective=objective, time_limit=13.0)
+    found = api.solve(instance, "highs", objective=objective, time_limit=13.0 + start)
     assert handed == []
     assert found.plan is not None
     bound = trivial_bound(instance, objective)
     assert (found.value, found.bound) == (best, bound)
     assert found.status == ("optimal" if best == bound else "feasible")
-    # The start took one second of the limit; the budget and two deadlines were made; a third of the rest was used up.
-    assert next(looks) == 9
+    # After the start, 12 seconds were left; the budget and two deadlines were made; a third of the rest was used up.
+    assert next(looks) == 9 + start
 
 
 @pytest.mark.parametrize(("name", "limit", "given"), [
     ("highs", 3990.0, []), ("highs", 4010.0, ["highs"]), ("highs:solver=scip", 4490.0, []),
     ("highs:solver=scip", 4510.0, ["math_opt"]), ("cp-sat", 1.0, ["cp_sat"]),
 ])  # fmt: skip
-def test_a_model_is_handed_over_where_that_takes_no_longer_than_is_left(name, limit, given, ticking, handed):
-    """The start and building take 1000 s each by this clock; the rest twice as long (HiGHS), or 2.5 times (SCIP)."""
+def test_a_model_is_handed_over_where_that_takes_no_longer_than_is_left(
+    name, limit, given, monkeypatch, ticking, handed
+):
+    """The last look at the clock in the search for a start, and building, take 1000 s each; the rest twice as long
+    (HiGHS), or 2.5 times (SCIP)."""
     instance = SMALL["preemption"]
     assert len(instance.te_demand) > 1  # or it would be a OneOf, whose parts are built one by one
+    start = looks_of_start(instance, name, instance.objectives[0].name, monkeypatch)
     ticking(deadline, seconds=1000.0)
-    found = api.solve(instance, name, time_limit=limit)
+    found = api.solve(instance, name, time_limit=limit + 1000.0 * start)
     assert handed == given
     assert found.plan is not None
 
