@@ -143,6 +143,15 @@ class Placer:
                 self.gpus.give(task)
             self.open[task] = True
 
+    def resume(self, tasks: IntArray) -> bool:
+        """These running tasks, which gave up their nodes and GPUs, take them again, if all have room."""
+        node, held = self.snapshot.node[tasks], self.held[tasks]
+        np.subtract.at(self.free, node, held)
+        if (self.free[node] < 0).any() or (self.gpus and not self.gpus.keep(tasks)):
+            np.add.at(self.free, node, held)
+            return False
+        return True
+
     def start_within(self, task: int, room: IntArray) -> bool:
         """As `start`, where no more than `room` (nodes x resources, nowhere above what is free) may be taken."""
         before, free, spare = len(self.starts), self.free, self.spare

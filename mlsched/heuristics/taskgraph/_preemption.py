@@ -356,14 +356,9 @@ class _Served:
 
     def _hold(self, unit: int) -> bool:
         """A running unit takes its nodes again, if there is room on all of them."""
-        placer, tasks = self._placer, self._units.tasks(unit)
-        node, held = placer.snapshot.node[tasks], placer.held[tasks]
-        np.subtract.at(placer.free, node, held)
-        if (placer.free[node] < 0).any() or (placer.gpus and not placer.gpus.keep(tasks)):
-            np.add.at(placer.free, node, held)
-            return False
-        self._holds[unit] = True
-        return True
+        back = self._placer.resume(self._units.tasks(unit))
+        self._holds[unit] |= back
+        return back
 
     def _pause(self, unit: int) -> None:
         """A running unit that has no place leaves; one that waits goes on waiting."""

@@ -289,14 +289,9 @@ class _Round:
 
     def _stay(self, row: int) -> bool:
         """A job that has given up its nodes takes them again, if all have room."""
-        placer, tasks = self._placer, self._running(row)
-        nodes, held = placer.snapshot.node[tasks], placer.held[tasks]
-        np.subtract.at(placer.free, nodes, held)
-        if (placer.free[nodes] < 0).any() or (placer.gpus and not placer.gpus.keep(tasks)):
-            np.add.at(placer.free, nodes, held)
-            return False
-        self._left[row] = False
-        return True
+        stays = self._placer.resume(self._running(row))
+        self._left[row] = not stays
+        return stays
 
     def _start(self, row: int, kind: int | None) -> bool:
         """A job starts on a type, or moves there (None: on the fastest with room); False: there is no place for it."""
