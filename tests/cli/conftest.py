@@ -44,15 +44,20 @@ def own_cache(tmp_path_factory):
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def quick_bounds():
-    """Bounds of runs are valid and looser: what finds them has tests of its own, and here they are a number to show."""
+    """Bounds of runs are valid and looser: what finds them has tests of its own, and here they are a number to show.
+
+    None is kept for the tests of other folders.
+    """
+    from mlsched.simulation import run
     from mlsched.simulation.bound import completion
 
     few = {pausing: dataclasses.replace(effort, climbs=10, steps=2) for pausing, effort in completion.OF_RUNS.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(completion, "OF_RUNS", few)
         yield
+    run._bound.cache_clear()
 
 
 @pytest.fixture
