@@ -36,6 +36,10 @@ class Board:
             return np.asarray((self.free >= self._need[task]).any(axis=1))
         return np.asarray((self.free == self.unit).sum(axis=1) * self.unit >= self._need[task])
 
+    def shares(self, task: int) -> bool:
+        """Whether a task needs a part of one GPU."""
+        return bool(self.unit) and 0 < self._need[task] < self.unit
+
     def take(self, task: int, node: int, named: int) -> None:
         """A task comes to a node that has room: to the GPU that is named, or to the first that are wholly free."""
         if not self.unit or not self._need[task]:

@@ -94,9 +94,10 @@ class TaskgraphWorld:
         fixed = sorted(zip(*(column.tolist() for column in columns), strict=True), key=lambda run: run[2])
         for task, node, start, _ in fixed:
             self._occupy(task, node, start)
-        for task, node, start, gpu in sorted(fixed, key=lambda run: run[3] < 0):  # parts are where they are
+        # Parts of GPUs are where they are; names of whole ones say nothing, and these take what the parts leave.
+        for task, node, start, gpu in sorted(fixed, key=lambda run: not self.board.shares(run[0])):
             if start + self._true[task] > self.now:
-                self.board.take(task, node, gpu)
+                self.board.take(task, node, gpu if self.board.shares(task) else -1)
         for j in np.flatnonzero(self.finished > 0).tolist():
             self.idle_since[j] = min(self.now, int(self.last_end[self._graph.tasks[j]].max()))
             self._announce(j)

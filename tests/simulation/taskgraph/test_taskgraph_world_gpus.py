@@ -130,6 +130,19 @@ def test_a_stretch_of_no_length_holds_no_gpu():
     assert violations(Workload.of(two_parts()), Options(pausing="keep"), EVENTS, log) == []
 
 
+@pytest.mark.parametrize("named", [[0, 0, 0], [0, 1, -1], [0, -1, 2]])
+def test_runs_under_way_hold_whole_gpus_whatever_they_name(named):
+    """Part of GPU 0, a whole one, and two: only the part's name counts."""
+    state = {"now": 1, "fixed_task": [0, 1, 2], "fixed_node": [0] * 3, "fixed_start": [0] * 3, "fixed_gpu": named}
+    tasks = {"task_job": [0, 1, 1], "duration": [2, 4, 4], "parameters": [0] * 3, "eligible": [[1, 0]] * 3}
+    inst = two_parts(demand=[[60], [100], [200]], node_capacity=[[400], [0]], **tasks, **state)
+    world = TaskgraphWorld(inst, inst.duration, Options())
+    world.advance(1)
+    assert world.board.holder[0].tolist() == [-1, 1, 2, 2]
+    assert world.board.gpu.tolist() == [0, 1, -1]
+    assert mlsched.solve(inst, "fifo").plan is not None
+
+
 def test_snapshots_say_who_holds_what_and_residual_instances_keep_it():
     world = TaskgraphWorld.of(Workload.of(two_parts(demand=[[60], [100]])), Options())
     world.advance(0)
