@@ -23,6 +23,9 @@ from mlsched.simulation.bound.prices import Prices, Ways
 
 #: Entries of a table that is worked on at a time.
 MOST_ENTRIES = 2**20
+#: A small table costs its calls and not its entries. So pieces that are concerned with up to so many intervals share
+#: one, and several ends of the same pieces are looked at together, up to so many entries.
+NARROW, MOST_TOGETHER = 16, 2**15
 
 
 def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
@@ -53,7 +56,7 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
 
 def groups(widths: IntArray) -> list[IntArray]:
     """The pieces, those of about equal width together, in groups whose tables are not too large."""
-    size = np.ceil(np.log2(widths)).astype(np.int64)
+    size = np.ceil(np.log2(np.maximum(widths, NARROW))).astype(np.int64)
     found: list[IntArray] = []
     for one in np.unique(size):
         members = np.flatnonzero(size == one)
@@ -79,19 +82,36 @@ class _Table:
         reached: the column of the end without any pause; last: that of the last end that may be better.
         """
         best, ran = np.full(len(reached), np.inf), np.zeros_like(self.pays)
-        going = np.arange(len(reached))
-        for step in range(int((last - reached).max()) + 1):
-            # Who ends now pays for the wait alone so much: where that is no better already, no later end is.
-            end = self.begin[going, reached[going] + step] if step else self.release + self.length
-            hopeful = self.weight[going] * (end - self.release[going]) < best[going]
-            hopeful &= reached[going] + step <= last[going]
-            rows, end = going[hopeful], end[hopeful]
-            going, column = rows[reached[rows] + step < last[rows]], reached[rows] + step
+        at_once, least = self.release + self.length, self._least_payment(last)
+        going, after, many = np.arange(len(reached)), 0, 1
+        while going.size:
+            # The next ends of each row that goes on: the more together, the fewer the rows.
+            rows, column = np.repeat(going, many), (reached[going][:, None] + np.arange(after, after + many)).ravel()
+            inside = column <= last[rows]
+            rows, column = rows[inside], column[inside]
+            end = np.where(column > reached[rows], self.begin[rows, column], at_once[rows])
+            # Who ends then pays for the wait and for the ticks at least so much: where that is no better already, no
+            # later end is.
+            hopeful = self.weight[rows] * (end - self.release[rows]) + least[rows] < best[rows]
+            rows, column, end = rows[hopeful], column[hopeful], end[hopeful]
             self.work += rows.size * self.pays.shape[1]
             cost, ticks = self._ending_in(rows, column, end)
-            less = cost < best[rows]
-            best[rows[less]], ran[rows[less]] = cost[less], ticks[less]
+            first = np.flatnonzero(np.diff(rows, prepend=-1))
+            chosen = np.lexsort((cost, rows))[first]
+            chosen = chosen[cost[chosen] < best[rows[chosen]]]
+            best[rows[chosen]], ran[rows[chosen]] = cost[chosen], ticks[chosen]
+            going = rows[first][np.diff(first, append=len(rows)) == many]
+            after += many
+            many = max(1, min(2 * many, MOST_TOGETHER // max(1, going.size * self.pays.shape[1])))
         return best, ran
+
+    def _least_payment(self, last: IntArray) -> Floats:
+        """What each row pays for its ticks at least, whenever it ends up to the end of a column."""
+        there = np.maximum(self.end - self.begin, 0) * (np.arange(self.pays.shape[1]) <= last[:, None])
+        there = np.take_along_axis(there, self.order, axis=1)
+        chosen = np.clip(self.length[:, None] - (np.cumsum(there, axis=1) - there), 0, there)
+        least: Floats = (chosen * self.sorted).sum(axis=1) * (1 - 1e-9)
+        return least
 
     def _ending_in(self, rows: IntArray, column: IntArray, end: Floats) -> tuple[Floats, Floats]:
         """The least cost of rows that end in a column, at `end` or later, and the ticks in which they then run."""
