@@ -1,9 +1,11 @@
-"""What all environments have in common: the mask in three places, pictures, and the names of what is seen and done."""
+"""What all environments have in common: the mask in three places, pictures, and the names of what is seen and done.
+
+`InstanceEnv` is what those have in common whose episode is one instance.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import gymnasium
@@ -29,6 +31,13 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT], "render_fps": 4}
+    #: What `reset(options={...})` may name.
+    reset_options: ClassVar[tuple[str, ...]] = ()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Seed what is drawn at random, and refuse options that there are not; each environment begins its episode."""
+        only_known(options, self.reset_options)
+        return super().reset(seed=seed)
 
     def _declare(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
         """Set the spaces: a float32 for every name of an observation, within `low` and `high`; an action per name."""
@@ -107,35 +116,67 @@ def painted(draw: Any, instance: Any, plan: Any) -> Any:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def first_of(instances: list[Any], kind: type[Any], problem: str) -> Any:
-    """The first of the given instances, which says the sizes of the spaces; InvalidInput: it is none of the problem."""
-    if not instances:
-        raise InvalidInput("instances: must be at least one, or left out for random ones")
-    if not isinstance(instances[0], kind):
-        raise InvalidInput(f"instances[0]: is no instance of {problem}")
-    return instances[0]
+class InstanceEnv(MaskedEnv):
+    """An environment whose episode is one instance: drawn at random, or one of those that it was made with.
 
-
-def chosen(
-    instances: list[Any] | None,
-    options: dict[str, Any] | None,
-    rng: np.random.Generator,
-    check: Callable[[Any, str], None],
-) -> Any:
-    """What `reset(options={"instance": ...})` asks for: an instance, which `check` must let pass, or the number of one.
-
-    Without options any of the given instances; None without instances.
+    `reset(options={"instance": 3})` takes that one of `instances`, `reset(options={"instance": inst})` that instance.
     """
-    wanted = (options or {}).get("instance")
-    if wanted is None:
-        return None if instances is None else instances[int(rng.integers(len(instances)))]
-    if isinstance(wanted, Instance):
-        check(wanted, "options: instance")
-        return wanted
-    if instances is None:
-        raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
-    if type(wanted) is not int or not 0 <= wanted < len(instances):
-        raise InvalidInput(
-            f"options: instance = {wanted!r}: must be an instance, or a number from 0 to {len(instances) - 1}"
-        )
-    return instances[wanted]
+
+    reset_options = ("instance",)
+    #: The instances that are given, or None where each episode draws its own.
+    _instances: list[Any] | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin with a new instance."""
+        super().reset(seed=seed, options=options)
+        self._begin(self._asked_for((options or {}).get("instance")))
+        return self._seen(self._observe()), self._info()
+
+    def _asked_for(self, wanted: Any) -> Any:
+        """The instance itself, the one of that number, or, where none is asked for, any."""
+        given = self._instances
+        if wanted is None:
+            return self._drawn(self.np_random) if given is None else given[int(self.np_random.integers(len(given)))]
+        if isinstance(wanted, Instance):
+            self._check(wanted, "options: instance")
+            return wanted
+        if given is None:
+            raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
+        if type(wanted) is not int or not 0 <= wanted < len(given):
+            raise InvalidInput(
+                f"options: instance = {wanted!r}: must be an instance, or a number from 0 to {len(given) - 1}"
+            )
+        return given[wanted]
+
+    def _example(self, kind: type[Any], problem: str) -> Any:
+        """An instance that says the sizes of the spaces; InvalidInput where the first given is none of the problem."""
+        if self._instances is None:
+            return self._drawn(np.random.default_rng(0))
+        if not self._instances:
+            raise InvalidInput("instances: must be at least one, or left out for random ones")
+        if not isinstance(self._instances[0], kind):
+            raise InvalidInput(f"instances[0]: is no instance of {problem}")
+        return self._instances[0]
+
+    def _drawn(self, rng: np.random.Generator) -> Any:
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _check(self, inst: Any, name: str) -> None:
+        """Refuse, by `name`, what makes no episode of this environment."""
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _begin(self, inst: Any) -> None:
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _observe(self) -> Any:
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _info(self) -> dict[str, Any]:
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+
+def only_known(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
+    """Refuse options of `reset` that there are not: ignored in silence, they would seem to have been obeyed."""
+    for name in options or {}:
+        if name not in known:
+            raise InvalidInput(f"reset: options: has no '{name}'; it has {', '.join(known) or 'none'}")

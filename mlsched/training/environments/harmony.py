@@ -145,7 +145,7 @@ class HarmonyEnv(MaskedEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new workload."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         workload = self._draw(FIRST_SEED + int(self.np_random.integers(10**9)))
         shape = self._board.shape
         self.world = PlacementWorld(workload, Options(window=shape.new, most_jobs=shape.running))

@@ -16,13 +16,13 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
-from mlsched.training.environments._base import PICTURE, TEXT, MaskedEnv, chosen, first_of, painted
+from mlsched.training.environments._base import PICTURE, TEXT, InstanceEnv, painted
 
 #: Features of a server beside its free resources, and of the job and its task.
 OF_SERVER, OF_TASK = 4, 6
 
 
-class PlacementEnv(MaskedEnv):
+class PlacementEnv(InstanceEnv):
     """One random instance per episode, or one of `instances` (of equally many servers and the same resources).
 
     servers, jobs and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})` takes
@@ -60,12 +60,9 @@ class PlacementEnv(MaskedEnv):
     ) -> None:
         self._sizes = {"servers": servers, "jobs": jobs, **sizes}
         self._instances = None if instances is None else list(instances)
-        if self._instances is None:
-            example = generate(np.random.default_rng(0), **self._sizes)
-        elif sizes:
+        if self._instances is not None and sizes:
             raise InvalidInput("instances: are given; leave out the sizes")
-        else:
-            example = first_of(self._instances, Instance, "placement")
+        example = self._example(Instance, "placement")
         self._servers, self._resources = len(example.server_free), example.resources
         for i, inst in enumerate(self._instances or []):
             self._check(inst, f"instances[{i}]")
@@ -73,11 +70,11 @@ class PlacementEnv(MaskedEnv):
         self._declare(0, 10, mask_observation, render_mode)
         self.instance: Instance | None = None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin with a new instance."""
-        super().reset(seed=seed)
-        given = chosen(self._instances, options, self.np_random, self._check)
-        self.instance = inst = generate(self.np_random, **self._sizes) if given is None else given
+    def _drawn(self, rng: np.random.Generator) -> Instance:
+        return generate(rng, **self._sizes)
+
+    def _begin(self, inst: Instance) -> None:
+        self.instance = inst
         shape = (len(inst.job_type), len(inst.server_free))
         self._workers, self._ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         self._free = inst.server_free.copy()
@@ -85,7 +82,6 @@ class PlacementEnv(MaskedEnv):
         self._speed = self._total(inst)
         self._placed = 0
         self._skip(inst)
-        return self._seen(self._observe(inst)), self._info(inst)
 
     def _check(self, inst: Any, name: str) -> None:
         """Refuse what makes no episode of this environment."""
@@ -116,7 +112,7 @@ class PlacementEnv(MaskedEnv):
         else:
             self._give_up(inst)
         self._skip(inst)
-        return self._seen(self._observe(inst)), gain, self._job >= len(inst.job_type), False, self._info(inst)
+        return self._seen(self._observe()), gain, self._job >= len(inst.job_type), False, self._info()
 
     @property
     def plan(self) -> Plan:
@@ -215,10 +211,12 @@ class PlacementEnv(MaskedEnv):
         mask[-1] = 1
         return mask
 
-    def _info(self, inst: Instance) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         return {"action_mask": self._mask(), "total_speed": self._speed}
 
-    def _observe(self, inst: Instance) -> Any:
+    def _observe(self) -> Any:
+        inst = self.instance
+        assert inst is not None, "reset first"
         servers = np.zeros((len(self._free), self._per_server))
         k = len(inst.resources)
         servers[:, :k] = self._free / np.maximum(inst.server_capacity, 1)

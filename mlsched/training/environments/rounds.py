@@ -148,7 +148,7 @@ class RoundsEnv(MaskedEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new workload."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         if self._workloads is None:
             self.workload = mlfs(**self._sizes, seed=int(self.np_random.integers(2**31)))
         else:

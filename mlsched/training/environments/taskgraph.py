@@ -25,7 +25,7 @@ from mlsched.simulation.taskgraph.adapters import timetable
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import impossible
 from mlsched.simulation.taskgraph.world import TaskgraphWorld
-from mlsched.training.environments._base import PICTURE, TEXT, MaskedEnv, chosen, first_of, painted
+from mlsched.training.environments._base import PICTURE, TEXT, InstanceEnv, painted
 
 #: Sizes of the instances where no preset is named.
 SIZES = {"jobs": 4, "nodes": 2, "runs": 24, "gpus": 2, "slack": 2.0}
@@ -35,7 +35,7 @@ OF_TASK, OF_PLACE, OF_ALL = 6, 2, 4
 COUNT_UNIT = 10
 
 
-class TaskGraphEnv(MaskedEnv):
+class TaskGraphEnv(InstanceEnv):
     """One random horizon per episode, or one drawn from `instances` (of equally many nodes and the same resources).
 
     preset, sizes: of `generate("taskgraph", ...)`. window: how many tasks are seen. unit: so many ticks count as one
@@ -94,11 +94,9 @@ class TaskGraphEnv(MaskedEnv):
         self._instances = None if instances is None else list(instances)
         if self._instances is None:
             self._sizes = _sizes(preset, sizes)
-            example = generate(np.random.default_rng(0), **self._sizes)
         elif preset is not None or sizes:
             raise InvalidInput("instances: are given; leave out preset and sizes")
-        else:
-            example = first_of(self._instances, Instance, "taskgraph")
+        example = self._example(Instance, "taskgraph")
         self._nodes, self._resources = len(example.node_capacity), example.resources
         self._per_task = len(self._resources) + OF_TASK + OF_PLACE * self._nodes
         self._size = window * self._per_task + self._nodes * len(self._resources) + OF_ALL
@@ -110,13 +108,6 @@ class TaskGraphEnv(MaskedEnv):
         self._total = 0
         for i, inst in enumerate(self._instances or []):
             self._check(inst, f"instances[{i}]")
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin with a new instance."""
-        super().reset(seed=seed)
-        given = chosen(self._instances, options, self.np_random, self._check)
-        self._begin(generate(self.np_random, **self._sizes) if given is None else given)
-        return self._seen(self._observe()), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Start a task, or end the round; an episode ends when its last job is done."""
@@ -159,6 +150,9 @@ class TaskGraphEnv(MaskedEnv):
         self._begin(inst)
         if self._placer is None:
             raise InvalidInput(f"{name}: leaves nothing to decide")
+
+    def _drawn(self, rng: np.random.Generator) -> Instance:
+        return generate(rng, **self._sizes)
 
     def _begin(self, inst: Instance) -> None:
         self.instance = inst

@@ -22,7 +22,7 @@ from mlsched.core.params import within
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
 from mlsched.simulation.workers.synthetic import chic
 from mlsched.simulation.workers.workload import MS, Workload
-from mlsched.training.environments._base import MaskedEnv
+from mlsched.training.environments._base import MaskedEnv, only_known
 from mlsched.training.workers.batch import Batch, Rewards
 
 #: Synthetic sequences are drawn by seeds from here on; those below are for tests and measurements.
@@ -145,7 +145,7 @@ class WorkersEnv(MaskedEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode with the next workload."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         workload = self.task.draw(self.np_random)
         if self._batch is None:
             self._batch = self.task.batch([workload])
@@ -189,6 +189,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all episodes anew; with an integer, environment i is seeded by seed + i."""
+        only_known(options)
         seeds = (
             [None if seed is None else seed + i for i in range(self.num_envs)]
             if not isinstance(seed, Sequence)
@@ -205,13 +206,14 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         batch = self._batch
         if batch is None:
             raise InvalidInput("step: reset first")
+        chosen = batch.actions(actions)  # refused before anything begins anew
         over = np.flatnonzero(batch.done)
         if over.size:
             batch.restart(over, [self.task.draw(self._random[i]) for i in over])
             # The new episode's first observation is returned; the action is for the one that has ended.
-            kept = self._hold(batch, over, np.asarray(actions))
+            kept = self._hold(batch, over, chosen)
         else:
-            kept = batch.step(np.asarray(actions))
+            kept = batch.step(chosen)
         info = self._info(batch) | {"system_ms": kept.system_ms}
         if batch.done.any():
             info["average_completion_s"] = np.where(batch.done, batch.completion_s(), 0.0)

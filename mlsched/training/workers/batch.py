@@ -208,11 +208,7 @@ class Batch:
 
     def step(self, actions: npt.ArrayLike) -> Step:
         """One action per episode: 0 .. A - 1, the last the void action."""
-        action = np.asarray(actions)
-        if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
-            raise InvalidInput(f"actions: must be {self._episodes} integers, one per episode")
-        if action.min() < 0 or action.max() >= self.phase.actions:
-            raise InvalidInput(f"actions: must be between 0 and {self.phase.actions - 1}, the void action")
+        action = self.actions(actions)
         alive = ~self.done
         at, slot = self._row_action + action, self._row_slot + self._slot_of[action]
         valid = self.mask.ravel()[at]
@@ -235,6 +231,15 @@ class Batch:
         if not self.phase.pair:
             reward -= self.rewards.p2 * change
         return Step(reward, self._system.copy(), absent, change, over)
+
+    def actions(self, given: npt.ArrayLike) -> IntArray:
+        """The actions of one step; InvalidInput where they are not one per episode, or one of them is none."""
+        action = np.asarray(given)
+        if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
+            raise InvalidInput(f"actions: must be {self._episodes} integers, one per episode")
+        if action.min() < 0 or action.max() >= self.phase.actions:
+            raise InvalidInput(f"actions: must be between 0 and {self.phase.actions - 1}, the void action")
+        return action
 
     # -- the decision phase -------------------------------------------------------------------------------------------
 

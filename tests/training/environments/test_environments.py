@@ -62,6 +62,37 @@ def test_what_is_no_action_is_refused(name, action):
     env.step(np.int64(np.flatnonzero(info["action_mask"])[0]))
 
 
+@pytest.mark.parametrize("name", [*NAMES, "mlsched/TaskGraphRounds-v0"])
+def test_options_that_there_are_not_are_refused(name):
+    env = gymnasium.make(name, jobs=2).unwrapped
+    its = "instance" if name in ("mlsched/Placement-v0", "mlsched/TaskGraph-v0") else "none"
+    with pytest.raises(InvalidInput, match=f"^reset: options: has no 'x'; it has {its}$"):
+        env.reset(seed=0, options={"x": 1})
+    env.reset(seed=0, options={})
+
+
+def test_a_vector_refuses_what_is_no_action_and_what_is_no_option():
+    envs = gymnasium.make_vec("mlsched/Workers-v0", num_envs=2, jobs=1).unwrapped
+    with pytest.raises(InvalidInput, match=r"^reset: options: has no 'x'; it has none$"):
+        envs.reset(options={"x": 1})
+    _, info = envs.reset(seed=0)
+    rng, over = np.random.default_rng(0), np.zeros(2, dtype=bool)
+    while not over.any():
+        able = info["action_mask"].astype(bool)
+        _, _, over, _, info = envs.step(np.array([rng.choice(np.flatnonzero(row)) for row in able]))
+    before = (envs._batch.features.copy(), envs._batch.mask.copy(), envs._batch.done.copy())
+    for wrong, said in [
+        ([-1, 0], "between 0 and 6"),
+        ([0, 7], "between 0 and 6"),
+        ([0], "2 integers"),
+        ([0.0, 1.0], "2 integers"),
+    ]:
+        with pytest.raises(InvalidInput, match=f"^actions: must be {said}"):
+            envs.step(wrong)
+    for kept, now in zip(before, (envs._batch.features, envs._batch.mask, envs._batch.done), strict=True):
+        assert np.array_equal(kept, now), "nothing began anew, although an episode was over"
+
+
 def test_masked_out_actions_change_nothing():
     env = gymnasium.make("mlsched/Workers-v0", jobs=6).unwrapped
     seen, info = env.reset(seed=3)
