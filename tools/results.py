@@ -7,7 +7,9 @@
 A recorded result (`docs/results/NAME.json`) is the command and the document that it printed, without its figures. The
 command is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of
 the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`, or, as `NAME.claims`, the
-claims of a paper with their verdicts. A sentence with numbers is listed in `docs/sentences.toml` (page, source,
+claims of a paper with their verdicts; `<!-- table NAME.TABLE | rows: A; B | columns: C; D -->` shows these rows and,
+beside the labels, these columns alone. Between `<!-- verdicts -->` and `<!-- end -->` it has how many claims of each
+paper came out how. A sentence with numbers is listed in `docs/sentences.toml` (page, source,
 text), its numbers as places in the document:
 
     text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
@@ -33,7 +35,12 @@ from typing import Any
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Pages that stand beside the folder `docs`.
 ABOVE = ("README.md", "paper.md")
-BLOCK = re.compile(r"<!-- table (?P<source>[\w-]+)\.(?P<table>[^>]+?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
+BLOCK = re.compile(
+    r"(?P<head><!-- table (?P<source>[\w-]+)\.(?P<table>[^>|]+?)"
+    r"(?:\s\|\srows:\s(?P<rows>[^>|]+?))?(?:\s\|\scolumns:\s(?P<columns>[^>|]+?))? -->\n)(?P<body>.*?)<!-- end -->",
+    re.DOTALL,
+)
+COUNTS = re.compile(r"<!-- verdicts -->\n.*?<!-- end -->", re.DOTALL)
 #: What counts as a measured number in a page that is complete: a percentage or an interval.
 MEASURED = re.compile(r"\d[\d.,]*\s?%|\d[\d.,]*\s?±")
 
@@ -115,8 +122,7 @@ def rounded(data: Any) -> Any:
 
 def markdown(table: dict[str, Any]) -> str:
     """A table of a document (`header`; `rows`: lists of cells, or labels with their numbers), as a page shows it."""
-    rows = [row if isinstance(row, list) else [row["label"], *map(cell, row["numbers"])] for row in table["rows"]]
-    lines = [table["header"], ["---"] * len(table["header"]), *rows]
+    lines = [table["header"], ["---"] * len(table["header"]), *map(_cells, table["rows"])]
     return "".join("| " + " | ".join("" if c is None else str(c) for c in line) + " |\n" for line in lines)
 
 
@@ -153,9 +159,32 @@ def with_tables(page: str, docs: Path = DOCS) -> str:
         source, table = found["source"], found["table"]
         document = result(source, docs)["document"]
         shown = of_claims(document["claims"]) if table == "claims" else Place(document, source)["tables"][table].data
-        return f"<!-- table {source}.{table} -->\n{markdown(shown)}<!-- end -->"
+        part = some(shown, _listed(found["rows"]), _listed(found["columns"]), f"{source}[{table}]")
+        return f"{found['head']}{markdown(part)}<!-- end -->"
 
-    return BLOCK.sub(block, page)
+    page = BLOCK.sub(block, page)
+    return COUNTS.sub(lambda _: f"<!-- verdicts -->\n{markdown(of_verdicts(docs))}<!-- end -->", page)
+
+
+def _listed(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in plain(text).split(";")]
+
+
+def some(table: dict[str, Any], rows: list[str] | None, columns: list[str] | None, name: str) -> dict[str, Any]:
+    """The table with these rows, by their labels, and these columns beside the labels; None: all of them."""
+    header, by_label = table["header"], {_cells(row)[0]: _cells(row) for row in table["rows"]}
+    for wanted, there in ((rows or [], by_label), (columns or [], header)):
+        for one in wanted:
+            if one not in there:
+                raise SystemExit(f"{name} has no entry {one!r}")
+    kept = [0, *(header.index(one) for one in columns)] if columns else range(len(header))
+    shown = [by_label[label] for label in rows] if rows else [_cells(row) for row in table["rows"]]
+    return {"header": [header[k] for k in kept], "rows": [[row[k] for k in kept] for row in shown]}
+
+
+def _cells(row: Any) -> list[Any]:
+    """The texts of a row: a list of cells, or a label with its numbers."""
+    return list(row) if isinstance(row, list) else [row["label"], *map(cell, row["numbers"])]
 
 
 def sentences(docs: Path = DOCS) -> dict[str, Any]:
@@ -222,17 +251,51 @@ EXPERIMENTS = {
     "mlfs": ("mlfs",),
     "findings": ("findings",),
 }
+#: The experiments that are papers', as a table names them.
+PAPERS = {
+    "fitgpp": "FitGpp (OpML 2019)",
+    "slaq": "SLAQ (SoCC 2017)",
+    "harmony": "Harmony (INFOCOM 2019)",
+    "chic": "Chic (IWQoS 2019)",
+    "mlfs": "MLFS (CoNEXT 2020)",
+    "gavel": "Gavel (OSDI 2020)",
+    "shockwave": "Shockwave (NSDI 2023)",
+}
+#: The columns of that table, each with the verdicts that it counts.
+COUNTED = {
+    "hold": ("holds",),
+    "do not hold": ("does not hold",),
+    "undecided": ("undecided",),
+    "depend on the reading": ("depends on the reading",),
+    "cannot be tested here": ("assumed", "fitted", "not measured", "not trained"),
+}
 RECORDED = DOCS.parent / "mlsched" / "papers" / "recorded.json"
+
+
+def claims(experiment: str, docs: Path = DOCS) -> list[dict[str, Any]]:
+    """The claims of an experiment, each from the first of its recorded results that measured it."""
+    found: dict[str, dict[str, Any]] = {}
+    for claim in (claim for source in EXPERIMENTS[experiment] for claim in result(source, docs)["document"]["claims"]):
+        if claim["name"] not in found or found[claim["name"]]["verdict"] == "not measured":
+            found[claim["name"]] = claim
+    return list(found.values())
+
+
+def of_verdicts(docs: Path = DOCS) -> dict[str, Any]:
+    """How many claims of each paper came out how; claims that are ours are not counted."""
+    rows = []
+    for experiment, name in PAPERS.items():
+        said = [claim["verdict"] for claim in claims(experiment, docs) if claim["where"] != "ours"]
+        rows.append([name, len(said), *(sum(map(said.count, counted)) for counted in COUNTED.values())])
+    total = [sum(row[k] for row in rows) for k in range(1, len(COUNTED) + 2)]
+    return {"header": ["paper", "claims", *COUNTED], "rows": [*rows, ["together", *total]]}
 
 
 def verdicts() -> str:
     """The content of `mlsched/papers/recorded.json`: experiment -> claim -> verdict, as recorded."""
-    found: dict[str, dict[str, str]] = {}
-    for experiment, sources in EXPERIMENTS.items():
-        mine = found.setdefault(experiment, {})
-        for claim in (claim for source in sources for claim in result(source)["document"]["claims"]):
-            if mine.get(claim["name"], "not measured") == "not measured":
-                mine[claim["name"]] = claim["verdict"]
+    found = {
+        experiment: {claim["name"]: claim["verdict"] for claim in claims(experiment)} for experiment in EXPERIMENTS
+    }
     return json.dumps(found, indent=1) + "\n"
 
 

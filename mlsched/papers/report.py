@@ -31,7 +31,7 @@ RULE = (
 )
 NO_VERDICTS = (
     "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Where a "
-    "verdict is shown, it is that of the full experiment, as recorded in docs/papers.md with the command that measured "
+    "verdict is shown, it is that of the full experiment, as recorded in docs/claims with the command that measured "
     "it."
 )
 
@@ -164,7 +164,7 @@ class Report:
         each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
         there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
         if self.quick:
-            return there + (f"; verdicts recorded of the full experiment: {each} (docs/papers.md)" if each else "")
+            return there + (f"; verdicts recorded of the full experiment: {each} (docs/claims)" if each else "")
         return there + (f", {each}" if each else "")
 
     def only(self, text: str) -> Report:

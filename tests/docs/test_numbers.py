@@ -103,6 +103,37 @@ def test_tables_are_written_as_recorded(docs: Path) -> None:
     assert "| fifo | 3 |\n| srpt |  |\n<!-- end -->" in RESULTS.with_tables(empty, docs)
 
 
+def test_a_page_may_show_some_rows_and_columns(docs: Path) -> None:
+    asked = "<!-- table cut.plain | rows: srpt;\nfifo | columns: gap -->\n"
+    shown = "| rule | gap |\n| --- | --- |\n| srpt |  |\n| fifo | 3 |\n"
+    assert RESULTS.with_tables(f"{asked}<!-- end -->", docs) == f"{asked}{shown}<!-- end -->"
+    one = RESULTS.with_tables("<!-- table cut.estimates | rows: 1.2 -->\n<!-- end -->", docs)
+    assert "| 1.2 | 23.5 ± 4.5 (45) |\n" in one
+    for wrong in ("rows: las", "columns: load"):
+        with pytest.raises(SystemExit, match=rf"cut\[plain\] has no entry '{wrong.split()[1]}'"):
+            RESULTS.with_tables(f"<!-- table cut.plain | {wrong} -->\n<!-- end -->", docs)
+
+
+def test_verdicts_are_counted_by_paper(docs: Path) -> None:
+    def claim(name: str, verdict: str, where: str = "Fig. 1") -> dict[str, str]:
+        return {"name": name, "verdict": verdict, "where": where}
+
+    for sources in RESULTS.EXPERIMENTS.values():
+        for source in sources:
+            said = [claim("a", "holds"), claim("b", "undecided", "ours"), claim("c", "not measured")]
+            if source == "harmony-rack":
+                said = [claim("c", "does not hold")]
+            document = {"command": "mlsched", "document": {"claims": said}}
+            (docs / "results" / f"{source}.json").write_text(json.dumps(document))
+    page = RESULTS.with_tables("<!-- verdicts -->\n<!-- end -->\n\nMore.\n<!-- end -->", docs)
+    assert "<!-- end -->\n\nMore.\n<!-- end -->" in page
+    assert "| FitGpp (OpML 2019) | 2 | 1 | 0 | 0 | 0 | 1 |\n" in page
+    assert "| Harmony (INFOCOM 2019) | 2 | 1 | 1 | 0 | 0 | 0 |\n" in page, "what one record lacks, a later one has"
+    papers = len(RESULTS.PAPERS)
+    assert f"| together | {2 * papers} | {papers} | 1 | 0 | 0 | {papers - 1} |\n<!-- end -->" in page
+    assert set(RESULTS.PAPERS) == set(RESULTS.EXPERIMENTS) - {"findings"}
+
+
 def test_claims_are_shown_with_the_range_of_their_evidence() -> None:
     piece = {"paper": 25.0, "unit": "%", "lower_bound": True}
     failed = {"text": "cuts it by 25 %", "where": "Fig. 1", "verdict": "does not hold", "summary": "12 % to 30 %"}
