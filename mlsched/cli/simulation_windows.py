@@ -143,4 +143,5 @@ def _at(workload: Any, seconds: float) -> str:
 
     of_log = seconds * workload.rate_ppm / 10**6 + workload.origin_ms / 1000
     when = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=round(of_log))
-    return f"{after} ({when.isoformat(sep=' ', timespec='minutes')})"
+    zone = " UTC" if workload.clock == 3 else ""
+    return f"{after} ({when.isoformat(sep=' ', timespec='minutes')}{zone})"

@@ -59,7 +59,8 @@ def span(text: str | float) -> float:
 def moment(workload: Any, text: str | float) -> float:
     """Seconds after a run's first submit: of a length of time since then, or of a date, where the log has dates.
 
-    Both are times of the log: where arrivals come at another rate, so does what is named.
+    Both are times of the log: where arrivals come at another rate, so does what is named. A date without a zone is one
+    of UTC where the log's dates have zones.
     """
     rate = getattr(workload, "rate_ppm", 10**6) / 10**6
     try:
@@ -78,6 +79,8 @@ def moment(workload: Any, text: str | float) -> float:
         raise InvalidInput(
             f"{text}: the workload has no dates; give a length of time since the first submit, such as 7d"
         )
+    if when.tzinfo is not None and clock == 2:
+        raise InvalidInput(f"{text}: the log's dates have no zone; leave it out")
     if when.tzinfo is not None:
         when = when.astimezone(datetime.UTC).replace(tzinfo=None)
     since = (when - datetime.datetime(1970, 1, 1)).total_seconds() - workload.origin_ms / 1000

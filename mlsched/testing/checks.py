@@ -139,8 +139,8 @@ class Examiner:
         if gap.difference < 0:
             self._found("bounded", f"{name} = {value} beats the proven optimum {best.value}", instance, plan)
         self.gaps.append(gap)
-        behind = gap.rank is not None and gap.difference > 0
-        if self.largest_gap is not None and (behind or gap > self.largest_gap):
+        unbounded = gap.share is None and gap.difference > 0  # the rank decides, or the optimum is 0
+        if self.largest_gap is not None and (unbounded or gap > self.largest_gap):
             sentence = f"{name} = {value} is {gap} worse than the optimum {best.value}: {self.largest_gap:g} is allowed"
             self._found("gap", sentence, instance, plan)
 

@@ -116,7 +116,10 @@ def test_times_in_words(run) -> None:
     assert moment(jobs, "2h") == 7200
     assert moment(jobs, "2024-03-01T10:00:00") == 7200
     assert moment(jobs, "2024-03-02") == 16 * 3600
-    assert moment(jobs, "2024-03-01T10:00:00+01:00") == 3600
+    with pytest.raises(InvalidInput, match=r"\+01:00: the log's dates have no zone; leave it out"):
+        moment(jobs, "2024-03-01T10:00:00+01:00")
+    assert moment(jobs.replace(clock=3), "2024-03-01T10:00:00+01:00") == 3600
+    assert moment(jobs.replace(clock=3), "2024-03-01T10:00:00") == 7200, "of UTC"
     assert math.isclose(moment(jobs.replace(rate_ppm=2 * 10**6), "2h"), 3600), "twice the arrivals: half the time"
     for text, message in (
         ("soon", "soon: must be a length of time since the first submit (7d, 12h) or a date"),

@@ -12,10 +12,13 @@ from planted_bugs import BUGS, everything_to_each, first_fit, good, tires
 from subtle_bugs import SUBTLE
 from unusual_rules import UNUSUAL
 
+import mlsched
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance
 from mlsched.testing import CHECKS, CheckFailed, check_scheduler
+from mlsched.testing.checks import Examiner, Failed, exact
+from mlsched.testing.scheduler import _on_average
 
 #: One of each problem by default: shrinking takes seconds.
 QUICK = (
@@ -125,6 +128,23 @@ def test_gaps_have_thresholds():
     with pytest.raises(CheckFailed, match="a mean gap of 0 is allowed"):
         check_scheduler("fair", "quality", examples=20, mean_gap=0.0, checks=["gap"])
     assert check_scheduler("fair", "quality", examples=20, largest_gap=100.0).outcomes["gap"].status == "passed"
+
+
+def test_where_the_optimum_is_0_no_gap_is_small_enough():
+    """Nobody need go, and somebody does: a gap without a percentage must not pass for one of 0 %."""
+    easy = mlsched.generate("preemption", "small", seed=0)
+    easy = easy.replace(te_demand=easy.te_demand[:0])
+    one = easy.plan_type(te_node=[], victims=np.flatnonzero(easy.preemptible)[:1])
+
+    def examiner(largest: float | None) -> Examiner:
+        best = exact("brute-force", "victim_count")
+        return Examiner(lambda instance: one, easy.objective("victim_count"), best, {"gap"}, largest)
+
+    with pytest.raises(Failed, match="victim_count = 1 is 1 jobs worse than the optimum 0: 100 is allowed"):
+        examiner(100.0)(easy)
+    on_average = examiner(None)
+    on_average(easy)
+    assert "1 jobs worse on average: a mean gap of 100 is allowed" in str(_on_average(on_average, 100.0))
 
 
 def test_a_rule_that_beats_the_optimum_is_found(monkeypatch):

@@ -145,7 +145,7 @@ class Priced:
                 taken = np.zeros(rooms.shape, dtype=bool)
                 gained = worth[before] + self.price[t]
                 taken[with_it] = gained > worth[with_it]
-                np.maximum(worth[with_it], gained, out=worth[with_it])
+                worth[with_it] = np.maximum(worth[with_it], gained)
                 took.append((t, taken))
         cost = rooms.cost * SCALE - worth[tuple(rooms.cells.T)]
         rows = np.lexsort((cost, rooms.node))

@@ -95,6 +95,8 @@ class Instance(contract.Instance):
     network_at: str = text(choices=("workers", "tasks"), default="workers", doc="where rho_ps counts")
 
     def check(self) -> None:
+        if not len(self.server_capacity):
+            raise InvalidInput("server_capacity: has no server; must have at least one")
         types = len(self.types)
         for name in ("run_type", "job_type"):
             _first(

@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass
 
 from mlsched.core.errors import InvalidInput
-from mlsched.instances.traces.builder import NUMBERS
+from mlsched.instances.traces.builder import DATES, NUMBERS, ZONED
 from mlsched.instances.traces.columns import columns_of
-from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of, shown
+from mlsched.instances.traces.own import KINDS
+from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
 from mlsched.instances.traces.values import Times
 
 #: Field -> common names of its column.
@@ -17,6 +18,8 @@ NAMES = {
     "from": ("from", "start", "start_time", "begin", "down", "failed", "failed_at"),
     "to": ("to", "end", "end_time", "until", "up", "repaired", "repaired_at"),
 }
+#: What the clock of a log counts, in words.
+CLOCKS = {0: "numbers", NUMBERS: "numbers", DATES: "dates without a zone", ZONED: "dates with a zone"}
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,10 @@ def read_failures(path: str | os.PathLike[str], clock: int) -> list[Failure]:
             if end is not None and end <= start:
                 text.bad(columns["to"].name, row[place["to"]], f"must be after {columns['from'].name}")
             found.append(Failure(text.label("node", row[place["node"]]), start, end, f"{text.name}, {text.where}"))
-        kinds = {reader.kind for reader in times.values() if reader.kind}
-        if found and (kinds != {"a number"}) == (clock <= NUMBERS):
-            raise InvalidInput(
-                f"{text.name}: its times are {shown(kinds.pop())}, and those of the log are "
-                f"{'numbers' if clock <= NUMBERS else 'dates'}; write them alike"
-            )
+        for reader in times.values():
+            if reader.kind and KINDS.get(reader.kind, NUMBERS) != max(clock, NUMBERS):
+                raise InvalidInput(
+                    f"{text.name}: {reader.column} is {reader.kind}, and the log's times are {CLOCKS[clock]}; write "
+                    "them alike"
+                )
     return found

@@ -12,9 +12,9 @@ from mlsched.core import html, tables
 from mlsched.core.arguments import explained
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance
-from mlsched.core.errors import Contradiction, InvalidInput
+from mlsched.core.errors import Contradiction, InvalidInput, SolverError
 from mlsched.core.result import Backing
-from mlsched.core.scalar import Scalar
+from mlsched.core.scalar import Answer, Bounds, Scalar
 from mlsched.solvers.front.boxes import shown
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.zones import BIG
@@ -29,6 +29,10 @@ class Box:
 
     lower: tuple[int | None, ...]
     upper: tuple[int | None, ...]
+
+
+#: In sentences about what an engine failed at.
+FAILED = "failed at it"
 
 
 def _stayed_behind(backend: str) -> Scalar:
@@ -183,16 +187,20 @@ class Front:
         backend: "cp-sat" or "highs" (by default the one that did not find the front; the model is translated where it
         can be), or any object with `minimise`. Three things are checked: that each sub-problem has the optimum that
         was recorded; that every point is attained; and that, by arithmetic on the proved sub-problems, no point is
-        missing outside the open boxes.
+        missing outside the open boxes. What the backend fails at, such as sums too large for floats, has a sentence
+        too, which says so.
         """
-        scalar = self._other(backend)
+        return self._denied_by(self._other(backend))
+
+    def _denied_by(self, scalar: Scalar) -> list[str]:
+        """The sentences of `verify`."""
         points = [tuple(row) for row in (np.asarray(self.values) * self._signs()).tolist()]
         wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
         for point in points:
             # Attained, and by nothing smaller: this also proves the point non-dominated.
             answer = scalar.minimise((1,) * len(point), (point,), None, None)
             if answer.status != "optimal" or answer.values != point:
-                wrong.append(f"point {point}: {scalar.name} says {answer.status} {answer.values}")
+                wrong.append(_said(f"point {point}", "", scalar, answer, answer.values))
         _, upper = self.certificate.open_zones(points)
         if len(upper) != len(self.open):
             wrong.append(f"{len(upper)} zones follow to be open, not {len(self.open)}")
@@ -201,13 +209,17 @@ class Front:
     def confirmed(self, backend: str | Scalar | None = None) -> Front:
         """The front with the word of another engine; backend as for `verify`, but not the front's own.
 
-        Raises Contradiction where it denies anything, InvalidInput where there is no other engine for the model.
+        Raises Contradiction where it denies anything, SolverError where it fails at a sub-problem (HiGHS, where
+        objectives are too large for floats), InvalidInput where there is no other engine for the model.
         """
         scalar = self._other(backend)
         if scalar.name == self.backend:
             raise InvalidInput(f"backend = '{scalar.name}': found the front itself; another engine must confirm it")
-        if wrong := self.verify(scalar):
-            raise Contradiction(f"{scalar.name} denies the front of {self.backend}: {wrong[0]}")
+        wrong = self._denied_by(scalar)
+        if denied := [sentence for sentence in wrong if FAILED not in sentence]:
+            raise Contradiction(f"{scalar.name} denies the front of {self.backend}: {denied[0]}")
+        if wrong:
+            raise SolverError(f"{scalar.name} can neither confirm nor deny the front of {self.backend}: {wrong[0]}")
         return dataclasses.replace(self, confirmed_by=scalar.name)
 
     def _other(self, backend: str | Scalar | None) -> Scalar:
@@ -223,21 +235,27 @@ class Front:
         implied = one.implies(self.certificate.high)
         if not one.proved or not implied:
             return []
-        weights = one.weights
-        exact = self._representable(weights, scalar.largest)
-        k, _, lower = implied[0]
-        if not exact:
-            # In floats such sums are equal that differ. All that is concluded from them is the lower bound of f_k.
-            weights = tuple(int(j == k) for j in range(len(weights)))
-        answer = scalar.minimise(weights, one.boxes, None, None)
-        same = answer.bound == one.bound if exact else one.values is None or (answer.bound or 0) >= lower
-        if answer.status == one.status and same:
+        if not self._representable(one.weights, scalar.largest):
+            return self._replay_lower(scalar, number, *implied[0])
+        answer = scalar.minimise(one.weights, one.boxes, None, None)
+        if answer.status == one.status and answer.bound == one.bound:
             return []
-        said, says = (
-            f"{one.status} {one.bound if exact else lower}",
-            f"{answer.status} {answer.bound} {answer.note}".strip(),
-        )
-        return [f"sub-problem {number} (bounds {shown(one.boxes)}): is said to be {said}; {scalar.name} says {says}"]
+        return [_sub_problem(number, one.boxes, f"{one.status} {one.bound}", scalar, answer)]
+
+    def _replay_lower(self, scalar: Scalar, number: int, k: int, bounds: Any, lower: Any) -> list[str]:
+        """The same where weighted sums are beyond the engine: in floats such sums are equal that differ.
+
+        All that is concluded from them are lower bounds of f_k, one in each box.
+        """
+        weights = tuple(int(j == k) for j in range(len(self.certificate.high)))
+        wrong = []
+        for ends, least in zip(bounds.tolist(), lower.tolist(), strict=True):
+            box = tuple(None if end == BIG else end - 1 for end in ends)
+            answer = scalar.minimise(weights, (box,), None, None)
+            holds = answer.status == "optimal" and answer.bound is not None and answer.bound >= least
+            if answer.status != "infeasible" and not holds:
+                wrong.append(_sub_problem(number, (box,), f"{least} at least", scalar, answer))
+        return wrong
 
     def _representable(self, weights: Sequence[int], largest: int) -> bool:
         ends = [
@@ -264,6 +282,19 @@ class Front:
             "recalled": self.recalled,
             "seconds": self.seconds,
         }
+
+
+def _said(what: str, claimed: str, scalar: Scalar, answer: Answer, value: Any) -> str:
+    """The sentence for something of which another engine says something else, or nothing since it failed."""
+    if answer.status == "failed":
+        return f"{what}: {scalar.name} {FAILED}: {answer.note}"
+    return f"{what}: {claimed}{scalar.name} says {answer.status} {value} {answer.note}".strip()
+
+
+def _sub_problem(number: int, boxes: Sequence[Bounds], claimed: str, scalar: Scalar, answer: Answer) -> str:
+    """The same of a sub-problem."""
+    what = f"sub-problem {number} (bounds {shown(boxes)})"
+    return _said(what, f"is said to be {claimed}; ", scalar, answer, answer.bound)
 
 
 def _plain(plan: Any) -> Any:

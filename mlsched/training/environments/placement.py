@@ -18,6 +18,8 @@ from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
 from mlsched.training.environments._base import PICTURE, TEXT, InstanceEnv, painted
 
+#: Sizes of random instances, where none are given.
+SIZES = {"servers": 6, "jobs": 5}
 #: Features of a server beside its free resources, and of the job and its task.
 OF_SERVER, OF_TASK = 4, 6
 
@@ -25,9 +27,9 @@ OF_SERVER, OF_TASK = 4, 6
 class PlacementEnv(InstanceEnv):
     """One random instance per episode, or one of `instances` (of equally many servers and the same resources).
 
-    servers, jobs and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})` takes
-    that one of `instances`, `reset(options={"instance": inst})` that instance. What it observes and rewards takes an
-    instance with its secrets. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
+    servers (6), jobs (5) and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})`
+    takes that one of `instances`, `reset(options={"instance": inst})` that instance. What it observes and rewards takes
+    an instance with its secrets. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
 
     Actions, with S servers: s < S puts the task on server s; S gives the job up.
 
@@ -51,21 +53,23 @@ class PlacementEnv(InstanceEnv):
 
     def __init__(
         self,
-        servers: int = 6,
-        jobs: int = 5,
+        servers: int | None = None,
+        jobs: int | None = None,
         instances: Sequence[Instance] | None = None,
         mask_observation: bool = False,
         render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
-        self._sizes = {"servers": servers, "jobs": jobs, **sizes}
+        given = {name: size for name, size in (("servers", servers), ("jobs", jobs)) if size is not None} | sizes
+        self._sizes: dict[str, Any] = SIZES | given
         self._instances = None if instances is None else list(instances)
-        if self._instances is not None and sizes:
+        if self._instances is not None and given:
             raise InvalidInput("instances: are given; leave out the sizes")
         example = self._example(Instance, "placement")
         self._servers, self._resources = len(example.server_free), example.resources
         for i, inst in enumerate(self._instances or []):
             self._check(inst, f"instances[{i}]")
+        self._check(example, "sizes")
         self._per_server = len(self._resources) + OF_SERVER
         self._declare(0, 10, mask_observation, render_mode)
         self.instance: Instance | None = None
@@ -94,11 +98,14 @@ class PlacementEnv(InstanceEnv):
             )
         if not len(inst.job_type):
             raise InvalidInput(f"{name}: has no new job; must have at least one")
+        if not inst.most_new or inst.most_jobs <= len(inst.run_type):
+            raise InvalidInput(f"{name}: leaves nothing to decide; most_new and most_jobs must allow a new job")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Place the task, or give the job up."""
         inst = self.instance
-        assert inst is not None, "step: reset first"
+        if inst is None or self._job >= len(inst.job_type):
+            raise InvalidInput("step: the episode is over; reset begins the next")
         server, gain = self._index_of(action), 0.0
         if server < len(self._free) and self._fits(inst)[server]:
             table, demand = self._task(inst)

@@ -32,7 +32,8 @@ FIRST_SEED = 1_000_000
 class Task:
     """What both forms share: where workloads come from, and how a batch is made of them.
 
-    jobs, rate: of the synthetic workloads of the Chic paper, a new one every episode; or workloads: draw from these.
+    jobs (30), rate (1.8): of the synthetic workloads of the Chic paper, a new one every episode; or workloads: draw
+    from these.
     window: I; pair: Chic-Pair's actions; limit: most actions of a phase; p1, p2, unit_s: the rewards (Section 4.2);
     floor: what a re-schedule costs ("always", Eq. 7, or "never").
     """
@@ -40,8 +41,8 @@ class Task:
     def __init__(
         self,
         *,
-        jobs: int = 30,
-        rate: float = 1.8,
+        jobs: int | None = None,
+        rate: float | None = None,
         workloads: Sequence[Workload] | None = None,
         window: int = 3,
         pair: bool = False,
@@ -54,10 +55,13 @@ class Task:
         within("unit_s", unit_s, 1)
         if workloads is not None and not len(workloads):
             raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
-        self.jobs, self.rate, self.workloads, self.floor = jobs, rate, workloads, floor
+        if workloads is not None and (jobs is not None or rate is not None):
+            raise InvalidInput("workloads: are given; leave out jobs and rate")
+        self.jobs, self.rate = 30 if jobs is None else jobs, 1.8 if rate is None else rate
+        self.workloads, self.floor = workloads, floor
         self.phase = Phase(window, pair, limit)
         self.rewards = Rewards(p1, p2, unit_s * MS)
-        self.examples = list(workloads) if workloads is not None else [chic(jobs=jobs, rate=rate, seed=FIRST_SEED)]
+        self.examples = list(workloads) if workloads is not None else [self._synthetic(FIRST_SEED)]
         self.room = max(len(w.submit) for w in self.examples)
         self.models = tuple(self.examples[0].models)
         self.actions = gymnasium.spaces.Discrete(self.phase.actions)
@@ -75,7 +79,10 @@ class Task:
         """The next episode's workload."""
         if self.workloads is not None:
             return self.workloads[int(rng.integers(len(self.workloads)))]
-        return chic(jobs=self.jobs, rate=self.rate, seed=FIRST_SEED + int(rng.integers(10**9)))
+        return self._synthetic(FIRST_SEED + int(rng.integers(10**9)))
+
+    def _synthetic(self, seed: int) -> Workload:
+        return chic(jobs=self.jobs, rate=self.rate, seed=seed)
 
     def batch(self, workloads: Sequence[Workload]) -> Batch:
         """Episodes side by side."""
@@ -195,6 +202,8 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
             if not isinstance(seed, Sequence)
             else list(seed)
         )
+        if len(seeds) != self.num_envs:
+            raise InvalidInput(f"reset: {len(seeds)} seeds: must be {self.num_envs}, one per environment")
         for i, one in enumerate(seeds):
             if one is not None:
                 self._random[i] = np_random(one)[0]

@@ -133,6 +133,13 @@ def test_a_plan_that_is_not_well_formed_has_no_value():
 BAD = [
     ({"job_type": [0, 2]}, r"job_type\[1\] = 2: must be below 2"),
     ({"server_free": [[3], [2]]}, r"server_free\[0\]\[0\] = 3: must not exceed server_capacity"),
+    (
+        {
+            **dict.fromkeys(("server_capacity", "server_free"), np.zeros((0, 1), dtype=int)),
+            **dict.fromkeys(("run_workers", "run_ps"), np.zeros((1, 0), dtype=int)),
+        },
+        "server_capacity: has no server; must have at least one",
+    ),
     ({"apart": [[0, 1], [0, 0]]}, r"apart\[0\]\[1\] = 1: must be symmetric"),
     ({"run_workers": [[0, 0]]}, r"run_workers\[0\] = 0: a running job must have a worker somewhere"),
     ({"most_jobs": 0}, "most_jobs = 0: 1 jobs are running already"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import front_data
@@ -12,10 +13,14 @@ from front_data import Question
 from front_examples import questions
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ortools.sat.python import cp_model
 
+import mlsched
+from mlsched.core.errors import SolverError
 from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.enumerate import run, scalar_of
+from mlsched.solvers.front.highs import HighsScalar
 from mlsched.solvers.front.zones import BIG
 
 BUILDS = ["cp_sat", "highs"]
@@ -160,3 +165,36 @@ def test_a_box_without_an_end_does_not_take_those_of_the_others(build):
     )
     scalar = scalar_of(*getattr(question, build)())
     assert scalar.minimise((1, 1), ((None, 0), (0, None)), None, None).status == "infeasible"
+
+
+def scaled(scale: int):
+    """A model of four objectives that are so large, and a few units beside."""
+    model = cp_model.CpModel()
+    x = [model.new_int_var(0, 2, f"x{j}") for j in range(3)]
+    rows = ([3, -2, 1], [-2, 4, -1], [1, 1, -4], [-3, 0, 2])
+    return model, [sum(a * scale * one for a, one in zip(row, x, strict=True)) + k for k, row in enumerate(rows)]
+
+
+def test_unions_whose_weighted_sums_are_too_large_for_floats_are_verified_box_by_box():
+    """HiGHS tells single objectives apart here, and no weighted sums of them."""
+    model, objectives = scaled(10**6)
+    front = mlsched.enumerate_front(model, objectives, ["min"] * 4)
+    unions = [n for n, one in enumerate(front.certificate.subproblems) if len(one.boxes) > 1 and one.values is not None]
+    assert unions
+    assert max(front.certificate.subproblems[unions[0]].weights) * 10**6 > HighsScalar.largest
+    assert front.verify("highs") == []
+    one = front.certificate.subproblems[unions[0]]
+    k = one.weights.index(max(one.weights))
+    forged = list(front.certificate.subproblems)
+    forged[unions[0]] = dataclasses.replace(one, bound=one.bound + 10**7 * one.weights[k])
+    wrong = dataclasses.replace(front, certificate=dataclasses.replace(front.certificate, subproblems=tuple(forged)))
+    assert any(f"sub-problem {unions[0]} " in sentence for sentence in wrong.verify("highs"))
+
+
+def test_an_engine_that_fails_neither_confirms_nor_denies():
+    model, objectives = scaled(10**12)
+    front = mlsched.enumerate_front(model, objectives, ["min"] * 4)
+    assert "highs failed at it: highs: the rounded solution" in front.verify()[0]
+    with pytest.raises(SolverError, match="highs can neither confirm nor deny the front of cp-sat: sub-problem"):
+        front.confirmed()
+    assert front.verify("cp-sat") == []

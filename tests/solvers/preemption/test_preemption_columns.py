@@ -13,6 +13,7 @@ from mlsched import api
 from mlsched.core.deadline import Deadline
 from mlsched.formulations.preemption import nodes
 from mlsched.formulations.preemption.nodes import SCALE, Priced, Rooms
+from mlsched.instances.preemption import Instance
 from mlsched.solvers.preemption import columns
 
 
@@ -60,6 +61,17 @@ def test_the_knapsacks_find_the_cheapest_hostings_and_all_within_a_limit():
         assert priced.all_hostings(limit, Deadline(), 10**6) == within
         better += min(best.values()) < 0
     assert better >= draws(25, 500) // 3
+
+
+@pytest.mark.parametrize("nodes", [0, 2])
+def test_where_no_resource_is_counted_everybody_has_room(nodes):
+    empty = np.zeros((nodes, 0), dtype=np.int64)
+    fields = {"node_capacity": empty, "node_free": empty, "node_draining": empty, "te_demand": np.zeros((2, 0), int)}
+    jobs = dict.fromkeys(("job_node", "job_grace", "job_preemptions", "job_remaining"), [0] * (nodes > 0))
+    instance = Instance(resources=(), **fields, **jobs, job_demand=np.zeros((len(jobs["job_node"]), 0), dtype=int))
+    found = api.solve(instance, "columns")
+    assert found.status == "optimal"
+    assert found.figures["deferred"] == (0 if nodes else 2)
 
 
 @pytest.mark.parametrize("objective", ["total_score", "victim_count"])

@@ -350,3 +350,42 @@ def test_a_policy_of_an_environment_answers_any_instance_of_its_size(name, probl
         env.reset(options={"instance": other})
     with pytest.raises(InvalidInput, match=f"options: instance: is no instance of {problem}"):
         env.reset(options={"instance": mlsched.generate("quality", "small")})
+
+
+# -- what would be ignored is refused ---------------------------------------------------------------------------------
+
+
+def test_sizes_beside_instances_are_refused():
+    given = [mlsched.generate("placement", servers=3, jobs=2, seed=0)]
+    for size in ({"servers": 4}, {"jobs": 2}, {"contention": 0.5}):
+        with pytest.raises(InvalidInput, match="instances: are given; leave out the sizes"):
+            gymnasium.make("mlsched/Placement-v0", instances=given, **size)
+    for size in ({"jobs": 30}, {"rate": 1.0}):
+        with pytest.raises(InvalidInput, match="workloads: are given; leave out jobs and rate"):
+            gymnasium.make("mlsched/Workers-v0", workloads=[chic(jobs=2, seed=0)], **size)
+
+
+def test_placement_ends_and_refuses_to_begin_without_a_decision():
+    env = gymnasium.make("mlsched/Placement-v0", servers=3, jobs=1).unwrapped
+    with pytest.raises(InvalidInput, match="the episode is over; reset begins the next"):
+        env.step(0)
+    env.reset(seed=0)
+    assert env.step(3)[2]
+    for action in (0, 3):
+        with pytest.raises(InvalidInput, match="the episode is over; reset begins the next"):
+            env.step(action)
+    for size in ({"jobs": 0}, {"most_new": 0}, {"most_jobs": 0}):
+        with pytest.raises(InvalidInput, match=r"sizes: (has no new job|leaves nothing to decide)"):
+            gymnasium.make("mlsched/Placement-v0", **size)
+    full = mlsched.generate("placement", servers=3, jobs=2, seed=0).replace(most_new=0)
+    with pytest.raises(InvalidInput, match="options: instance: leaves nothing to decide"):
+        env.reset(options={"instance": full})
+
+
+def test_a_vector_takes_a_seed_per_environment():
+    many = gymnasium.make_vec("mlsched/Workers-v0", num_envs=3, jobs=2)
+    first = many.reset(seed=[4, 5, 6])[0]
+    assert np.array_equal(many.reset(seed=4)[0], first)
+    for seeds in ([4, 5], [4, 5, 6, 7]):
+        with pytest.raises(InvalidInput, match=f"reset: {len(seeds)} seeds: must be 3, one per environment"):
+            many.reset(seed=seeds)

@@ -72,7 +72,13 @@ def test_files_of_failures(write) -> None:
             "line 2: to = '2': must be after from; fix or remove",
         ),
         ("node,to\na,5\n", "submit,duration,gpus\n0,600,4\n", "no column says 'from'; name its columns node, from, to"),
-        ("node,from\na,5\n", dates, "its times are 'a number', and those of the log are dates; write them alike"),
+        ("node,from\na,5\n", dates, "from is a number, and the log's times are dates without a zone; write them alike"),
+        ("node,from\na,2024-01-01 10:00:00Z\n", dates, "from is a time of day with a zone, and the log's times"),
+        (
+            "node,from,to\na,2024-01-01 10:00:00+01:00,2024-01-01 10:05:00\n",
+            dates.replace("10:00:00", "10:00:00Z"),
+            "to is a time of day, and the log's times are dates with a zone; write them alike",
+        ),
         ("node,from\na,\n", dates, "line 2: from = '': must be a time"),
     ):
         with pytest.raises(InvalidInput) as caught:
