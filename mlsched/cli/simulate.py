@@ -82,30 +82,14 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run policies over a workload; every run is checked by an independent replay."""
-    from mlsched.cli.simulation_plan import Seen, loads_of
-    from mlsched.cli.simulation_runs import Targets, make_runs
+    from mlsched.cli.simulation_documents import Wanted
+    from mlsched.cli.simulation_runs import How, make_runs
+    from mlsched.cli.simulation_scenarios import Asked, Seen, loads_of
 
-    make_runs(
-        policies,
-        trace,
-        problem,
-        physics=physics,
-        read=read,
-        strict=strict,
-        clusters=cluster or [],
-        read_cluster=read_cluster,
-        loads=loads_of(scale_load),
-        limit=limit,
-        wake=wake,
-        given=settings(option or [], "--set"),
-        objective=objective,
-        time_limit=time_limit,
-        record=record,
-        seed=seed,
-        isolate=isolate,
-        memory_limit=memory_limit,
-        seen=Seen(start, end, every, tuple(by.split(",")) if by else ()),
-        targets=Targets(output, jobs, plot, table, as_json),
-        references=tuple(reference or ()),
-        parts=parts,
+    given, loads = settings(option or [], "--set"), loads_of(scale_load)
+    asked = Asked(
+        trace, problem, physics, read, strict, limit, cluster or [], read_cluster, loads=loads, given=given, seed=seed
     )
+    how = How(wake, objective, time_limit, record, seed, isolate=isolate, memory_limit=memory_limit)
+    seen = Seen(start, end, every, tuple(by.split(",")) if by else ())
+    make_runs(policies, asked, how, Wanted(output, jobs, plot, table, as_json, seen, tuple(reference or ()), parts))

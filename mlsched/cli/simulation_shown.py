@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from mlsched.cli.simulation_plan import Seen
+from mlsched.cli.simulation_scenarios import Seen
 from mlsched.instances.traces import Account
 
 #: Seconds of a tick -> what people call so long a time.
