@@ -14,6 +14,7 @@ from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities
 from mlsched.simulation.taskgraph.iterations import of_log
+from mlsched.simulation.taskgraph.iterations.asked import Asked
 from mlsched.simulation.taskgraph.iterations.fits import oversize as too_large
 from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
 from mlsched.simulation.taskgraph.iterations.rates import alike, typed
@@ -22,12 +23,8 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 Floats = npt.NDArray[np.float64]
 
-#: GPUs (or CPUs) of a node of a cluster that is made for a trace.
-A_NODE = 8
 #: A GPU in thousandths, as traces count.
 GPU = 1000
-#: Tasks that a job may have.
-MOST_TASKS = 10**5
 #: Ticks that jobs should run at least, so that rounding ends up to a tick changes little.
 SHORT = 5
 
@@ -90,49 +87,30 @@ def from_trace(
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
     listed, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
     trace, changed = _changed(trace, attempts, arrive, unlogged)
-    asked, kept, said = _asked(trace, nodes)
-    said += changed
+    asked = Asked.of(trace, nodes)
+    kept, said = asked.rows, [*asked.said, *changed]
     submit = trace.submit[kept]
-    counted = _counted(asked)
-    parts = _parts(trace, kept, np.flatnonzero(asked.any(axis=0)))
-    sizes = np.maximum(-(-asked[:, counted] // 1000), [max(1, len(rows)) for rows in parts] or 1)
-    _refuse_large(trace, kept, sizes)
     length, killed = of_log.killed(trace, kept, limits)
     ticks = np.maximum(length, 1) / (1000 * tick)
-    demand = _by_gpu(asked, parts, counted)
     arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
     if nodes is None:
-        nodes, how = _nodes(asked, demand, arrival, ticks, load)
+        nodes, how = asked.nodes(arrival, ticks, load)
         said.append(how)
-    if late := _cut(submit, arrival, arrivals * tick):
-        said.append(f"submits rounded down by up to {late:.4g} s")
+    said += _rounded(submit, arrival, arrivals * tick, ticks)
     costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * pause_cost), trace.pause_cost_ms[kept])
-    if len(ticks) and np.median(ticks) < SHORT:
-        said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
-    used = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0))
-    gpu = RESOURCES.index("gpu_milli")
-    of_used = used.tolist().index(counted)
-    of_parts = [rows[:, used] for rows in parts]
     eligible, of_class, where = of_log.eligible(trace, kept, listed, len(nodes), partitions, gpu_types)
     kinds = typed(trace, kept, listed, eligible, of_class, throughputs, measured_on)
     if kinds is not None:
         eligible, of_class = kinds.eligible, kinds.of_class
     rates = kinds.said if kinds else alike(trace, kept, listed, gpu_types == "log")
-    tasks: list[IntArray] = [asked[:0]] * len(kept)
-    for number, may in enumerate(eligible == 1):
-        those = np.flatnonzero(of_class == number)
-        stated = [of_parts[job] for job in those.tolist()] if of_parts else []
-        made_of = shapes(
-            asked[those][:, used], nodes[may][:, used], of_used, shape, 1000, trace.node_count[kept][those], stated
-        )
-        for job, rows in zip(those.tolist(), made_of, strict=True):
-            tasks[job] = rows
     priority, order = of_log.priorities(trace, kept, classes)
     said += [sentence for sentence in (killed, where, order, rates) if sentence]
+    demand = asked.by_gpu()
+    used, gpu = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0)), RESOURCES.index("gpu_milli")
     made = made_gangs(
         gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
         capacity=nodes[:, used],
-        tasks=tasks,
+        tasks=_tasks(asked, used, nodes, eligible, of_class, shape, trace.node_count[kept]),
         eligible=eligible,
         classes=of_class,
         pause_cost=costs * (WHOLE // 1000) // tick,
@@ -142,7 +120,7 @@ def from_trace(
         arrival=arrival,
         ticks=ticks,
         iteration=iteration / tick,
-        factor=1 + error * np.random.default_rng([seed, len(sizes)]).uniform(-2, 2, len(sizes)),
+        factor=1 + error * np.random.default_rng([seed, len(kept)]).uniform(-2, 2, len(kept)),
         source=f"{trace.source}; gangs; shape={shape}; a pause costs {_costs(costs)}; movement={movement}; "
         f"ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
         f"arrival rate x {arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
@@ -194,83 +172,43 @@ def _interrupted(trace: Trace) -> int:
     return len(np.unique(runs.job[1:][again]))
 
 
-def _parts(trace: Trace, kept: IntArray, there: IntArray) -> list[IntArray]:
-    """What the log says of each task of each job (tasks x RESOURCES), of the resources that count; empty: nothing."""
-    if not trace.tasks:
-        return []
-    counts = np.isin(np.arange(len(RESOURCES)), there)
-    return [np.array(trace.tasks[row], dtype=np.int64).reshape(-1, len(RESOURCES)) * counts for row in kept.tolist()]
+def _rounded(submit: IntArray, arrival: IntArray, tick: float, ticks: Floats) -> list[str]:
+    """What is said of submits that are rounded down to ticks, and of jobs that are short beside them."""
+    said = []
+    if late := round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3):
+        said.append(f"submits rounded down by up to {late:.4g} s")
+    if len(ticks) and np.median(ticks) < SHORT:
+        said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
+    return said
 
 
-def _by_gpu(asked: IntArray, parts: list[IntArray], counted: int) -> IntArray:
-    """What a GPU (or CPU) comes with, rounded up: of each job, or of each part where the log states its parts."""
-    rows = np.concatenate([part if len(part) else asked[j : j + 1] for j, part in enumerate(parts)] or [asked])
-    return np.asarray(-(-rows // np.maximum(-(-rows[:, counted] // 1000), 1)[:, None]))
-
-
-def _cut(submit: IntArray, arrival: IntArray, tick: float) -> float:
-    """Seconds by which submits are rounded down to ticks at most."""
-    return round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3)
+def _tasks(
+    asked: Asked,
+    used: IntArray,
+    nodes: IntArray,
+    eligible: IntArray,
+    of_class: IntArray,
+    shape: str,
+    node_count: IntArray,
+) -> list[IntArray]:
+    """What each task of each job holds (tasks x used resources), shaped by the nodes where its class may run."""
+    counted = used.tolist().index(asked.counted)
+    tasks: list[IntArray] = [asked.of_jobs[:0]] * len(of_class)
+    for number, may in enumerate(eligible == 1):
+        those = np.flatnonzero(of_class == number)
+        stated = [asked.of_tasks[job][:, used] for job in those.tolist()] if asked.of_tasks else []
+        made_of = shapes(
+            asked.of_jobs[those][:, used], nodes[may][:, used], counted, shape, 1000, node_count[those], stated
+        )
+        for job, rows in zip(those.tolist(), made_of, strict=True):
+            tasks[job] = rows
+    return tasks
 
 
 def _costs(milliseconds: IntArray) -> str:
     """Costs of pauses in words."""
     low, high = milliseconds.min() / 1000, milliseconds.max() / 1000
     return f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
-
-
-def _refuse_large(trace: Trace, kept: IntArray, sizes: IntArray) -> None:
-    """Refuse jobs of more tasks than any cluster here has, before memory is filled with them."""
-    largest = int(sizes.argmax())
-    if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:
-        name = shortened(repr(trace.ids[int(kept[largest])]))
-        raise InvalidInput(
-            f"{shortened(trace.source, 100)}: job {name} asks for {sizes[largest]} GPUs or CPUs: jobs must be of at "
-            f"most {MOST_TASKS}, and of fewer sizes if they are so large; check the unit of the column"
-        )
-
-
-def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:
-    """What the jobs ask for (jobs x RESOURCES), which jobs of the trace they are, in order of submit, and what is said.
-
-    A resource that the cluster has none of is left out, unless that would leave nothing to ask for.
-    """
-    order, said = np.argsort(trace.submit, kind="stable"), []
-    asked = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
-    there = range(len(RESOURCES)) if nodes is None else np.flatnonzero(nodes.any(axis=0)).tolist()
-    lacking = [r for r in np.flatnonzero(asked.any(axis=0)).tolist() if r not in there]
-    if lacking and _counted(asked) in there:
-        asked[:, lacking] = 0
-        names = " and ".join(RESOURCES[r] for r in lacking)
-        said.append(f"{names} left out: the cluster states none")
-        nothing = ~asked.any(axis=1)
-        if nothing.any():
-            said.append(f"{nothing.sum()} jobs that ask for nothing else left out")
-            asked, order = asked[~nothing], order[~nothing]
-    return asked, order, said
-
-
-def _counted(asked: IntArray) -> int:
-    """The resource by which a job's tasks are counted: GPUs, and CPUs where no job asks for a GPU."""
-    gpu, cpu = RESOURCES.index("gpu_milli"), RESOURCES.index("cpu_milli")
-    return gpu if asked[:, gpu].any() or not asked[:, cpu].any() else cpu
-
-
-def _nodes(asked: IntArray, demand: IntArray, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
-    """As many equal nodes as make a load, by what tasks are counted by; and what is said of it."""
-    counted = _counted(asked)
-    span = max(1.0, float(arrival[-1]), float(ticks.max()))
-    work = float((asked[:, counted] * ticks).sum()) / 1000
-    if not work:
-        raise InvalidInput("the log: no job asks for a GPU or a CPU, by which nodes would be counted; give a cluster")
-    largest = -(-int(asked[:, counted].max()) // (1000 * A_NODE))
-    count = max(largest, round(work / (span * load * A_NODE)))
-    node = A_NODE * demand.max(axis=0)
-    node[counted] = 1000 * A_NODE
-    how = f"no cluster given: nodes made for a load of {load:g}"
-    if span > max(1, arrival[-1]):
-        how += " over the time of the longest job, which is longer than that of all arrivals"
-    return np.repeat([node], count, axis=0), how + (", and the largest job" if count == largest else "")
 
 
 def _without_oversize(jobs: Jobs) -> Jobs:
