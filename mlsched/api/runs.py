@@ -52,7 +52,7 @@ def simulate(
         solver: as for `solve`. Exact ones are asked for `objective` at every decision, within `time_limit` each; they
             then start from the problem's warm-start rules, and another machine may answer differently.
         seed: of everything random in the run, an integer >= 0.
-        wake: the cadence ("events", "interval:60", "events+interval:600"; default: the problem's).
+        wake: the cadence ("events", "interval:60", "events+interval:600", in seconds; default: the problem's).
         record: share of decisions to keep for replay and exact gaps.
         options: the world's readings by name (see its Options); a rule's own implications (FIFO: no priority) apply
             unless set here.
@@ -93,6 +93,7 @@ def simulate(
     seconds = make_limits(time_limit, None, seed, 1).seconds
     check_memory_limit(memory_limit, isolate)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
+    unit = world.parts_of_second(workload)
     with contextlib.ExitStack() as stack:
         process = None
         if isolate:
@@ -101,9 +102,7 @@ def simulate(
         else:
             rule = as_rule(answerer, values, aim, seconds, start_within)
         wall, cpu = time.perf_counter(), cpu_time()
-        trip = run_clock(
-            state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress, unit=world.unit
-        )
+        trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress, unit=unit)
     cpu = cpu_time() - cpu + (0.0 if process is None else process.cpu_seconds)
     return Run(
         simulation=world,

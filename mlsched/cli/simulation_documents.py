@@ -47,6 +47,11 @@ class Made:
         """The policy, with the scenario where there are several."""
         return f"{self.policy} on {self.scenario.label}" if self.scenario.label else self.policy
 
+    @property
+    def failed(self) -> str:
+        """Why there is no run, behind the policy's name; with that begins what an answerer failed with."""
+        return f"{self.name}: {self.reason}" if self.refused or self.invalid else self.reason
+
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
@@ -120,9 +125,7 @@ def finish(
 def _wrong(made: list[Made]) -> list[str]:
     """What is wrong with the runs: why there are none, what the replay finds, and decisions that do not replay."""
     done = [(one, one.run) for one in made if one.run is not None]
-    failures = [
-        f"{one.name}: {one.reason}" if one.refused or one.invalid else one.reason for one in made if one.run is None
-    ]
+    failures = [one.failed for one in made if one.run is None]
     failures += [f"{one.name}: {sentence}" for one, run in done for sentence in run.violations()]
     failures += [f"{one.name}: no gap: {finding}" for one, run in done for finding in run.lint()]
     for one, run in done:

@@ -55,7 +55,7 @@ def make_runs(policies: list[str], asked: Asked, how: How, wanted: Wanted) -> No
             rows = None if found.log is None else found.log.account
             failures = finish(world, kept, rows, how.time_limit, wanted, trusted)
         else:
-            failures = [f"{one.name}: {one.reason}" for one in started if one.reason]
+            failures = [one.failed for one in started if one.reason]
     if all(one.refused or one.invalid for one in made):
         raise InvalidInput(made[0].reason)
     if failures:

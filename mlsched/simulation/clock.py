@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -101,15 +102,16 @@ def run(
     seed: int,
     record: Share = 0.0,
     progress: Callable[[int, int], None] | None = None,
-    unit: int = 1,
+    unit: int | Fraction = 1,
 ) -> Trip:
     """Run `world` to its end, asking `rule`.
 
     record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time, unfinished jobs) is called at
-    every wake. unit: the world counts time in so many parts of a second; `wake` is in seconds all the same.
-    Raises AnswererError for an infeasible plan, naming decision and time, and Stuck when the run can no longer proceed.
+    every wake. unit: the world counts time in so many parts of a second (1/60: minutes); `wake` is in seconds all the
+    same. Raises AnswererError for an infeasible plan, naming decision and time, and Stuck when the run can no longer
+    proceed.
     """
-    cadence = wake.in_units(unit)
+    cadence, seconds = wake.in_units(unit), float(1 / Fraction(unit))
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
@@ -123,15 +125,17 @@ def run(
             time = min((t for t in (time, wanted) if t is not None), default=None)
             if time is None or idle > MOST_IDLE_WISHES:
                 asked = f", and the rule had itself asked {idle - 1} times to start nothing" if time is not None else ""
-                stuck = f"jobs wait, nothing runs and nothing will arrive{asked}; the run is stuck"
-                raise Stuck(f"{rule.name}: at {now / unit:.10g} s {stuck}")
+                lost = getattr(world, "lost", "")  # what the world no longer has, where it can lose something
+                lost = lost and f" ({lost})"
+                stuck = f"jobs wait, nothing runs and nothing will arrive{asked}; the run is stuck{lost}"
+                raise Stuck(f"{rule.name}: at {now * seconds:.10g} s {stuck}")
             now = time
             world.advance(now)
             wishes: list[int] = []
             while (instance := world.ask()) is not None:
-                plan, after = _answer(rule, instance, memory, seed, number, now / unit, came)
+                plan, after = _answer(rule, instance, memory, seed, number, now * seconds, came)
                 if wrong := instance.violations(plan):
-                    where = f"decision {number} at {now / unit:.10g} s"
+                    where = f"decision {number} at {now * seconds:.10g} s"
                     raise AnswererError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
                 if record and sampler.random() < record:
                     recorded.append(Decision(number, now, instance, plan, memory))

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from mlsched.core import html, tables
@@ -64,7 +65,8 @@ class Simulation:
     a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
     decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now. Where a
     policy is asked for, `tabulate(instance, rule, seed)` asks the rule in every state that a run may come to.
-    `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
+    `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`;
+    `unit_of(workload)` where that is the workload's to say.
     `bound(workload, pausing)` gives figures of the summary that no run of the workload can be below, whatever answers
     it; without pausing, no run in which nothing pauses. `held(workload, log)`: whether a run is held to it, where some
     are not, since they leave work undone (None: all are).
@@ -102,6 +104,7 @@ class Simulation:
     bound: Callable[[Any, bool], Mapping[str, float]] | None = None
     held: Callable[[Any, Any], bool] | None = None
     unit: int = 1
+    unit_of: Callable[[Any], int | Fraction] | None = None
     physics: str = ""
     replays_logs: bool = False
     knows_nodes: bool = False
@@ -125,6 +128,10 @@ class Simulation:
             if known.as_logged is not None and known.as_logged.simulation is self:
                 return _known_log, (number,)
         return super().__reduce_ex__(protocol)
+
+    def parts_of_second(self, workload: Any) -> int | Fraction:
+        """How many units of the world's clock are a second: 1/60 where a tick of the workload is a minute."""
+        return self.unit if self.unit_of is None else self.unit_of(workload)
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from fractions import Fraction
 
 from mlsched.core.errors import InvalidInput
 
@@ -30,9 +31,16 @@ class Wake:
         parts = ["events"] * self.events + [f"interval:{self.interval}"] * bool(self.interval)
         return "+".join(parts)
 
-    def in_units(self, unit: int) -> Wake:
-        """The same cadence for a clock that counts `unit` parts of a second."""
-        return dataclasses.replace(self, interval=self.interval * unit)
+    def in_units(self, unit: int | Fraction) -> Wake:
+        """The same cadence for a clock that counts `unit` parts of a second: 1/60 for ticks of a minute.
+
+        Raises InvalidInput for an interval between ticks.
+        """
+        interval = self.interval * Fraction(unit)
+        if interval.denominator != 1:
+            tick = float(1 / Fraction(unit))
+            raise InvalidInput(f"wake = '{self}': {self.interval} s is no multiple of a tick of {tick:g} s")
+        return dataclasses.replace(self, interval=int(interval))
 
     def next(self, now: int, event: int | None, pending: bool) -> int | None:
         """The next time to wake after `now`, or None when nothing is to come; all times in the clock's unit.

@@ -39,7 +39,7 @@ class Stepped:
         self.options = simulation.options(self.given)
         self.world = simulation.world(workload, self.options)
         self.wake = Wake.parse(wake)
-        self._cadence = self.wake.in_units(simulation.unit)
+        self._cadence = self.wake.in_units(simulation.parts_of_second(workload))
         self._rule = None if tested is None else tested.rule()
         self.now, self.number, self.memory = -1, 0, None
         self.wanted: int | None = None

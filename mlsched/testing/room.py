@@ -27,7 +27,7 @@ def served_with_room(
         return False
     world = simulation.world(simulation.drawn.roomy(workload), simulation.options(options))
     try:
-        run(world, tested.rule(), wake=wake, seed=seed, unit=simulation.unit)
+        run(world, tested.rule(), wake=wake, seed=seed, unit=simulation.parts_of_second(workload))
     except Stuck:
         return False
     return True

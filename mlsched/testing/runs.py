@@ -39,7 +39,8 @@ class _Runs:
         options = simulation.options(implied)
         world = simulation.world(workload, options)
         try:
-            run_clock(world, _remembering(self.tested.rule()), wake=cadence, seed=0, unit=simulation.unit)
+            unit = simulation.parts_of_second(workload)
+            run_clock(world, _remembering(self.tested.rule()), wake=cadence, seed=0, unit=unit)
         except Stuck as error:
             if not served_with_room(self.tested, simulation, workload, implied, cadence):
                 raise fail("runs", f"{error}; {what}") from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mlsched
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.wake import Wake
 
@@ -86,3 +89,24 @@ def test_time_goes_forward_and_no_event_is_slept_through(events, interval, now, 
     assert at < event + interval
     assert not events or at <= event
     assert wake.next(now, event, True) <= at
+
+
+def test_intervals_are_seconds_whatever_the_clock_counts():
+    assert Wake(True, 600).in_units(1000) == Wake(True, 600_000)
+    assert Wake(False, 600).in_units(Fraction(1, 60)) == Wake(False, 10)
+    assert Wake(True, 0).in_units(Fraction(1, 60)) == Wake(True, 0)
+    with pytest.raises(InvalidInput, match="wake = 'interval:90': 90 s is no multiple of a tick of 60 s"):
+        Wake(False, 90).in_units(Fraction(1, 60))
+
+
+@pytest.mark.parametrize("physics", ["iterations", "tasks"])
+@pytest.mark.parametrize("tick", [1, 30, 60])
+def test_logs_are_asked_about_at_multiples_of_so_many_seconds(tick, physics):
+    log = {"submit": [10, 700, 1300, 5000], "duration": [600] * 4, "gpus": [1] * 4}
+    jobs = mlsched.workload(log, cluster="2x(8gpu)", physics=physics, tick=tick)
+    run = mlsched.simulate(jobs, "fifo", wake="interval:600")
+    assert run.violations() == []
+    origin = 10  # the clock begins with the first submit
+    starts = (run.table()["start_s"]).tolist()
+    assert [start % 600 for start in starts] == [0] * 4
+    assert all(0 <= start + origin - submit < 600 + tick for start, submit in zip(starts, log["submit"], strict=True))

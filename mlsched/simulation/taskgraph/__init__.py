@@ -5,6 +5,7 @@ from mlsched.simulation.taskgraph import bound, outcome, replay, strategies
 from mlsched.simulation.taskgraph.adapters import receding, rollout
 from mlsched.simulation.taskgraph.assumed import assumed
 from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.results import ticks_per_second
 from mlsched.simulation.taskgraph.sources import SOURCES, from_trace
 from mlsched.simulation.taskgraph.workload import Workload, never_start, overload
 from mlsched.simulation.taskgraph.world import TaskgraphWorld
@@ -16,6 +17,7 @@ SIMULATION = Simulation(
     options_type=Options,
     world=TaskgraphWorld.of,
     wake="events",
+    unit_of=lambda workload: ticks_per_second(workload.horizon.tick_ms),
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

@@ -48,7 +48,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     _check_capacity(workload, log, findings)
     _check_gpus(workload.horizon, log, findings)
     if wake.interval and not wake.events:
-        _check_ticks(wake, runs, set(log.wakes), findings)
+        _check_ticks(wake, workload.horizon.tick_ms or 1000, runs, set(log.wakes), findings)
     return findings.sentences()
 
 
@@ -240,14 +240,14 @@ def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
                 findings.add("gpu", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
 
 
-def _check_ticks(wake: Wake, runs: Runs, asked: set[int], findings: Findings) -> None:
+def _check_ticks(wake: Wake, tick: int, runs: Runs, asked: set[int], findings: Findings) -> None:
     """Rule 7."""
     for (task, iteration), stretches in runs.items():
         for _, start, end, outcome in stretches:
             for time in (start, end) if outcome != FINISH else (start,):
-                if time % wake.interval and time not in asked:
+                if time * tick % (1000 * wake.interval) and time not in asked:
                     findings.add(
                         "wake",
                         f"task {task}, iteration {iteration}: changes at {time}, no multiple of "
-                        f"{wake.interval}, unasked",
+                        f"{wake.interval} s, unasked",
                     )

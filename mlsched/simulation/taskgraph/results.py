@@ -7,6 +7,7 @@ its unit.
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ Kinds = tuple[IntArray, list[IntArray], list[npt.NDArray[np.bool_]]]
 
 #: Names of resources in traces -> as people call them.
 NAMES = {"gpu_milli": "gpu", "gpu_percent": "gpu", "cpu_milli": "cpu", "memory_mib": "memory"}
+
+
+def ticks_per_second(tick_ms: int) -> Fraction:
+    """How many ticks of such a length are a second; 1 where the workload does not say how long they are."""
+    return Fraction(1000, tick_ms or 1000)
 
 
 @dataclasses.dataclass(frozen=True)

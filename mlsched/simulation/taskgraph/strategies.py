@@ -35,7 +35,7 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
     @st.composite
     def draw_workload(draw: DrawFn) -> Workload:
         horizon = draw(instances(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs))
-        horizon = horizon.replace(now=0, **dict.fromkeys(PAST, ()))
+        horizon = horizon.replace(now=0, tick_ms=1000, **dict.fromkeys(PAST, ()))
         off = draw(st.lists(one_of(-2, -1, 0, 0, 1, 3), min_size=len(horizon.task_job), max_size=len(horizon.task_job)))
         true = np.maximum(horizon.duration + np.array(off, dtype=np.int64), 1)
         cost = draw(one_of(0, 0, 1, 3))

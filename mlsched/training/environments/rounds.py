@@ -154,6 +154,7 @@ class RoundsEnv(MaskedEnv):
         else:
             self.workload = self._workloads[int(self.np_random.integers(len(self._workloads)))]
         self._world = IterationWorld(self.workload, self._options)
+        self._cadence = self._wake.in_units(SIMULATION.parts_of_second(self.workload))
         self._now = -1
         self._ended = np.zeros(len(self.workload.arrival), dtype=np.bool_)
         self._go_on()
@@ -181,7 +182,7 @@ class RoundsEnv(MaskedEnv):
         while world.unfinished():
             snapshot = world.ask()
             if snapshot is None:
-                time = self._wake.next(self._now, world.next_event(), world.pending())
+                time = self._cadence.next(self._now, world.next_event(), world.pending())
                 assert time is not None, "jobs that can start wait, and nothing runs"
                 self._now = time
                 world.advance(time)

@@ -12,6 +12,7 @@ from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.taskgraph.iterations.world import IterationWorld
+from mlsched.simulation.taskgraph.results import ticks_per_second
 
 _AS_LOGGED = Simulation(
     problem="taskgraph",
@@ -41,6 +42,7 @@ SIMULATION = Simulation(
     options_type=Options,
     world=IterationWorld,
     wake="events",
+    unit_of=lambda jobs: ticks_per_second(jobs.tick_ms),
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

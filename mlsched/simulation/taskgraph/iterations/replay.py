@@ -93,7 +93,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     _check_capacity(jobs, by_job, findings)
     replay_gpus.check(jobs, by_job, findings)
     if wake.interval and not wake.events:
-        _check_ticks(wake, by_job, set(log.wakes), findings)
+        _check_ticks(wake, jobs.tick_ms or 1000, by_job, set(log.wakes), findings)
     return findings.sentences()
 
 
@@ -378,11 +378,11 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Find
                     )
 
 
-def _check_ticks(wake: Wake, by_job: dict[int, list[Stretch]], asked: set[int], findings: Findings) -> None:
+def _check_ticks(wake: Wake, tick: int, by_job: dict[int, list[Stretch]], asked: set[int], findings: Findings) -> None:
     """Rule 8."""
     for job, stretches in by_job.items():
         slowed = {s.end for s in stretches if s.outcome == SLOW}
         for s in stretches:
             for time in {s.start, s.end} - slowed if s.outcome != FINISH else {s.start} - slowed:
-                if time % wake.interval and time not in asked:
-                    findings.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval}, unasked")
+                if time * tick % (1000 * wake.interval) and time not in asked:
+                    findings.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval} s, unasked")

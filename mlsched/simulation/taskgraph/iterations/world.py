@@ -24,6 +24,7 @@ import heapq
 
 import numpy as np
 
+from mlsched.core.errors import shortened
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty
@@ -360,6 +361,13 @@ class IterationWorld:
             self.free[node] = self.workload.node_capacity[node]
             self.devices.free[node] = empty(self.workload)[node]
             self._settle_eligible()
+
+    @property
+    def lost(self) -> str:
+        """Which nodes have failed, and will not come back where nothing will happen any more."""
+        names = [self.workload.node_names[n] if self.workload.node_names else n for n in np.flatnonzero(self._down)]
+        many = "nodes have" if len(names) > 1 else "node has"
+        return f"{len(names)} {many} failed for good: {shortened(', '.join(map(str, names)), 60)}" if names else ""
 
     def _settle_eligible(self) -> None:
         """Nothing may run on nodes that have failed, not even what holds nothing there."""

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mlsched
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.simulation.taskgraph.iterations import SIMULATION, strategies
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH
 
@@ -43,6 +43,14 @@ def test_a_gang_stops_as_a_whole_and_waits_for_the_node(write) -> None:
     assert run.violations() == []
     assert [(row[1], row[2], row[-1]) for row in run.log.rows] == [(0, 2, FAIL), (15, 23, FINISH)]
     assert run.over_time()["waiting_jobs"].tolist() == [0, 1, 0, 0]
+
+
+def test_a_run_that_is_stuck_says_when_and_which_nodes_are_gone(write) -> None:
+    """In seconds, whatever a tick is."""
+    nodes = str(write("name,gpus\na,4\nb,4\n", "nodes.csv"))
+    jobs = by_hand(write, "node,from\nb,120\n", "submit,duration,gpus\n0,600,8\n", nodes)
+    with pytest.raises(AnswererError, match=r"fifo: at 120 s jobs wait, .*; the run is stuck \(1 node has failed for "):
+        mlsched.simulate(jobs, "fifo")
 
 
 def test_a_node_that_has_failed_takes_nothing_even_when_it_is_empty(write) -> None:
