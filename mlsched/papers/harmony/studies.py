@@ -2,12 +2,13 @@
 
 The interference table is synthetic and was made to keep what the paper's text says (`instances.placement.models`), the
 network penalties are the same group's measured speeds: these figures show what the presets come to, they are no
-measurement of interference.
+measurement of interference. Tables, figures and claims ask for the same ones: each is computed once.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -66,6 +67,7 @@ def together(names: Sequence[str], kind: str) -> list[float]:
     return speeds(instance, Plan(workers=here, ps=here))
 
 
+@functools.cache
 def packed(kind: str) -> dict[str, float]:
     """Fig. 1: slowdown in percent of six jobs that bin packing puts on three servers, in the order of the presets."""
     instance = jobs_on(NAMES, len(NAMES), kind)
@@ -80,6 +82,7 @@ def _placed(instance: Instance, rule: str) -> Plan:
     return plan
 
 
+@functools.cache
 def mean_of_pairings(kind: str) -> dict[str, float]:
     """Fig. 1 for all ways of packing them: each job's mean slowdown in percent over the five others."""
     found: dict[str, list[float]] = {name: [] for name in NAMES}
@@ -89,6 +92,7 @@ def mean_of_pairings(kind: str) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
+@functools.cache
 def pair_levels(kind: str) -> dict[tuple[str, str], float]:
     """Fig. 2: interference level of two models, the sum of their slowdowns in percent; both orders."""
     found = {}
@@ -105,6 +109,7 @@ class Scheme:
     speeds: tuple[float, ...]
 
 
+@functools.cache
 def scheme(policy: str, second: str, kind: str) -> Scheme:
     """Figs. 3 and 4: CTC and a second job on two servers of four tasks each, placed by a policy."""
     instance = jobs_on((FIRST, second), 2, kind)
@@ -113,6 +118,7 @@ def scheme(policy: str, second: str, kind: str) -> Scheme:
     return Scheme(tasks, tuple(speeds(instance, plan)))
 
 
+@functools.cache
 def with_mates(name: str, kind: str) -> list[float]:
     """Fig. 5: relative speed of a job beside 0, 1, ... CTC jobs on one server, whatever its capacity."""
     return [together((name, *[FIRST] * mates), kind)[0] for mates in range(MOST_MATES + 1)]
