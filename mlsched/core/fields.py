@@ -8,6 +8,7 @@ one sentence that names field, value and rule.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -96,6 +97,10 @@ def _range_rule(low: int, high: int) -> str:
     return f"must be between {low} and {high}"
 
 
+#: Of so few entries, Python finds the least and the largest sooner than NumPy.
+FEW = 64
+
+
 @dataclasses.dataclass(frozen=True)
 class ArraySpec(Spec):
     """A read-only int64 array whose dimensions are named; equal names must have equal sizes within one record.
@@ -121,18 +126,26 @@ class ArraySpec(Spec):
             if dims.setdefault(dim, size) != size:
                 where = "length" if array.ndim == 1 else f"length of dimension {axis}"
                 raise InvalidInput(f"{name}: {where} is {size}: must be {dims[dim]} (the number of {dim})")
-        if array.size:
+        if array.size and not self._admits(array):
             bad = (array < self.low) | (array > self.high)
-            if bad.any():
-                index = tuple(int(i) for i in np.argwhere(bad)[0])
-                place = name + "".join(f"[{i}]" for i in index)
-                raise fail(place, int(array[index]), _range_rule(self.low, self.high))
-        array.flags.writeable = False
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            place = name + "".join(f"[{i}]" for i in index)
+            raise fail(place, int(array[index]), _range_rule(self.low, self.high))
+        array.setflags(write=False)
         return array
+
+    def _admits(self, array: IntArray) -> bool:
+        """Whether all entries, of which there are some, are within the range."""
+        if array.size <= FEW:
+            entries = array.ravel().tolist()
+            return self.low <= min(entries) and max(entries) <= self.high
+        return bool(array.min() >= self.low and array.max() <= self.high)
 
     def _as_array(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
         """A private copy as int64. Integers only: a float array would be truncated silently."""
         ndim = len(self.shape)
+        if type(value) is np.ndarray and value.dtype == np.int64 and value.ndim == ndim and value.size:
+            return value.copy()
         if not isinstance(value, (np.ndarray, list, tuple)):
             raise fail(name, value, f"must be a list of integers ({ndim}-dimensional: {' x '.join(self.shape)})")
         try:
@@ -142,7 +155,7 @@ class ArraySpec(Spec):
         if array.size == 0:
             # [] says nothing of its dimensions: take what other fields said, and 0 where they said nothing.
             shape = array.shape if array.ndim == ndim else tuple(dims.get(d, 0) for d in self.shape)
-            if int(np.prod(shape)) != 0:
+            if math.prod(shape):
                 raise InvalidInput(f"{name}: is empty; must be {' x '.join(self.shape)} = {shape}")
             return np.zeros(shape, dtype=np.int64)
         if array.ndim != ndim:
