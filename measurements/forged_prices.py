@@ -4,9 +4,9 @@
 
 Prints one JSON document. Certificates: N (default 100,000) changed ones of tiny instances of the five problems: prices,
 branches and nodes are changed in one to three places (`tests/price_trees.py`), or the tree is that of another instance,
-and the bound is the one that was proved (of task graphs not always the optimum), or off by one or more. Claims: N
-(default 10,000) bounds that are better than the optimum, by 1 to 1,000, for each of which a tree is made that is as
-good as the prover can, and the genuine tree is tried too.
+and the bound is the one that was proved (of task graphs not always the optimum), or off by one or more. Half of those
+of preemption have fixings and cuts. Claims: N (default 10,000) bounds that are better than the optimum, by 1 to 1,000,
+for each of which a tree is made that is as good as the prover can, and the genuine tree is tried too.
 "accepted, false": the check accepts a bound that is better than brute force's optimum.
 """
 
@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import certificate_examples
@@ -30,15 +31,31 @@ from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices.statement import statements
 from mlsched.core.deadline import Deadline
 from mlsched.solvers import prices
+from mlsched.solvers.prices import search
 
 PROBLEMS = ("quality", "workers", "preemption", "placement", "taskgraph")
-#: Tiny instances of each problem, and changes of each of their certificates in a row.
-INSTANCES = 40
+#: Tiny instances of each problem, and how often each of the six with cuts counts.
+INSTANCES, CUT = 40, 7
 
 
-def known(problem: str) -> list[tuple[Any, str, int, int, list[Any]]]:
+Known = tuple[Any, str, int, int, list[Any]]
+
+
+def with_cuts() -> list[Known]:
+    """As `known`, of preemption where the prover fixes and cuts, since it may not go through choices."""
+    found: list[Known] = []
+    with mock.patch.object(search, "STEPS", 0):
+        for instance in certificate_examples.with_cuts():
+            best = api.solve(instance, "brute-force", objective="total_score").value
+            trees, bound = prices.trees(instance, "total_score", best, Deadline())
+            assert any(len(node) == 2 for node in trees[0])
+            found.append((instance, "total_score", best, bound, trees))
+    return found
+
+
+def known(problem: str) -> list[Known]:
     """Instances with an objective, its optimum by brute force, and the genuine trees with what they prove."""
-    found = []
+    found: list[Known] = []
     for k, instance in enumerate(certificate_examples.drawn(problem, INSTANCES)):
         claims = list(statements()[instance.kind].module.CLAIMS)
         objective = claims[k % len(claims)]
@@ -74,6 +91,7 @@ def main() -> None:
     longest = 0.0
     for problem in given.problems:
         examples, dice = known(problem), random.Random(f"{problem} {given.seed}")
+        examples += CUT * with_cuts() if problem == "preemption" else []
         for _ in range(given.certificates // len(given.problems)):
             instance, objective, best, bound, trees = dice.choice(examples)
             if dice.random() < 0.1:

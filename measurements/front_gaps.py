@@ -5,7 +5,8 @@
 Prints one JSON document. A row is a preset: N instances (seeds 0, 1, ...; default 3). The front is that of
 `mlsched.pareto` after at most S wall seconds (default 20); "no point": of how many instances it had none by then, which
 are in no other number. "whole": how many are certified to be the whole front, of how many CP-SAT calls complete.
-"points": at most. "FIRST" and "SECOND": the largest gaps of points and of the last claim, in the mean and at most.
+"points": at most. "FIRST" and "SECOND": the largest gaps of points and of the last claim, in the mean and at most; a
+gap to a bound of 0 has no percentage and is named beside them, in its unit.
 "prove" and "check": CPU seconds at most, of all claims of a front. "kB zipped": of the prices, at most.
 """
 
@@ -25,6 +26,7 @@ from typing import Any
 import mlsched
 from mlsched import api
 from mlsched.certificates.points import CheckedPoints
+from mlsched.core.gap import Gap, percentage
 
 PRESETS = ["six-tight", "six-replicas", "eight-tight", "eight-replicas", "ten-loose", "fractional"]
 
@@ -47,9 +49,18 @@ def certified(preset: str, seed: int, objectives: Sequence[str], seconds: float)
     *points, last = made.gaps
     return {
         "points": len(points), "complete": front.complete, "whole": made.backing is not None,
-        "first": max(map(float, points)), "second": float(last),
+        "first": points, "second": [last],
         "prove": proved - before - spent, "check": spent, "zipped": size / 1000,
     }  # fmt: skip
+
+
+def largest(fronts: Sequence[Sequence[Gap]]) -> list[str]:
+    """Of the largest gap of each front, the mean, and none is larger: rounded up, with those that are no shares."""
+    shares = [max(gap.share or 0.0 for gap in gaps) for gaps in fronts]
+    others = [gap for gaps in fronts for gap in gaps if gap.share is None and gap.difference]
+    most = [percentage(max(shares), up=True)]
+    most += [max(others, key=lambda gap: gap.difference).rounded_up] if others else []
+    return [percentage(statistics.mean(shares), up=True), " or ".join(most)]
 
 
 def row(preset: str, objectives: Sequence[str], seeds: int, seconds: float) -> list[str]:
@@ -65,8 +76,7 @@ def row(preset: str, objectives: Sequence[str], seeds: int, seconds: float) -> l
     cells += [f"{sum(one['whole'] for one in made)} of {sum(one['complete'] for one in made)}"]
     cells += [str(max(one["points"] for one in made))]
     for name in ("first", "second"):
-        values = [one[name] for one in made]
-        cells += [f"{100 * statistics.mean(values):.1f} %", f"{100 * max(values):.1f} %"]
+        cells += largest([one[name] for one in made])
     return cells + [f"{max(one[name] for one in made):.2f}" for name in ("prove", "check", "zipped")]
 
 

@@ -205,3 +205,9 @@ def drawn(problem: str, count: int) -> Iterator[Instance]:
                 yield instance
                 count -= 1
         number += 1
+
+
+def with_cuts() -> Iterator[Preemption]:
+    """Three nodes and four or five TE jobs whose best plan no prices prove without a cut, or all choices."""
+    for jobs, tes, seed in ((9, 5, 5), (9, 5, 15), (9, 5, 29), (9, 5, 34), (8, 4, 4), (8, 4, 28)):
+        yield api.generate("preemption", nodes=3, jobs=jobs, tes=tes, seed=seed)

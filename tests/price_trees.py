@@ -15,6 +15,13 @@ def changed(tree: list[Any], dice: random.Random) -> list[Any]:
     return made
 
 
+def cut(rows: list[str], blocks: int, dice: random.Random) -> list[Any]:
+    """A cut of some of these rows and blocks."""
+    weights = {row: dice.randrange(4) for row in rows if dice.random() < 0.6}
+    shifts = {str(block): dice.randrange(-3, 4) for block in range(blocks) if dice.random() < 0.4}
+    return [weights, shifts, dice.randrange(1, 5)]
+
+
 def _number(given: Any) -> int:
     return given if type(given) is int else 1
 
@@ -29,7 +36,7 @@ def _change(tree: list[Any], dice: random.Random) -> None:
         tree[k] = [{}]
         return
     price = node[0]
-    match dice.randrange(11):
+    match dice.randrange(13):
         case 0 if price:
             row = dice.choice(list(price))
             price[row] = _number(price[row]) + dice.choice([-1, 1, -1000, 1000])
@@ -43,7 +50,7 @@ def _change(tree: list[Any], dice: random.Random) -> None:
             other = dice.choice(tree)
             if isinstance(other, list) and other and isinstance(other[0], dict) and other[0]:
                 price |= {dice.choice(list(other[0])): dice.randrange(10**9)}
-        case 4 if len(node) > 1:
+        case 4 if len(node) > 2:
             k = dice.choice([1, 3])
             node[k] = _number(node[k]) + dice.choice([-1, 1, 7])
         case 5 if len(node) > 1:
@@ -52,6 +59,18 @@ def _change(tree: list[Any], dice: random.Random) -> None:
             row = dice.choice(list(price))  # another tick, group or row: "GROUP A B" of task graphs, and others
             words = [str(max(0, int(w) + dice.choice([-1, 1, 5]))) if w.isdecimal() else w for w in row.split(" ")]
             price[" ".join(words)] = price.pop(row)
+        case 11:  # a fixing more, with a cut or without
+            rows = [*price, "0", "1", "2"]
+            tree.insert(k, [{}, dice.choice([[], [cut(rows[: dice.randrange(1, 9)], 6, dice)]])])
+        case 12 if len(node) == 2 and isinstance(node[1], list) and node[1]:
+            one = dice.choice(node[1])
+            if dice.random() < 0.3:
+                node[1].remove(one)
+            elif isinstance(one, list) and len(one) == 3 and isinstance(one[0], dict) and isinstance(one[1], dict):
+                part = dice.choice(one[:2])
+                one[2] = dice.choice([one[2], 1, 2, 3, 0, _number(one[2]) + 1])
+                if part:
+                    part[dice.choice(list(part))] = dice.choice([0, 1, 1, 2, -1, 7, 10**70, "1"])
         case 6:
             node[1:] = [dice.randrange(6), dice.choice([*price, "0", "row 1", "cores"]), dice.randrange(-2, 9)]
         case 7:

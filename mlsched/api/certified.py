@@ -6,9 +6,10 @@ import dataclasses
 
 from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices.statement import statements
+from mlsched.certificates.translation import translations
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError, a_or_an
 from mlsched.core.result import Result
 from mlsched.solvers import prices
 
@@ -21,10 +22,9 @@ def certified(instance: Instance, result: Result) -> Result:
 
     Raises AnswererError where the prover sees that something is better than what the answerer calls optimal.
     """
-    statement = statements().get(instance.kind)
-    if result.status != "optimal" or result.value is None or result.backing is None or statement is None:
+    if result.status != "optimal" or result.value is None or result.backing is None:
         return result
-    if result.objective not in statement.module.CLAIMS:
+    if not _has_prices(instance, result.objective):
         return result
     deadline = Deadline(max(LEAST_SECONDS, SHARE * result.seconds))
     try:
@@ -37,3 +37,24 @@ def certified(instance: Instance, result: Result) -> Result:
         return result
     proved = bound == result.value and not wrong
     return dataclasses.replace(result, backing="certified") if proved else result
+
+
+def uncertified(instance: Instance, result: Result) -> str | None:
+    """Why a result of `certified` has no certificate, and what to do; None where it has one, or there is no plan."""
+    if result.status == "feasible":
+        return (
+            "nothing to certify: no optimum is proved; `mlsched certify` says how far from the best a plan is at most"
+        )
+    if result.status != "optimal" or result.backing == "certified":
+        return None
+    if _has_prices(instance, result.objective):
+        return "not certified: prices did not prove it within the time that solving took; `mlsched certify` goes on"
+    translation, asked = translations().get(instance.kind), f"{result.objective} of {a_or_an(instance.kind)}"
+    if translation is not None and result.objective in translation.by_objective:
+        return f"not certified: {asked} has no proofs by prices; `mlsched certify` looks for one by formulas"
+    return f"not certified: {asked} has no certificates; `--confirm` asks another engine"
+
+
+def _has_prices(instance: Instance, objective: str) -> bool:
+    statement = statements().get(instance.kind)
+    return statement is not None and objective in statement.module.CLAIMS

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mlsched.certificates import by_formulas, by_prices
-from mlsched.certificates.received import KIND, MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
+from mlsched.certificates.received import KIND, MOST_LOG, PRICES, hash_of, manifest_of, plans_of, record_of, wrong_files
 from mlsched.certificates.translation import reworded, translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief
@@ -242,6 +242,15 @@ def opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[str]]
     if manifest["instance_hash"] != instance.hash:
         wrong.append("instance.json is not the instance that the manifest names")
     return instance, wrong
+
+
+def opened_points(folder: Path, kind: str) -> tuple[dict[str, Any], Instance, list[Any], list[str]]:
+    """Manifest, instance and plans of a folder that has a plan for each point, and what is wrong with its files."""
+    manifest = manifest_of(folder, kind)
+    instance, wrong = opened(folder, manifest)
+    plans, answers = plans_of(folder / "plans.json", instance.plan_type)
+    wrong += ["plans.json answers another instance"] if answers != instance.hash else []
+    return manifest, instance, plans, wrong
 
 
 def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:

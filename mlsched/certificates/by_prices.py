@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.certificates.prices import core
+from mlsched.certificates.prices.fixing import Fixing, fixed
 from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.received import MOST_TREE, PRICES, VERSION
 from mlsched.core.contract import Instance
@@ -72,26 +73,37 @@ def unproved(
             yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"
             return
         for claim, tree in zip(claims, trees, strict=True):
-            core.check(_Kept(claim), _watched(tree if isinstance(tree, list) else [], deadline), spend)
+            core.check(_Bounded(claim), _watched(tree if isinstance(tree, list) else [], deadline), spend)
     except core.Wrong as wrong:
         yield f"tree.json does not prove that no plan has a better {objective} than {bound}: {wrong}"
 
 
-class _Kept:
-    """A claim, whose leaves may leave so many options only that a use of every row can be kept of each."""
+class _Bounded:
+    """A claim whose leaves and fixings may leave so many options only that a use of every row can be kept of each.
 
-    def __init__(self, claim: Any) -> None:
+    held: numbers that the options take which fixings above have left.
+    """
+
+    def __init__(self, claim: Any, held: int = 0, cuts: int = 0) -> None:
         self.target, self.capacity, self.blocks, self.least = claim.target, claim.capacity, claim.blocks, claim.least
-        self._claim, self._kept = claim, 0
+        self._claim, self._held, self._kept, self._of_each = claim, held, held, 1 + len(claim.capacity) + cuts
+        if isinstance(claim, Fixing):
+            self.fixed = self._fixed
 
     def cheap(self, block: int, price: core.Price, sides: core.Sides, most: int) -> list[tuple[int, core.Use]]:
         options: list[tuple[int, core.Use]] = self._claim.cheap(block, price, sides, most)
-        self._kept = (self._kept if block else 0) + len(options) * (
-            1 + len(self.capacity)
-        )  # a leaf begins with block 0
+        # A leaf begins with block 0, and so does a fixing.
+        self._kept = (self._kept if block else self._held) + len(options) * self._of_each
         if self._kept > MOST_KEPT:
             raise core.Wrong(f"a leaf keeps more than {MOST_KEPT} numbers: branch there")
         return options
+
+    def _fixed(self, price: core.Price, sides: dict[int, core.Sides], cuts: Any, spend: core.Spend) -> _Bounded:
+        if type(cuts) is not list:
+            raise core.Wrong("a cut is none")
+        made = fixed(_Bounded(self._claim, self._held, len(cuts)), price, sides, cuts, spend)
+        numbers = sum(1 + len(use) for options in made.options for _, use in options)
+        return _Bounded(made, self._held + numbers)
 
 
 def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
@@ -110,8 +122,9 @@ def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
             rows |= node[0].keys()
             changes, branches = changes + len(node[0]), branches + 1
             held = min(changes, len(rows)) + branches
-            waiting += 2 * [(changes, branches, held)]
-            if (kept := kept + 2 * held) > MOST_WAITING:
+            children = 2 if len(node) > 2 else 1  # one of a fixing
+            waiting += children * [(changes, branches, held)]
+            if (kept := kept + children * held) > MOST_WAITING:
                 raise core.Wrong(f"the nodes of a tree that wait keep more than {MOST_WAITING} prices and branches")
         yield node
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from mlsched.certificates import bundle, by_formulas, checker
 from mlsched.certificates.cover import Fronts, claim, points_of, uncovered
 from mlsched.certificates.formula import TooLong, within
-from mlsched.certificates.received import FRONT, MOST_LOG, VERSION, manifest_of, plans_of
+from mlsched.certificates.received import FRONT, MOST_LOG, VERSION
 from mlsched.certificates.translation import translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief, counted
@@ -140,12 +140,9 @@ def check_front(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Chec
     Raises InvalidFile where it holds no certificate that could be read.
     """
     started, deadline = time.perf_counter(), Deadline(seconds)
-    manifest = manifest_of(folder, FRONT)
-    instance, wrong = bundle.opened(folder, manifest)
-    plans, answers = plans_of(folder / "plans.json", instance.plan_type)
+    manifest, instance, plans, wrong = bundle.opened_points(folder, FRONT)
     objectives, first = tuple(manifest["objectives"]), tuple(manifest["first"])
     fronts = fronts_of(instance, objectives, first)
-    wrong += ["plans.json answers another instance"] if answers != instance.hash else []
     wrong += wrong_plans(instance, plans, (*first, *objectives), manifest["values"])
     said, judged = "", [] if wrong else [instance.evaluate(plan) for plan in plans]
     if not wrong:

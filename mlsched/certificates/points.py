@@ -29,7 +29,7 @@ from typing import Any, Literal
 from mlsched.certificates import bundle, by_prices
 from mlsched.certificates.fronts import wrong_plans
 from mlsched.certificates.prices.statement import Within, statement_of
-from mlsched.certificates.received import MOST_BITS, POINTS, VERSION, manifest_of, plans_of
+from mlsched.certificates.received import MOST_BITS, POINTS, VERSION
 from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
@@ -165,12 +165,9 @@ def check_points(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Che
     Raises InvalidFile where it holds no certificate that could be read.
     """
     started, deadline = time.perf_counter(), Deadline(seconds)
-    manifest = manifest_of(folder, POINTS)
-    instance, wrong = bundle.opened(folder, manifest)
-    plans, answers = plans_of(folder / "plans.json", instance.plan_type)
+    manifest, instance, plans, wrong = bundle.opened_points(folder, POINTS)
     objectives = tuple(manifest["objectives"])
     check_objectives(instance, objectives)
-    wrong += ["plans.json answers another instance"] if answers != instance.hash else []
     wrong += wrong_plans(instance, plans, objectives, manifest["values"])
     values: tuple[tuple[int, ...], ...] = ()
     bounds: tuple[int, ...] = ()

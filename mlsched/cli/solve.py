@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: Rows of a plan that are shown as a table.
 MOST_ROWS = 40
-#: What `--certify` says of a plan that no bound reaches.
-UNPROVED = "nothing to certify: no optimum is proved; `mlsched certify` says how far a plan is from the best at most"
 Read = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
 ]
@@ -141,6 +139,8 @@ def _plot(result: Result, path: Path) -> None:
 
 def _render(instance: Instance, result: Result, asked: str, certify: bool) -> list[Any]:
     """asked: the answerer with its parameters, as the call named it. certify: whether a proof was asked for."""
+    from mlsched.api.certified import uncertified
+
     rows = []
     for goal in instance.objectives:
         optimised = goal.name == result.objective
@@ -160,7 +160,7 @@ def _render(instance: Instance, result: Result, asked: str, certify: bool) -> li
     lines: list[Any] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
-        *([UNPROVED] if certify and result.status == "feasible" else []),
+        *([why] if certify and (why := uncertified(instance, result)) is not None else []),
         table("", ["objective", "sense", "value", "bound", "gap to bound", "unit"], rows),
     ]
     if result.plan is not None:

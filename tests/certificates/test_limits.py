@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificate_examples import DRAWN, drawn, needs_exact
+from certificate_examples import DRAWN, drawn, needs_exact, with_cuts
 from preemption_examples import small
 
 from mlsched import api
@@ -19,6 +19,7 @@ from mlsched.certificates.formula import TooLong, within
 from mlsched.certificates.placement import _contents
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices import core
+from mlsched.certificates.prices.fixing import fixed
 from mlsched.certificates.prices.statement import statement_of
 from mlsched.certificates.taskgraph._schedule import heads, rests
 from mlsched.certificates.translation import translation_of
@@ -229,6 +230,33 @@ def test_a_leaf_that_leaves_too_many_options_is_refused(monkeypatch):
     assert "a leaf keeps more than" in wrong
 
 
+def test_fixings_that_leave_too_many_options_are_refused(monkeypatch):
+    """What each leaves is kept until the leaves below it are proved: a path of them may keep so much together."""
+    instance = next(with_cuts())
+    best = api.solve(instance, "brute-force", objective="total_score").value
+    (claim,) = statement_of(instance).claims(instance, "total_score", best)
+    left = fixed(claim, {}, {}, [], lambda steps: None).options
+    numbers = sum(1 + len(use) for options in left for _, use in options)
+
+    def unproved(fixings: int, *cuts) -> str:
+        """After the fixings, a leaf that keeps as much as it may: it is what is refused where fixings keep too much."""
+        tree = [*([{}, list(cuts)] for _ in range(fixings)), [{}]]
+        return " ".join(by_prices.unproved(instance, "total_score", best, [tree], Deadline()))
+
+    at_once = sum(map(len, left)) * (1 + len(claim.capacity))
+    monkeypatch.setattr(by_prices, "MOST_KEPT", at_once + 2 * numbers)
+    assert unproved(2) == ""
+    assert "a leaf keeps more than" in unproved(3)
+    assert "a leaf keeps more than" in unproved(1, *(1 + 2 * numbers) * [[{}, {}, 1]])
+
+
+def test_the_clock_is_looked_at_between_fixings(monkeypatch):
+    instance = next(with_cuts())
+    many = [[{}, [[{}, {}, 1]]] for _ in range(3)]
+    with pytest.raises(OutOfTime):
+        list(by_prices.unproved(instance, "total_score", 5, [[*many, [{}]]], Deadline(0.0)))
+
+
 def test_the_clock_is_looked_at_between_nodes_without_prices():
     (instance,) = drawn("quality", 1)
     with pytest.raises(OutOfTime):
@@ -260,7 +288,14 @@ FIRST, BY_PRICES = "certificates_of_1_0_0rc1.json", "price_certificates_of_1_0_0
 
 @pytest.mark.parametrize(
     ("written", "problem"),
-    [(FIRST, "preemption"), (FIRST, "taskgraph"), (BY_PRICES, "placement"), (BY_PRICES, "taskgraph")],
+    [
+        (FIRST, "preemption"),
+        (FIRST, "taskgraph"),
+        (BY_PRICES, "placement"),
+        (BY_PRICES, "preemption"),
+        (BY_PRICES, "taskgraph"),
+        (BY_PRICES, "points"),
+    ],
 )
 def test_a_certificate_of_an_earlier_version_is_read_for_ever(written, problem, tmp_path):
     """Written with the checker of its time: by 1.0.0rc1, and by prices before their statements were changed."""

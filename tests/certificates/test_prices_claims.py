@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 
 import pytest
-from certificate_examples import drawn
+from certificate_examples import drawn, with_cuts
 from draws import draws
 from price_trees import changed
 
@@ -22,6 +22,7 @@ from mlsched.certificates.prices.statement import statements
 from mlsched.core.deadline import Deadline
 from mlsched.core.registry import registry
 from mlsched.solvers import prices
+from mlsched.solvers.prices import search
 
 PROBLEMS = sorted(kind.partition(".")[0] for kind in statements())
 #: Those whose best plans prices reach; see `test_taskgraph_prices.py` for the others.
@@ -54,6 +55,25 @@ def test_the_optimum_is_proved_and_nothing_better_is(problem, objective, report)
             fate["changed and accepted, true"] += proves(instance, objective, best, other)
             assert not proves(instance, objective, beyond, other)
     report(f"{problem} {objective} by prices", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
+
+
+def test_cuts_prove_no_more_than_the_optimum(monkeypatch, report):
+    """Where the prover may not go through choices, it fixes and cuts; changed, these prove nothing that is false."""
+    monkeypatch.setattr(search, "STEPS", 0)
+    fate, dice = Counter[str](), random.Random(7)
+    for instance in with_cuts():
+        best = api.solve(instance, "brute-force", objective="total_score").value
+        trees, bound = prices.trees(instance, "total_score", best, Deadline())
+        assert bound == best
+        assert any(len(node) == 2 and node[1] for node in trees[0])
+        assert proves(instance, "total_score", best, trees)
+        assert not proves(instance, "total_score", best + 1, trees)
+        for _ in range(draws(40, 4000)):
+            other = [changed(tree, dice) for tree in trees]
+            good = proves(instance, "total_score", best, other)
+            fate["changed, accepted, true" if good else "changed, refused, true"] += 1
+            assert not proves(instance, "total_score", best + 1, other)
+    report("preemption by fixings and cuts", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

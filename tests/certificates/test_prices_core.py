@@ -12,6 +12,7 @@ from price_trees import changed
 
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE, Wrong
+from mlsched.certificates.prices.fixing import Fixed
 from mlsched.certificates.prices.listed import Listed
 from mlsched.core.deadline import Deadline
 from mlsched.solvers.prices.listed import ListedOptions
@@ -27,7 +28,7 @@ def drawn(dice: random.Random) -> Listed:
         return dice.randrange(-9, 20), {row: amount for row, amount in use.items() if dice.random() < 0.8}
 
     blocks = [[option() for _ in range(dice.randrange(1, 5))] for _ in range(dice.randrange(1, 5))]
-    return Listed(0, rows, blocks)
+    return dice.choice([Listed, Fixed])(0, rows, blocks)
 
 
 def cheapest(claim: Listed) -> int | None:
@@ -109,7 +110,8 @@ def branched(claim: Listed, dice: random.Random) -> list:
         ([[{}], [{}]], "nodes follow the end"),
         ([7], "a node is none"),
         ([[]], "a node is none"),
-        ([[{}, 0]], "a node is none"),
+        ([[{}, []], [{}]], "a node is none"),
+        ([[{}, 0, "row"]], "a node is none"),
         ([[[1, 2]]], "a node is none"),
         ([[{"row": -1}]], "a price is below 0"),
         ([[{"other": 1}]], "of a row that there is not"),

@@ -71,6 +71,28 @@ def test_solve_looks_for_a_proof_in_passing(cli, tmp_path, problem, backing):
     assert "certified" in cli("solve", path, "--certify").out or backing == "claimed"
 
 
+def test_solve_says_why_an_optimum_is_not_certified(cli, tmp_path, monkeypatch):
+    """Where the objective has no proofs by prices, which command makes another; where it has, that it takes longer."""
+
+    def said(problem, objective) -> str:
+        path = tmp_path / f"{problem}.json"
+        api.save(api.generate(problem, "small" if problem != "taskgraph" else "six-tight", seed=1), path)
+        call = ("solve", path, "--objective", objective, "--certify")
+        return " ".join(cli(*call).out.split())
+
+    assert "not certified: total_loss_reduction" not in said("quality", "total_loss_reduction")
+    line = "not certified: total_steps of a rounds.instance has no proofs by prices; `mlsched certify` looks for one by"
+    assert line in said("rounds", "total_steps")
+
+    def never(*args):
+        raise SolverError("no bound is proved in time; give more")
+
+    monkeypatch.setattr("mlsched.api.certified.prices.trees", never)
+    assert "not certified: prices did not prove it within the time that solving took" in said(
+        "quality", "total_loss_reduction"
+    )
+
+
 def test_solve_says_where_there_is_no_optimum_to_certify(cli, instance_file):
     said = "nothing to certify: no optimum is proved; `mlsched certify`"
     assert said in " ".join(cli("solve", instance_file, "--solver", "fitgpp", "--certify").out.split())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mlsched.certificates.cover import Cost, Fronts
 from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.preemption import prices
+from mlsched.certificates.prices import fixing, listed
 from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.translation import Translation
 
@@ -130,5 +131,8 @@ TRANSLATION = Translation(
     "preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims, FRONTS
 )
 PRICES = Statement(
-    "preemption.instance", prices, agrees=lambda instance, data: prices.scores(data) == instance.score.tolist()
+    "preemption.instance",
+    prices,
+    (listed, fixing),
+    agrees=lambda instance, data: prices.scores(data) == instance.score.tolist(),
 )

@@ -12,12 +12,13 @@ from operator import add, ge, le, mul, sub
 from typing import Any
 
 from mlsched.certificates.prices.core import MOST_STATES, NEVER, SCALE, Price, Sides, Spend, Use, Wrong
+from mlsched.certificates.prices.fixing import Fixing
 
 Hosted = tuple[int, tuple[int, ...]]  # priced cost, TE jobs
 Job = tuple[int, int, list[int], int]  # TE job: price, weight, demand, number
 
 
-class Hosting:
+class Hosting(Fixing):
     """No plan costs less than `target`, if job j costs `cost[j]` as a victim and a waiting TE job `waiting`."""
 
     def __init__(self, data: dict[str, Any], target: int, cost: dict[int, int], waiting: int, spend: Spend) -> None:

@@ -20,6 +20,10 @@ many there are; and
     least(block, price, sides)          the least priced cost among the options, NEVER without any
     cheap(block, price, sides, most)    all options of a priced cost of `most` or less: (priced cost, {row: use})
 
+and, if it has it, another claim that says as much about choices which cost less than the target:
+
+    fixed(price, sides, cuts, spend)    what the node below [{row: change of price}, cuts] is about
+
 `sides`: what the branches demand of the block, (row, sign, most) for sign * use <= most. To ignore one is sound.
 """
 
@@ -40,33 +44,34 @@ class Wrong(Exception):
 
 def integer(number: Any) -> int:
     if type(number) is not int or abs(number) >> MOST_BITS:
-        raise Wrong("a price or a branch is no integer, or one of more than 200 bits")
+        raise Wrong("a price, a branch or a cut is no integer, or one of more than 200 bits")
     return number
 
 
 def check(claim: Any, tree: Iterable[Any], spend: Spend = lambda steps: None) -> None:
     """Raise Wrong unless the tree proves the claim. Its nodes are listed each before its first child, then its second:
-    [{row: change of price}] is a leaf, [{row: change of price}, block, row, most] has a branch.
+    [{row: change of price}] is a leaf, [{row: change of price}, block, row, most] has a branch, and for
+    [{row: change of price}, cuts], which has one child, see `fixed` above.
     """
-    nodes, waiting = iter(tree), list[tuple[Price, dict[int, Sides]]]([({}, {})])
+    nodes, waiting = iter(tree), list[tuple[Any, Price, dict[int, Sides]]]([(claim, {}, {})])
     while waiting:
-        price, sides = waiting.pop()
+        claim, price, sides = waiting.pop()
         try:
             changes, *branch = next(nodes)
             price = price | {row: price.get(row, 0) + integer(change) for row, change in changes.items()}
-            block, row, most = branch or (0, "", 0)
+            block, row, most = branch if branch[1:] else (0, "", 0)
+            fixed = claim.fixed if len(branch) == 1 else None
         except (StopIteration, AttributeError, TypeError, ValueError):
             raise Wrong("the tree ends early, or a node is none") from None
-        if (
-            not all(map(claim.capacity.__contains__, changes))
-            or min(price.values(), default=0) < 0
-            or type(row) is not str
-        ):
+        known = all(map(claim.capacity.__contains__, changes)) and type(row) is str
+        if not known or min(price.values(), default=0) < 0:
             raise Wrong("a price is below 0, or of a row that there is not")
         spend(len(price))
-        if branch:
+        if fixed:
+            waiting.append((fixed(price, sides, *branch, spend), price, sides))
+        elif branch:
             for sign, side in ((-1, -integer(most) - 1), (1, most)):
-                waiting.append((price, sides | {integer(block): (*sides.get(block, ()), (row, sign, side))}))
+                waiting.append((claim, price, sides | {integer(block): (*sides.get(block, ()), (row, sign, side))}))
         elif not proved(claim, price, sides, spend):
             raise Wrong(f"a leaf does not prove that everything costs {claim.target} or more")
     if next(nodes, None) is not None:

@@ -19,8 +19,9 @@ from mlsched.core.gap import gap_between
 from mlsched.solvers.prices import timed
 from mlsched.solvers.prices.hosting import HostingOptions
 from mlsched.solvers.prices.listed import ListedOptions
+from mlsched.solvers.prices.options import Options
 from mlsched.solvers.prices.placing import PlacingOptions
-from mlsched.solvers.prices.search import Options, Refuted, prove
+from mlsched.solvers.prices.search import Refuted, prove
 
 
 def trees(

@@ -15,7 +15,7 @@ from mlsched.certificates.prices.core import SCALE, Sides
 from mlsched.core.deadline import Deadline
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers.backends.columns import Column
-from mlsched.solvers.prices.search import Branch
+from mlsched.solvers.prices.options import Branch
 
 #: Nodes that are offered to each TE job alone before the first prices; a priced cost below all others.
 FIRST_NODES, NOTHING = 8, -(2**62)

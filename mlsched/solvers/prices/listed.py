@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from mlsched.certificates.prices.core import Sides
 from mlsched.certificates.prices.listed import Listed
 from mlsched.solvers.backends.columns import Column
-from mlsched.solvers.prices.search import Branch
+from mlsched.solvers.prices.options import Branch
 
 
 class ListedOptions:
@@ -38,6 +39,16 @@ class ListedOptions:
         """None: the first prices are 0."""
         return []
 
+    def known(self) -> list[Column]:
+        """The columns handed out so far."""
+        return [self._column(k) for k in self.options]
+
+    def add_rows(self, rows: Sequence[tuple[Any, float]]) -> None:
+        """Further rows of the linear program, which the claim does not have: uses of all options, and capacities."""
+        self.rows += [f"cut {len(self.rows) + k}" for k in range(len(rows))]
+        self.use = np.column_stack([self.use, *(use for use, _ in rows)])
+        self.capacities = np.append(self.capacities, [capacity for _, capacity in rows])
+
     def named(self, price: Any) -> dict[str, float]:
         """The prices of the claim's rows, which are the linear program's."""
         return dict(zip(self.rows, price.tolist(), strict=True))
@@ -54,8 +65,11 @@ class ListedOptions:
         chosen = chosen[once]
         self.number[chosen] = len(self.options) + np.arange(len(chosen))
         self.options += chosen.tolist()
-        rows = range(len(self.rows))
-        return lowest, [(int(self.block[k]), float(self.cost[k]), rows, self.use[k].tolist()) for k in chosen.tolist()]
+        return lowest, [self._column(k) for k in chosen.tolist()]
+
+    def _column(self, k: int) -> Column:
+        used = np.flatnonzero(self.use[k])
+        return int(self.block[k]), float(self.cost[k]), used.tolist(), self.use[k, used].tolist()
 
     def _admitted(self, sides: dict[int, Sides]) -> Any:
         """Which options the branches admit."""

@@ -15,7 +15,7 @@ from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices.core import Sides
 from mlsched.instances.placement import Plan
 from mlsched.solvers.backends.columns import Column
-from mlsched.solvers.prices.search import Branch
+from mlsched.solvers.prices.options import Branch
 
 #: Contents of a class of servers, and options of a job, that one round may add.
 MORE = 100

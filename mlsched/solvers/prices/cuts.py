@@ -1,0 +1,115 @@
+"""Chvátal-Gomory cuts for a claim of listed options whose rows each ask to be supplied once (`certificates/fixing.py`).
+
+A fractional solution supplies three rows by halves: an option for the first and the second, one for the second and the
+third, one for the first and the third. Whole options would be two at least: with weights of 1 for the three rows and a
+divisor of 2, an option that supplies k of them counts as k / 2, rounded up, and 2 must be supplied. Of two rows and a
+block, which takes one option only, the same is true. (Subset-row cuts: Jepsen, Petersen, Spoorendonk and Pisinger,
+Operations Research 56 (2008), Section 3.1.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.certificates.prices.core import SCALE
+from mlsched.certificates.prices.fixing import Fixed
+from mlsched.core.deadline import Deadline
+from mlsched.solvers.backends.columns import Relaxation
+from mlsched.solvers.prices.listed import ListedOptions
+
+#: A cut: weights of rows, shifts of blocks, a divisor.
+Cut = tuple[dict[str, int], dict[str, int], int]
+#: Rounds of cuts, cuts of a round, and by how much one must be violated.
+ROUNDS, MOST, LEAST = 30, 40, 0.02
+#: Pairs that a set grows by.
+MOST_PAIRS = 7
+
+
+def cuts_of(claim: Fixed, deadline: Deadline) -> list[Cut]:
+    """Cuts that raise the bound of the linear relaxation, as many as are worth something at its last prices."""
+    options = ListedOptions(claim)
+    first = len(options.rows)
+    found: list[Cut] = []
+    for _ in range(ROUNDS):
+        taken, price, value = _solved(options, deadline)
+        if value >= claim.target - 1 + 1e-3:
+            break
+        more = [cut for cut in _violated(options, claim, taken) if cut not in found]
+        if not more:
+            break
+        found += more
+        options.add_rows([_row(options, cut) for cut in more])
+    else:
+        taken, price, value = _solved(options, deadline)
+    return [cut for cut, worth in zip(found, price[first:].tolist(), strict=False) if worth * SCALE >= 1]
+
+
+def _solved(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float]:
+    """Of the linear relaxation: how often each of its columns is taken, prices, and the value."""
+    relaxation = Relaxation(options.counts, options.capacities.tolist(), options.beyond)
+    relaxation.add(options.known())
+    while True:
+        relaxed = relaxation.solve(deadline)
+        _, columns = options.worth(relaxed.price, relaxed.of_block, {})
+        if not columns:
+            return relaxed.taken, relaxed.price, relaxed.value
+        relaxation.add(columns)
+
+
+def _violated(options: ListedOptions, claim: Fixed, taken: Any) -> list[Cut]:
+    """The most violated cuts that are found: an odd set of rows and blocks, weights of 1, a divisor of 2."""
+    part = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
+    chosen, share = np.array(options.options, dtype=np.int64)[part], taken[part]
+    own = np.flatnonzero([claim.capacity.get(row) == -1 for row in options.rows])
+    supplied = options.use[np.ix_(chosen, own)] < 0
+    some = supplied.any(axis=1)
+    supplied, chosen, share = supplied[some], chosen[some], share[some]
+    rows = np.flatnonzero(supplied.any(axis=0))
+    blocks = np.unique(options.block[chosen])
+    has = np.hstack([supplied[:, rows], options.block[chosen][:, None] == blocks]).astype(np.float64)
+    made: list[Cut] = []
+    for members in odd_sets(has, share)[:MOST]:
+        weights = {options.rows[own[rows[e]]]: 1 for e in members if e < len(rows)}
+        made.append((weights, {str(blocks[e - len(rows)]): 1 for e in members if e >= len(rows)}, 2))
+    return made
+
+
+def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
+    """Odd sets S of elements that options take more of than whole ones can, the most violated first.
+
+    has[k, e]: whether option k takes element e, of which there is one; share[k]: how often k is taken. Whole options
+    take pairs from S at most (|S| - 1) / 2 times. Every set grows from one element, by the two that add most.
+    """
+    count = has.shape[1]
+    together = has.T @ (has * share[:, None])
+    found: dict[tuple[int, ...], float] = {}
+    for first in range(count):
+        members, excess = [first], 0.0
+        for _ in range(MOST_PAIRS):
+            odd = share * (has[:, members].sum(axis=1) % 2)
+            at_odd = has.T @ (has * odd[:, None])
+            single = np.diag(at_odd)
+            gain = together + single[:, None] + single[None, :] - 2 * at_odd
+            gain[members], gain[:, members] = -1.0, -1.0
+            np.fill_diagonal(gain, -1.0)
+            a, b = divmod(int(np.argmax(gain)), count)
+            excess += float(gain[a, b]) - 1
+            members += [a, b]
+            if gain[a, b] < 0.5 or excess < -1:
+                break
+            if excess > LEAST:
+                found[tuple(sorted(members))] = excess
+                break
+    return sorted(found, key=lambda members: (-found[members], members))
+
+
+def _row(options: ListedOptions, cut: Cut) -> tuple[Any, float]:
+    """What each option uses of the row that a cut makes, and what there is of it."""
+    weights, shifts, divisor = cut
+    at = [options.rows.index(row) for row in weights]
+    factor = np.array(list(weights.values()), dtype=np.float64)
+    shift = np.array([shifts.get(str(block), 0) for block in range(options.claim.blocks)])
+    use = np.floor((shift[options.block] + options.use[:, at] @ factor) / divisor)
+    return use, float((shift.sum() + options.capacities[at] @ factor) // divisor)

@@ -1,0 +1,108 @@
+"""Fixing and cuts leave out nothing that costs less than the target, whatever the prices, branches and cuts are."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from draws import draws
+from price_trees import cut
+
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.core import SCALE, Wrong
+from mlsched.certificates.prices.fixing import Fixed, fixed
+
+CLAIM = Fixed(9, {"row": 3}, [[(9, {}), (4, {"row": 2})], [(5, {}), (1, {"row": 2})]])
+
+
+def drawn(dice: random.Random) -> Fixed:
+    """Up to four blocks with up to four options, and up to three rows that are used or supplied."""
+    rows = {f"row {r}": dice.choice([dice.randrange(6), -dice.randrange(4)]) for r in range(dice.randrange(1, 4))}
+
+    def option() -> tuple[int, dict[str, int]]:
+        return dice.randrange(-9, 20), {row: dice.randrange(-2, 4) for row in rows if dice.random() < 0.8}
+
+    blocks = [[option() for _ in range(dice.randrange(1, 5))] for _ in range(dice.randrange(1, 5))]
+    return Fixed(dice.randrange(-20, 60), rows, blocks)
+
+
+def choices(claim: Fixed) -> list[tuple[tuple[int, tuple[tuple[str, int], ...]], ...]]:
+    """What is within the capacities and costs less than the target, by trying all: of each block, cost and uses."""
+    found = []
+    for choice in itertools.product(*claim.options):
+        used = {row: sum(use.get(row, 0) for _, use in choice) for row in claim.capacity}
+        within = all(used[row] <= capacity for row, capacity in claim.capacity.items())
+        if within and sum(cost for cost, _ in choice) < claim.target:
+            found.append(tuple((cost, tuple(sorted((r, n) for r, n in use.items() if n))) for cost, use in choice))
+    return found
+
+
+def without_cuts(choice, claim: Fixed):
+    return tuple((cost, tuple((row, n) for row, n in use if row in claim.capacity)) for cost, use in choice)
+
+
+def test_every_choice_below_the_target_stays_and_keeps_to_the_cuts(report):
+    """All choices by trying them, before and after, for random prices and random cuts, of which some are of others."""
+    dice, dropped, kept, held = random.Random(5), 0, 0, 0
+    for _ in range(draws(200, 5000)):
+        claim = drawn(dice)
+        price = {row: dice.randrange(9 * SCALE) for row in claim.capacity if dice.random() < 0.7}
+        rows = list(claim.capacity)
+        cuts = []
+        for k in range(dice.randrange(4)):
+            cuts.append(cut(rows, claim.blocks, dice))
+            rows.append(f"cut {len(claim.capacity) + k}")
+        made = fixed(claim, price, {}, cuts, lambda steps: None)
+        before = choices(claim)
+        assert [without_cuts(choice, claim) for choice in choices(made)] == before
+        assert len(made.capacity) == len(claim.capacity) + len(cuts)
+        dropped += sum(map(len, claim.options)) - sum(map(len, made.options))
+        kept += sum(map(len, made.options))
+        held += len(before)
+    report("fixing", [f"{dropped:6}  options dropped", f"{kept:6}  kept", f"{held:6}  choices below the target"])
+    assert min(dropped, kept, held) > 0
+
+
+def test_a_branch_admits_less_and_so_does_what_it_leaves():
+    sides = {0: (("row", 1, 0),)}
+    assert fixed(CLAIM, {}, sides, [], lambda steps: None).options[0] == []  # 9 is beyond 8 - 1
+    assert fixed(CLAIM, {}, {}, [], lambda steps: None).options[0] == [(4, {"row": 2})]
+
+
+def test_a_cut_proves_what_prices_alone_do_not():
+    """Three rows, each of three options supplies two at a cost of 2: by halves that costs 3, and 4 is the least."""
+    pairs = [(0, {}), (2, {"a": -1, "b": -1}), (2, {"a": -1, "c": -1}), (2, {"b": -1, "c": -1})]
+    claim = Fixed(5, dict.fromkeys("abc", -1), [pairs, pairs, pairs])
+    assert core.bound(claim, dict.fromkeys("abc", SCALE), {})[1] == 3 * SCALE
+    made = fixed(claim, {}, {}, [[dict.fromkeys("abc", 1), {}, 2]], lambda steps: None)
+    assert core.bound(made, {"cut 3": 2 * SCALE}, {})[1] == 4 * SCALE
+
+
+@pytest.mark.parametrize(
+    ("cuts", "said"),
+    [
+        (7, "a cut is none"),
+        ([7], "a cut is none"),
+        ([[{}, {}]], "a cut is none"),
+        ([[[], {}, 2]], "a cut is none"),
+        ([[{}, [], 2]], "a cut is none"),
+        ([[{"row": -1}, {}, 2]], "weight below 0"),
+        ([[{"other": 1}, {}, 2]], "of a row that there is not"),
+        ([[{}, {}, 0]], "divides by less than 1"),
+        ([[{}, {}, 1.5]], "no integer"),
+        ([[{"row": True}, {}, 2]], "no integer"),
+        ([[{}, {"0": "1"}, 2]], "no integer"),
+        ([[{"row": 2**199}, {}, 1]], "more than 200 bits"),
+        ([[{"row": 2**190}, {}, 1], [{"cut 1": 2**190}, {}, 1]], "more than 200 bits"),
+    ],
+)
+def test_what_is_wrong_with_a_cut_is_said(cuts, said):
+    with pytest.raises(Wrong, match=said):
+        core.check(CLAIM, [[{}, cuts], [{}]])
+
+
+def test_a_shift_of_no_block_counts_nothing():
+    """Else the capacity of the cut could be made as small as one likes."""
+    made = fixed(CLAIM, {}, {}, [[{"row": 1}, {"0": -1, "7": -50, "01": -50, "-1": -50}, 1]], lambda steps: None)
+    assert made.capacity["cut 1"] == 2
