@@ -58,6 +58,19 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
         "instances.taskgraph.snapshot_judge",
         (f"{INSTANCES}/taskgraph/test_snapshot.py", f"{INSTANCES}/taskgraph/test_snapshot_gpus.py"),
     ),
+    "admission judge": ("instances.admission.judge", (f"{INSTANCES}/admission/test_admission_judge.py",)),
+    "admission judge of quotas": (
+        "instances.admission.judge_quotas",
+        (f"{INSTANCES}/admission/test_admission_judge.py",),
+    ),
+    "rounds judge": ("instances.rounds.judge", (f"{INSTANCES}/rounds/test_rounds_judge.py",)),
+    "preemption horizon judge": (
+        "instances.preemption.horizon_judge",
+        (f"{INSTANCES}/preemption/test_preemption_horizon.py",),
+    ),
+    "quality horizon judge": ("instances.quality.horizon_judge", (f"{INSTANCES}/quality/test_quality_horizon.py",)),
+    "workers stream judge": ("instances.workers.stream_judge", (f"{INSTANCES}/workers/test_workers_stream.py",)),
+    "rounds replay": ("simulation.rounds.replay", (f"{RUNS}/rounds/test_rounds_world.py",)),
     "placement replay": ("simulation.placement.replay", (f"{RUNS}/placement/test_placement_replay.py",)),
     "workers replay": ("simulation.workers.replay", (f"{RUNS}/workers/test_workers_replay.py",)),
     "taskgraph replay": (

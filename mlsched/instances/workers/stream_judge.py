@@ -123,8 +123,7 @@ def _after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
     for (m, b), (w, p) in zip(jobs, given, strict=True):
         done = 0
         if w:
-            g = int(stream.time[m, w - 1, p - 1])
-            done = b if -(-b * g // NS) <= ms else ms * NS // g
+            done = ms * NS // int(stream.time[m, w - 1, p - 1])
         if done < b:
             left.append((m, b - done))
     return tuple(left)
@@ -173,8 +172,9 @@ def _expected(stream: Stream, plan: Policy) -> float:
             if probability:
                 parts.append(probability * arrival(coming, _after(stream, jobs, given, since)))
         alone = stay ** (end - 1)
-        parts.append(alone / stream.gap * arrival(coming, ended))
-        if stay:
+        if alone:  # what no run comes to needs no row
+            parts.append(alone / stream.gap * arrival(coming, ended))
+        if alone * stay:
             parts.append(alone * stay * worth((coming, ended)))
         lasts = (1 - stay**end) * stream.gap  # expectation of the shorter of the gap and `end`
         return math.fsum([len(jobs) * lasts, *parts])

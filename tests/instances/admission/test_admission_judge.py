@@ -127,6 +127,42 @@ def test_quotas_are_those_of_the_recursion(report):
     assert min(seen["fits"], seen["does not fit"]) > 0.1 * seen.total()
 
 
+def flavors(**changes) -> Instance:
+    """Two queues of one cohort and two flavors, 2 of each; job 0 is in queue 1 and uses one of each."""
+    fields = {
+        "resources": ("gpu",), "node_free": [], "pod_node": [], "pod_unit": [], "pod_demand": [], "unit_group": [0],
+        "unit_priority": [0], "group_min": [1], "job_priority": [1], "shape_job": [], "shape_count": [],
+        "shape_demand": [], "shape_nodes": [], "may": [[1]], "quota_parent": [-1, 0, 0],
+        "quota_nominal": [[0, 0], [2, 2], [2, 2]], "quota_borrow": [[-1, -1]] * 3, "quota_lend": [[-1, -1]] * 3,
+        "quota_used": [[0, 0], [0, 0], [1, 0]], "job_queue": [1], "job_use": [[1, 1]], "unit_queue": [2],
+        "unit_use": [[1, 0]], "above_nominal": 1,
+    }  # fmt: skip
+    return Instance(**(fields | changes))
+
+
+def test_a_flavor_that_a_job_does_not_use_is_not_held_against_it():
+    over = {"quota_used": [[0, 0], [0, 5], [1, 0]]}
+    assert judge_quotas.over_quota(flavors(job_use=[[1, 0]], **over), [0], []) == []
+    assert judge_quotas.over_quota(flavors(**over), [0], []) == ["queue 0 uses 6 of flavor 1: must be at most 4"]
+
+
+def test_a_job_borrows_beyond_the_quota_of_its_queue():
+    for used, borrows in ((1, False), (2, True)):
+        assert judge_quotas.borrows(flavors(quota_used=[[0, 0], [0, used], [1, 0]]), 0, [0], []) == borrows
+    assert not judge_quotas.borrows(flavors(quota_used=[[0, 0], [0, 2], [1, 0]], job_use=[[1, 0]]), 0, [0], [])
+
+
+def test_what_is_contested_is_what_does_not_fit_or_else_all_that_is_used():
+    assert judge_quotas.contested(flavors(), 0) == [0, 1]
+    assert judge_quotas.contested(flavors(job_use=[[0, 1]]), 0) == [1]
+    assert judge_quotas.contested(flavors(quota_used=[[0, 0], [0, 4], [1, 0]]), 0) == [1]
+
+
+def test_a_victim_that_uses_nothing_contested_is_named_alone():
+    lacking = flavors(quota_used=[[0, 0], [0, 4], [1, 0]])
+    assert judge_quotas.not_reclaimable(lacking, [0]) == [(0, "unit 0 is evicted: it uses no flavor that job 0 lacks")]
+
+
 def removable(instance: Instance, victims: list[int]) -> bool:
     """By trying every order: whether each goes while the queues above it exceed their quota of what the job lacks."""
     quotas = Quotas(instance)

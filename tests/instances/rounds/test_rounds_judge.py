@@ -38,6 +38,18 @@ def plan(*configs: int) -> Plan:
     return Plan(config=np.array(configs))
 
 
+def test_the_first_configuration_is_judged_like_any_other():
+    assert two_jobs().violations(plan(-1, 0)) == ["job 1 runs in configuration 0: its rate there is 0"]
+    full = two_jobs(rate=[[4000, 1000, 0], [4000, 0, 2000]]).violations(plan(0, 0))
+    assert full == ["the jobs hold 2 GPUs of type 0: there are 1"]
+
+
+def test_a_round_that_is_shorter_than_a_pause_has_no_steps():
+    for pause in (99_999, 100_000, 100_001):
+        short = two_jobs(pause=pause, rate=[[10**6, 1000, 0], [0, 0, 2000]])
+        assert judge.steps(short, 0, 0) == max(0, 100_000 - pause)
+
+
 def test_values_by_hand():
     instance = two_jobs()
     # Job 0 moves: 90 s at 4 steps/s; job 1 starts: 90 s at 2 steps/s would be 180, but only 100 remain.
