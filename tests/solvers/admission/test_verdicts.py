@@ -52,7 +52,7 @@ def test_who_may_not_be_evicted_is_named():
 
 def test_waiting_is_dominated_where_the_job_could_start():
     assert judge_decision(one_node(), []).kind == "dominated"
-    assert judge_decision(one_node(may=[[0, 0, 0]]), []).kind == "on the front"
+    assert judge_decision(one_node(may=[[0, 0, 0]]), []).sentence == "on the front: nothing can start"
 
 
 def test_a_higher_priority_than_must_be_is_dominated_whatever_it_costs():
