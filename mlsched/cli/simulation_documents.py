@@ -49,8 +49,8 @@ class Made:
 
     @property
     def failed(self) -> str:
-        """Why there is no run, behind the policy's name; with that begins what an answerer failed with."""
-        return f"{self.name}: {self.reason}" if self.refused or self.invalid else self.reason
+        """Why there is no run, behind the policy's name, with which what it failed with may begin."""
+        return self.reason if self.reason.startswith(f"{self.name}: ") else f"{self.name}: {self.reason}"
 
 
 @dataclasses.dataclass(frozen=True)

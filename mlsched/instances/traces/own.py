@@ -227,7 +227,7 @@ class _Reader:
         if is_missing(value := value_of(column, row, self.index)):
             return None
         count = number(self.place, column.name or field, value, f"a number of {field}")
-        if count != int(count) or count > MOST_NODES:
+        if count > MOST_NODES or count != int(count):
             self.place.bad(column.name or field, value, f"must be a whole number of {field}, {MOST_NODES} at most")
         return int(count)
 

@@ -248,7 +248,8 @@ class _Judgement:
             return self._made("unknown", "the time was over before the front was complete", starts=True, proof=proof)
         why = f"no plan is better in {' and '.join(self.objectives)}" if self.made.meant else "nothing can start"
         own = self._point(self.made.plan) if self.made.complete else self._placed(front)
-        return self._made("on the front", f"on the front: {why}", starts=True, witness=own, proof=proof, backing=backing)
+        sentence = f"on the front: {why}"
+        return self._made("on the front", sentence, starts=True, witness=own, proof=proof, backing=backing)
 
     def _placed(self, front: tuple[Point, ...]) -> Point | None:
         """The decision with places for its pods."""

@@ -253,3 +253,10 @@ def test_a_wrong_list_of_machines_is_one_line(write, text, message):
     with pytest.raises(InvalidFile) as caught:
         read_nodes(write(text))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["nodes", "workers"])
+def test_infinitely_many_nodes_or_workers_are_refused(field):
+    """As a DataFrame may have them."""
+    frame = {"submit": [0, 60], "duration": [60, 60], "gpus": [1, 1], "many": [1.0, float("inf")]}
+    refused(frame, {field: "many"}, f"row 1: many = inf: must be a whole number of {field}, 100000 at most")

@@ -50,10 +50,9 @@ def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
         # In parts of any size that a task asks for, rounded down, what is on a node is at most the node.
         for part in {1, *demand[demand > 0].tolist()}:
             if (demand // part * count).sum() > (capacity // part).sum():
-                sizes = " and ".join(
-                    f"{n} of {d}" for d, n in sorted(zip(demand.tolist(), count.tolist(), strict=True))
-                )
-                return f"have tasks that ask for {name}, {shortened(sizes, 60)}, and never fit the nodes together"
+                asked = sorted(zip(demand.tolist(), count.tolist(), strict=True))
+                sizes = " and ".join(f"{many} of {amount(size, name)}" for size, many in asked)
+                return f"ask for tasks all at once, {shortened(sizes, 60)}, and never fit the nodes together"
     return ""
 
 

@@ -290,3 +290,9 @@ def test_tables_that_are_not_there_are_refused():
         JOBS.replace(loss_table=[0, -1])
     with pytest.raises(InvalidInput, match="loss: has no column"):
         JOBS.replace(loss=[[]])
+
+
+def test_tasks_of_several_sizes_that_never_fit_together_are_named_in_gpus():
+    jobs = api.workload({"submit": [0], "duration": [60], "gpus": [17]}, cluster="2x(8gpu)")
+    with pytest.raises(InvalidInput, match="ask for tasks all at once, 1 of 1 gpu and 2 of 8 gpu, and never fit"):
+        api.simulate(jobs, "fifo")
