@@ -8,17 +8,25 @@ tasks use of each node at any time. Every column with a start is a task-level pl
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import TooLarge
+from mlsched.core.fields import IntArray
 from mlsched.formulations.taskgraph._gpus import refuse_apart
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Placements of one job that are looked at, and modes that are kept for all jobs.
 MOST_PLACEMENTS, MOST_MODES = 20_000, 20_000
+#: Placements that are held against all others at once.
+BLOCK = 128
+#: Objectives to which it matters how many iterations a job runs beyond those that must.
+ACCURACIES = frozenset({"accuracy_met", "total_accuracy"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +45,13 @@ class Column:
     traffic_cycle: int
     release: int
 
-    def key(self) -> list[int]:
-        """All that is better when smaller."""
-        held = [h for row in self.hold for h in row]
-        return [self.first, self.cycle, self.traffic_first, self.traffic_cycle, self.release, *held]
+    def end(self, iterations: int) -> int:
+        """When so many iterations have ended, after the start."""
+        return self.first + self.cycle * (iterations - 1)
+
+    def traffic(self, iterations: int) -> int:
+        """The traffic of so many iterations."""
+        return self.traffic_first + self.traffic_cycle * (iterations - 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,34 +62,66 @@ class Mode:
     column: Column | None
     iterations: int
 
-    @property
+    @functools.cached_property
     def duration(self) -> int:
-        return 0 if self.column is None else self.column.first + self.column.cycle * (self.iterations - 1)
+        return 0 if self.column is None else self.column.end(self.iterations)
 
     @property
     def traffic(self) -> int:
-        if self.column is None:
-            return 0
-        return self.column.traffic_first + self.column.traffic_cycle * (self.iterations - 1)
+        return 0 if self.column is None else self.column.traffic(self.iterations)
 
 
-def columns(layout: Layout, j: int) -> tuple[list[Column], int]:
-    """The columns of job j that no other dominates, and how many there were."""
+def columns(layout: Layout, j: int, ends_at: Sequence[int], sent_at: Sequence[int]) -> list[Column]:
+    """The columns of job j that no other dominates.
+
+    What of a column matters, beside its release and what it holds: when so many iterations have ended (`ends_at`), and
+    their traffic (`sent_at`). Both grow by the same with every iteration, so what is smaller at two numbers is smaller
+    at all between.
+    """
     tasks = layout.tasks_of[j]
     if any(k in layout.fixed for k in tasks):
         raise TooLarge(f"moulded: job {j} has runs under way; a gang starts as a whole: use cp-sat")
     count = int(np.prod([float(len(layout.allowed[k])) for k in tasks]))
     if count > MOST_PLACEMENTS:
         raise TooLarge(f"moulded: job {j} has {count} placements, more than {MOST_PLACEMENTS}: use cp-sat")
-    made = [
-        column
-        for nodes in itertools.product(*(layout.allowed[k] for k in tasks))
-        if (column := _column(layout, j, dict(zip(tasks, nodes, strict=True)))) is not None
+    nodes = np.array(list(itertools.product(*(layout.allowed[k] for k in tasks))), dtype=np.int64)
+    shapes, shape_of = _shapes(layout, tasks, nodes)
+    made = [_column(layout, j, dict(zip(tasks, row, strict=True))) for row in nodes[shapes].tolist()]
+    # What a shape's column holds of a task's node is held of the node that the task has elsewhere.
+    hold = np.array([column.hold for column in made], dtype=np.int64)
+    held = np.zeros((len(nodes), *hold.shape[1:]), dtype=np.int64)
+    for at in range(len(tasks)):
+        held[np.arange(len(nodes)), nodes[:, at]] = hold[shape_of, nodes[shapes[shape_of], at]]
+    keys = [[c.release, *map(c.end, ends_at), *map(c.traffic, sent_at)] for c in made]
+    smaller = np.array(keys, dtype=np.int64)[shape_of]
+    return [
+        dataclasses.replace(
+            made[shape_of[row]],
+            node=dict(zip(tasks, nodes[row].tolist(), strict=True)),
+            hold=tuple(map(tuple, held[row].tolist())),
+        )
+        for row in _undominated(np.concatenate([smaller, held.reshape(len(nodes), -1)], axis=1))
     ]
-    return _undominated(made), len(made)
 
 
-def _column(layout: Layout, j: int, node: dict[int, int]) -> Column | None:
+def _shapes(layout: Layout, tasks: list[int], nodes: IntArray) -> tuple[IntArray, IntArray]:
+    """A placement (row of `nodes`, one a task) of each shape, and the shape of every placement.
+
+    Placements have one shape if they put the same tasks together, on nodes of equal capacity, and if the same runs are
+    away from what they wait for of the last finished iteration: then their columns differ only in which nodes they are.
+    """
+    alike = {tuple(room): number for number, room in enumerate(layout.capacity)}
+    kind = np.array([alike[tuple(room)] for room in layout.capacity], dtype=np.int64)
+    first_with = [(nodes[:, : at + 1] == nodes[:, at : at + 1]).argmax(axis=1) for at in range(len(tasks))]
+    signs = [*first_with, *kind[nodes].T]
+    if layout.finished[layout.job[tasks[0]]]:
+        arcs = [(layout.home[arc.u], at) for at, k in enumerate(tasks) for arc in layout.into[k] if arc.lag]
+        signs += [nodes[:, at] != home for home, at in arcs]
+    _, shapes, shape_of = np.unique(np.stack(signs, axis=1), axis=0, return_index=True, return_inverse=True)
+    return shapes, shape_of.reshape(-1)
+
+
+def _column(layout: Layout, j: int, node: dict[int, int]) -> Column:
     offset = _offsets(layout, j, node)
     first = max(offset[k] + layout.duration[k] for k in node)
     cycle = max(1, max(layout.duration[k] for k in node))
@@ -148,45 +191,41 @@ def _held(
     return tuple(tuple(int(h) for h in row) for row in use.max(axis=2))
 
 
-def _undominated(made: list[Column]) -> list[Column]:
-    """Of columns that are nowhere better than another, none; of equal ones, the first."""
-    if not made:
-        return []
-    table = np.array([c.key() for c in made], dtype=np.int64)
-    # What dominates another has no larger sum, so that the first that is left is dominated by nobody.
-    left = np.lexsort((np.arange(len(made)), table.sum(axis=1)))
-    kept: list[int] = []
+def _undominated(table: IntArray) -> list[int]:
+    """Of rows that are nowhere smaller than another, none; of equal ones, the first."""
+    # What dominates another has no larger sum: a row is dominated by one before it, or by none.
+    left = np.lexsort((np.arange(len(table)), table.sum(axis=1)))
+    columns, kept = np.ascontiguousarray(table[left].T), list[int]()
     while len(left):
-        first, left = int(left[0]), left[1:]
-        kept.append(first)
-        left = left[(table[left] < table[first]).any(axis=1)]
-    return [made[index] for index in sorted(kept)]
+        block = columns[:, :BLOCK]
+        free = ~np.tril(_nowhere_smaller(block, block), -1).any(axis=1)
+        kept += left[:BLOCK][free].tolist()
+        open_still = ~_nowhere_smaller(columns[:, BLOCK:], block[:, free]).any(axis=1)
+        columns, left = columns[:, BLOCK:][:, open_still], left[BLOCK:][open_still]
+    return sorted(kept)
+
+
+def _nowhere_smaller(some: IntArray, others: IntArray) -> Any:
+    """Which of some rows are nowhere smaller than which of others; both come as columns."""
+    found = np.ones((some.shape[1], others.shape[1]), dtype=bool)
+    for one, other in zip(some, others, strict=True):
+        found &= one[:, None] >= other
+    return found
 
 
 class Moulded:
-    """The moulded variant of an instance: the modes of every job, and a horizon.
+    """The moulded variant of an instance: the modes of every job that matter to some objectives, and a horizon.
 
     reason: why it has no plan, if a job that must run has no column.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, objectives: Collection[str]) -> None:
         self.layout = layout = Layout.of(instance)
         refuse_apart(layout, "moulded")
         self.reason = layout.reason
-        self.modes: list[list[Mode]] = []
-        self.listed = self.kept = 0
-        for j in range(layout.jobs):
-            modes = [Mode(j, None, 0)] if layout.mandatory[j] <= layout.finished[j] else []
-            if layout.maximum[j] > layout.finished[j]:
-                reduced, listed = columns(layout, j)
-                self.listed, self.kept = self.listed + listed, self.kept + len(reduced)
-                fewest = max(layout.mandatory[j], layout.finished[j] + 1)
-                modes += [
-                    Mode(j, c, n - layout.finished[j]) for c in reduced for n in range(fewest, layout.maximum[j] + 1)
-                ]
-            if not modes:
-                self.reason = self.reason or f"job {j} has no column"
-            self.modes.append(modes)
+        self.modes = [self._modes(j, objectives) for j in range(layout.jobs)]
+        if (j := next((j for j, modes in enumerate(self.modes) if not modes), None)) is not None:
+            self.reason = self.reason or f"job {j} has no column"
         total = sum(map(len, self.modes))
         if total > MOST_MODES:
             raise TooLarge(f"moulded: {total} modes are more than {MOST_MODES}: use cp-sat")
@@ -194,14 +233,28 @@ class Moulded:
         # Starting a job earlier worsens no objective; after the last release, some job runs until all have ended.
         self.end = max(release, default=0) + sum(max((m.duration for m in modes), default=0) for modes in self.modes)
 
+    def _modes(self, j: int, objectives: Collection[str]) -> list[Mode]:
+        """A job's modes. To objectives that know no accuracy, more iterations than must run are only worse."""
+        layout = self.layout
+        done, mandatory, maximum = layout.finished[j], layout.mandatory[j], layout.maximum[j]
+        accurate = not ACCURACIES.isdisjoint(objectives)
+        idle = [Mode(j, None, 0)] if mandatory <= done else []
+        if maximum == done or (idle and not accurate):
+            return idle
+        fewest = max(mandatory - done, 1)
+        most = maximum - done if accurate else fewest
+        every = accurate and layout.instance.accuracy_at == "deadline"
+        sent_at = {fewest, most} if "traffic" in objectives else set[int]()
+        found = columns(layout, j, sorted({1 if every else fewest, most}), sorted(sent_at))
+        return idle + [Mode(j, column, number) for column in found for number in range(fewest, most + 1)]
+
     def release(self, mode: Mode) -> int:
         """The earliest start of a job in this mode; of one that runs nothing, its completion."""
         return self.layout.idle_completion(mode.job) if mode.column is None else mode.column.release
 
     def ends(self, mode: Mode) -> list[int]:
         """When the iterations that a mode runs end, after its start."""
-        c = mode.column
-        return [] if c is None else [c.first + c.cycle * i for i in range(mode.iterations)]
+        return [] if mode.column is None else [mode.column.end(i + 1) for i in range(mode.iterations)]
 
     def timetable(self, chosen: list[tuple[Mode, int]]) -> Timetable:
         """The task-level plan of a mode and a start for each job."""

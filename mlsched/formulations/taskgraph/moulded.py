@@ -9,71 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlsched.core.contract import entry
-from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
 from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
+from mlsched.formulations.taskgraph._gang_schedule import Gangs, latest_ends, list_schedules, scheduled
+from mlsched.formulations.taskgraph._gang_starts import Start, starts
+from mlsched.formulations.taskgraph._gang_values import SHARES, Values, best_of
 from mlsched.formulations.taskgraph.highs import accuracies, posed
 from mlsched.instances.taskgraph import Instance, Timetable
-
-#: Most binary variables of the MIP; at twice as many, writing the model down alone took 15 s.
-MOST_BINARIES = 20_000
-
-
-class _Values:
-    """What a job in a mode, started at a time, adds to each objective."""
-
-    def __init__(self, moulded: Moulded) -> None:
-        self.moulded, self.layout = moulded, moulded.layout
-        self.accuracy = self.layout.instance.accuracy.tolist()
-        self.required = self.layout.instance.required.tolist()
-        self.on_time = self.layout.instance.on_time.tolist()
-        self.final = self.layout.instance.accuracy_at == "final"
-
-    def counted(self, mode: Mode, start: int) -> int:
-        """Iterations that count towards the job's accuracy."""
-        first = self.layout.finished[mode.job]
-        if self.final:
-            return first + mode.iterations
-        sure: int = self.on_time[mode.job]
-        if sure < first:
-            return sure
-        return sure + sum(start + end <= self.layout.deadline[mode.job] for end in self.moulded.ends(mode))
-
-    def reached(self, mode: Mode, start: int) -> int:
-        """The job's accuracy."""
-        return int(self.accuracy[mode.job][self.counted(mode, start)])
-
-    def constants(self) -> dict[str, int]:
-        arrival = self.layout.arrival
-        return {"total_jct": -sum(arrival), "makespan": -min(arrival, default=0)}
-
-
-#: Objective -> a job's share of it, and whether shares add up or the largest counts.
-SHARES: dict[str, tuple[Callable[[_Values, Mode, int], int], str]] = {
-    "total_jct": (lambda values, mode, start: start + mode.duration, "sum"),
-    "deadlines_met": (
-        lambda values, mode, start: int(start + mode.duration <= values.layout.deadline[mode.job]),
-        "sum",
-    ),
-    "traffic": (lambda values, mode, start: mode.traffic, "sum"),
-    "accuracy_met": (lambda values, mode, start: int(values.reached(mode, start) >= values.required[mode.job]), "sum"),
-    "total_accuracy": (lambda values, mode, start: values.reached(mode, start), "sum"),
-    "makespan": (lambda values, mode, start: start + mode.duration, "largest"),
-}
 
 
 @model_builder("moulded", problem="taskgraph", solver="cp-sat", objectives=tuple(SHARES), restricted=True)
 def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by CP-SAT: each job picks a placement and runs as one block; an upper bound on the task level."""
-    return _Gangs(Moulded(instance), objectives).formulation()
+    return _Gangs(Moulded(instance, objectives), objectives).formulation()
 
 
 @model_builder("moulded-highs", problem="taskgraph", solver="highs", objectives=tuple(SHARES), restricted=True)
 def highs_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by HiGHS: each job picks a placement and runs as one block; an upper bound on the task level."""
-    return _TimeIndexed(Moulded(instance), objectives).formulation()
+    return _TimeIndexed(Moulded(instance, objectives), objectives).formulation()
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
@@ -82,109 +37,131 @@ def pyomo_model(instance: Instance, objective: str) -> Any:
 
 
 class _TimeIndexed:
-    """Binary s[j, m, t]: job j starts in mode m at time t."""
+    """Binary s[i]: the job of the i-th start (`_gang_starts`) starts so."""
 
     def __init__(self, moulded: Moulded, objectives: Sequence[str]) -> None:
         import pyomo.environ as pyo
 
-        self.moulded, self.values = moulded, _Values(moulded)
+        self.moulded, self.values = moulded, Values(moulded)
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
-        self.keys: list[tuple[int, int, int]] = []
+        self.starts: list[Start] = []
         if moulded.reason is not None:
             self.mip.none = pyo.Var(domain=pyo.Binary)
             self.mip.rows.add(self.mip.none >= 2)
             return
-        for j, modes in enumerate(moulded.modes):
-            for m, mode in enumerate(modes):
-                last = moulded.release(mode) if mode.column is None else moulded.end - mode.duration
-                self.keys += [(j, m, t) for t in range(moulded.release(mode), last + 1)]
-        if len(self.keys) > MOST_BINARIES:
-            raise TooLarge(f"moulded-highs: {len(self.keys)} binary variables are more than {MOST_BINARIES}")
-        self.mip.s = pyo.Var(self.keys, domain=pyo.Binary)
-        for j in range(len(moulded.modes)):
-            self.mip.rows.add(sum(self.mip.s[key] for key in self.keys if key[0] == j) == 1)
+        self.starts = starts(moulded, self.values, objectives)
+        self.mip.s = pyo.Var(range(len(self.starts)), domain=pyo.Binary)
+        self.s = list(self.mip.s.values())
+        of_job: list[list[int]] = [[] for _ in moulded.modes]
+        for i, start in enumerate(self.starts):
+            of_job[start.job].append(i)
+        for mine in of_job:
+            self.mip.rows.add(self._sum([(1, i) for i in mine]) == 1)
         self._capacity()
-        for name in objectives:
-            share, joined = entry(SHARES, name, "SHARES of formulations/taskgraph/moulded.py")
-            shares = [(key, share(self.values, moulded.modes[key[0]][key[1]], key[2])) for key in self.keys]
-            if joined == "sum":
-                self.terms[name] = sum(v * self.mip.s[key] for key, v in shares if v)
+        for number, name in enumerate(objectives):
+            shares = [start.shares[number] for start in self.starts]
+            if SHARES[name][1] == "sum":
+                self.terms[name] = self._sum(list(zip(shares, range(len(shares)), strict=True)))
             elif shares:
-                self.mip.last = pyo.Var(domain=pyo.Integers, bounds=(0, max(v for _, v in shares)))
-                for j in range(len(moulded.modes)):
-                    self.mip.rows.add(self.mip.last >= sum(v * self.mip.s[key] for key, v in shares if key[0] == j))
+                self.mip.last = pyo.Var(domain=pyo.Integers, bounds=(0, max(shares)))
+                for mine in of_job:
+                    self.mip.rows.add(self.mip.last >= self._sum([(shares[i], i) for i in mine]))
                 self.terms[name] = self.mip.last
 
+    def _sum(self, weighted: list[tuple[int, int]]) -> Any:
+        """A sum of weight * s[i]; the number 0 where every weight is 0."""
+        from pyomo.core.expr import LinearExpression
+
+        kept = [(weight, i) for weight, i in weighted if weight]
+        if not kept:
+            return 0
+        return LinearExpression(linear_coefs=[w for w, _ in kept], linear_vars=[self.s[i] for _, i in kept])
+
     def _capacity(self) -> None:
-        use: dict[tuple[int, int, int], list[tuple[tuple[int, int, int], int]]] = {}
-        for j, m, t in self.keys:
-            mode = self.moulded.modes[j][m]
-            if mode.column is None:
+        use: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        for i, start in enumerate(self.starts):
+            mode = self.moulded.modes[start.job][start.mode]
+            if mode.column is None or start.time is None:
                 continue
             held = [(n, r, h) for n, row in enumerate(mode.column.hold) for r, h in enumerate(row) if h]
-            for at in range(t, t + mode.duration):
+            for at in range(start.time, start.time + mode.duration):
                 for n, r, h in held:
-                    use.setdefault((n, r, at), []).append(((j, m, t), h))
+                    use.setdefault((n, r, at), []).append((h, i))
         for (n, r, _), entries in use.items():
             most: dict[int, int] = {}
-            for (j, _, _), h in entries:
-                most[j] = max(most.get(j, 0), h)
+            for h, i in entries:
+                job = self.starts[i].job
+                most[job] = max(most.get(job, 0), h)
             if sum(most.values()) > self.moulded.layout.capacity[n][r]:
-                row = sum(h * self.mip.s[key] for key, h in entries)
-                self.mip.rows.add(row <= self.moulded.layout.capacity[n][r])
+                self.mip.rows.add(self._sum(entries) <= self.moulded.layout.capacity[n][r])
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.mip, terms, self.decode, lambda plan: [], self.values.constants())
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
-        chosen = [(self.moulded.modes[j][m], t) for j, m, t in self.keys if value_of(self.mip.s[j, m, t])]
-        return self.moulded.timetable(chosen)
+        chosen = [start for start, s in zip(self.starts, self.s, strict=True) if value_of(s)]
+        chosen.sort(key=lambda start: self.moulded.end if start.time is None else start.time)
+        return self.moulded.timetable(scheduled(self.moulded, [[self.moulded.modes[c.job][c.mode]] for c in chosen]))
 
 
 class _Gangs:
-    """Optional intervals, one a job and mode."""
+    """A mode and a start for each job; optional intervals for what its modes hold of a node.
+
+    Modes that hold the same of a node for the same time share its interval: of 2,000 modes of a job, 40 may hold
+    something else of the first node.
+    """
 
     def __init__(self, moulded: Moulded, objectives: Sequence[str]) -> None:
         from ortools.sat.python import cp_model
 
-        self.moulded, self.values, self.cp = moulded, _Values(moulded), cp_model.CpModel()
+        self.moulded, self.values, self.cp = moulded, Values(moulded), cp_model.CpModel()
         self.constant = self.values.constants()
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
+        self.objectives, self.known = objectives, list[Gangs]()
+        self.modes: list[list[Mode]] = []
         self.z: list[list[Any]] = []
         self.start: list[Any] = []
         self.end: list[Any] = []
         if moulded.reason is not None:
             self.cp.add_bool_or([])
             return
-        self._modes()
+        self.known = list_schedules(moulded)
+        self._modes(latest_ends(moulded, objectives, self.known))
         self.on_time: dict[tuple[int, int], Any] = {}
         for name in objectives:
             self.terms[name] = getattr(self, "_" + name)()
 
-    def _modes(self) -> None:
+    def _modes(self, latest: list[int]) -> None:
         cp, moulded = self.cp, self.moulded
         here: dict[tuple[int, int], list[tuple[Any, int]]] = {}
-        for modes in moulded.modes:
+        for of_job, until in zip(moulded.modes, latest, strict=True):
+            modes = [m for m in of_job if moulded.release(m) + m.duration <= until]
             literals = [cp.new_bool_var("") for _ in modes]
             cp.add_exactly_one(literals)
-            start = cp.new_int_var(min(moulded.release(m) for m in modes), moulded.end, "")
-            end = cp.new_int_var(0, moulded.end, "")
+            start = cp.new_int_var(min(map(moulded.release, modes)), until, "")
+            end = cp.new_int_var(0, until, "")
             cp.add(end == start + sum(m.duration * z for m, z in zip(modes, literals, strict=True)))
+            alike: dict[tuple[int, tuple[int, ...], int], list[Any]] = {}
             for mode, z in zip(modes, literals, strict=True):
                 if mode.column is None:
                     cp.add(start == moulded.release(mode)).only_enforce_if(z)
                     continue
                 cp.add(start >= moulded.release(mode)).only_enforce_if(z)
-                if not mode.duration:
-                    continue
-                interval = cp.new_optional_fixed_size_interval_var(start, mode.duration, z, "")
-                for n, row in enumerate(mode.column.hold):
-                    for r, held in enumerate(row):
-                        if held:
-                            here.setdefault((n, r), []).append((interval, held))
+                for n, row in enumerate(mode.column.hold if mode.duration else ()):
+                    if any(row):
+                        alike.setdefault((n, row, mode.duration), []).append(z)
+            for (n, row, duration), either in alike.items():
+                held = cp.new_bool_var("") if len(either) > 1 else either[0]
+                if len(either) > 1:
+                    cp.add(sum(either) == held)
+                interval = cp.new_optional_fixed_size_interval_var(start, duration, held, "")
+                for r, amount in enumerate(row):
+                    if amount:
+                        here.setdefault((n, r), []).append((interval, amount))
+            self.modes.append(modes)
             self.z.append(literals)
             self.start.append(start)
             self.end.append(end)
@@ -213,14 +190,14 @@ class _Gangs:
     def _traffic(self) -> Any:
         return sum(
             m.traffic * z
-            for modes, zs in zip(self.moulded.modes, self.z, strict=True)
+            for modes, zs in zip(self.modes, self.z, strict=True)
             for m, z in zip(modes, zs, strict=True)
             if m.traffic
         )
 
     def _steps(self, j: int) -> tuple[int, list[Any]]:
         """(iterations that count in any case, literals for one more each) towards job j's accuracy, made once."""
-        layout, modes = self.moulded.layout, self.moulded.modes[j]
+        layout, modes = self.moulded.layout, self.modes[j]
         sure = layout.finished[j] if self.values.final else self.values.on_time[j]
         steps: list[Any] = []
         if sure < layout.finished[j]:
@@ -247,11 +224,22 @@ class _Gangs:
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
-        return Formulation(self.cp, terms, self.decode, lambda plan: [], self.constant)
+        return Formulation(self.cp, terms, self.decode, self.encode, self.constant)
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
         chosen = []
-        for modes, literals, start in zip(self.moulded.modes, self.z, self.start, strict=True):
+        for modes, literals, start in zip(self.modes, self.z, self.start, strict=True):
             mode = next(m for m, z in zip(modes, literals, strict=True) if value_of(z))
             chosen.append((mode, value_of(start)))
         return self.moulded.timetable(chosen)
+
+    def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
+        """A list schedule of gangs: most plans of the task level are none."""
+        if not self.known or len(self.objectives) != 1:
+            return []
+        pairs = []
+        for mode, start in best_of(self.known, self.values, self.objectives[0]):
+            j = mode.job
+            pairs += [(z, int(other is mode)) for other, z in zip(self.modes[j], self.z[j], strict=True)]
+            pairs += [(self.start[j], start), (self.end[j], start + mode.duration)]
+        return pairs
