@@ -142,7 +142,8 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     if task.confirm is None or (answerer := task.found) is None:
         return result
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
-    seconds = CONFIRM_SECONDS if task.time_limit is None else CONFIRM_SHARE * task.time_limit
+    share = CONFIRM_SECONDS if task.time_limit is None else CONFIRM_SHARE * task.time_limit
+    seconds = share if task.confirm_limit is None else task.confirm_limit
     return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), seconds)
 
 

@@ -20,8 +20,9 @@ class Case:
     for exact answerers. work_limit: backend ("cp-sat", "highs") -> its deterministic measure per solve; backends not
     named run unlimited, and an algorithm that declares its engine keeps to the engine's. without: of the registered
     answerers, those that are not asked. reference: where none of the answerers is exact, the problem's default is asked
-    as well. published: file -> the optimum that is published for it, of the case's only objective. repeat: CPU seconds
-    for which the same call is made again and again, for its cost; the judge is timed too.
+    as well. confirm_limit: wall seconds that a second opinion may take, None for a share of the time limit. published:
+    file -> the optimum that is published for it, of the case's only objective. repeat: CPU seconds for which the same
+    call is made again and again, for its cost; the judge is timed too.
     """
 
     problem: str
@@ -37,6 +38,7 @@ class Case:
     reference: bool = False
     published: Mapping[str, int] = dataclasses.field(default_factory=dict)
     repeat: float | None = None
+    confirm_limit: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

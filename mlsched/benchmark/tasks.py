@@ -68,9 +68,10 @@ class Task:
 
     An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
     each of the objectives compares first on the instance. confirm: another engine is asked to confirm an optimum,
-    within these limits of work by backend; None where the rows of another engine do that. source: the instance's file,
-    None where it is drawn. answerer: a registered name, or MODULE:FUNCTION, which keeps its parameters, or JUDGE or
-    PUBLISHED, with the `published` optimum. repeat: CPU seconds for which the call is repeated.
+    within these limits of work by backend; None where the rows of another engine do that. confirm_limit: wall seconds
+    for that, None for a share of the time limit. source: the instance's file, None where it is drawn. answerer: a
+    registered name, or MODULE:FUNCTION, which keeps its parameters, or JUDGE or PUBLISHED, with the `published`
+    optimum. repeat: CPU seconds for which the call is repeated.
     """
 
     suite: str
@@ -92,6 +93,7 @@ class Task:
     source: str | None = None
     published: int | None = None
     repeat: float | None = None
+    confirm_limit: float | None = None
 
     @property
     def found(self) -> Answerer | None:
@@ -120,12 +122,14 @@ class Task:
     @property
     def limits(self) -> dict[str, Any]:
         """What bounds the call, and whether another engine confirms its optimum."""
-        return {
+        limits = {
             "time_limit": self.time_limit,
             "work_limit": self.work_limit,
             "repeat": self.repeat,
             "confirm": None if self.confirm is None else dict(self.confirm),
         }
+        # Where there is none, as in stores of before.
+        return limits if self.confirm_limit is None else {**limits, "confirm_limit": self.confirm_limit}
 
     def instance(self) -> Instance:
         """The instance, drawn or read anew, or remembered from the task before."""
@@ -270,6 +274,7 @@ def _tasks(
         None,
         source=source,
         repeat=case.repeat,
+        confirm_limit=case.confirm_limit,
     )
     if case.repeat is not None:
         yield judge

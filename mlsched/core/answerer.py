@@ -51,7 +51,8 @@ class Algorithm(Protocol):
 class ModelBuilder(Protocol):
     """A builder of a model with these objectives, which a backend solves; OutOfTime as for an `Algorithm`.
 
-    Its parameters are further keyword arguments, with defaults.
+    One that `prunes` takes `at_worst` as well: where one objective is asked, plans of a worse value need not be in the
+    model. Its parameters are further keyword arguments, with defaults.
     """
 
     def __call__(self, instance: Any, /, *, objectives: tuple[str, ...], limits: Limits) -> Formulation | OneOf: ...
@@ -109,8 +110,9 @@ class Answerer:
     is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `asks`: the form of
     instance it answers natively, by default that of the problem's main instance type. `warm_start`: exact answerers of
     the problem may start from its plan; `as_start(instance)`: the parameters that it has then, where they are not its
-    defaults. `takes_hint`: it may start from a plan. `cold(instance, objective)`: it is as quick without one, so the
-    rules are asked only where it proves nothing. `searches`: it is a rule that stops by itself at a time limit.
+    defaults. `takes_hint`: it may start from a plan. `prunes`: its model leaves out plans worse than one that is known
+    (see `ModelBuilder`). `cold(instance, objective)`: it is as quick without one, so the rules are asked only where it
+    proves nothing. `searches`: it is a rule that stops by itself at a time limit.
     `world(params)`: options of the clock's world that the rule implies, unless the user sets
     them (a rule without priorities runs in a world without priorities). `engine`: the code whose word its proofs rest
     on, where that is neither its solver nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
@@ -135,6 +137,7 @@ class Answerer:
     model: ModelBuilder | None = None
     solver: str | None = None
     takes_hint: bool = False
+    prunes: bool = False
     cold: Callable[[Any, str], bool] = _never
     searches: bool = False
     restricted: bool = False

@@ -27,7 +27,7 @@ from mlsched.core.fields import UNLIMITED
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Keyword arguments that the library passes and that are therefore not parameters.
-RESERVED = frozenset({"rng", "memory", "objective", "objectives", "limits", "hint"})
+RESERVED = frozenset({"rng", "memory", "objective", "objectives", "limits", "hint", "at_worst"})
 
 #: Most jobs, nodes, tasks or the like that a generator is asked for, and most numbers in a table of theirs.
 MOST_SIZE, MOST_NUMBERS = 10**6, 10**7

@@ -64,6 +64,8 @@ def run(
     backend, minimise = _backend(str(answerer.solver), params.pop(SOLVER, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(objective).sense
+    if answerer.prunes:
+        params["at_worst"] = _at_worst(instance, objective, hint, better_than)
     try:
         question = _built(answerer, instance, objective, limits, params, backend.COMPILING)
     except OutOfTime:
@@ -99,6 +101,13 @@ def _built(
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
         deadline.check()
     return question
+
+
+def _at_worst(instance: Instance, objective: str, hint: Plan | None, better_than: int | None) -> int | None:
+    """The worst value that an answer may have; None where none is known."""
+    if better_than is None:
+        return None if hint is None else instance.evaluate(hint)[objective]
+    return better_than - 1 if instance.objective(objective).sense == "min" else better_than + 1
 
 
 def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:

@@ -4,10 +4,11 @@ Binary s[k, i, n, t]: run (k, i) starts on node n at time t. All rows are tight 
 Wolfe (1969), but their number grows with the horizon: this is the cross-check of `cp-sat` on small instances, not its
 rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat`, and what places overdue runs.
 
-Columns are for times that can matter to what is asked. total_jct or makespan alone: no best plan ends later than a list
-schedule's value allows, as the judge tells it. Deadlines, and accuracies by the deadline: a run that ends after its
-job's deadline is only *late*, on some node. Late runs can always follow, one by one, when all else is over, and what
-waits for a late run is late too; so they need neither time nor room in the model, and `decode` puts them there.
+Columns are for times that can matter to what is asked. total_jct or makespan alone: no best plan ends later than the
+value of a list schedule, or of a better plan that is known, allows, as the judge tells it. Deadlines, and accuracies by
+the deadline: a run that ends after its job's deadline is only *late*, on some node. Late runs can always follow, one by
+one, when all else is over, and what waits for a late run is late too; so they need neither time nor room in the model,
+and `decode` puts them there.
 Where the GPUs of a node are apart, columns say on which one a run starts (`_gpu_columns`).
 Traffic and final accuracies depend on no time at all, so all their runs are late. Fronts with total_jct or makespan
 in them need every time up to the layout's horizon.
@@ -45,10 +46,12 @@ TIMES = {
 MOST_COLUMNS = 10_000
 
 
-@model_builder("highs", problem="taskgraph", solver="highs", objectives=tuple(TIMES))
-def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
+@model_builder("highs", problem="taskgraph", solver="highs", objectives=tuple(TIMES), prunes=True)
+def build(
+    instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, at_worst: int | None = None
+) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout.of(instance), objectives, Deadline(limits.seconds))
+    return model(Layout.of(instance), objectives, Deadline(limits.seconds), at_worst)
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
@@ -83,9 +86,14 @@ def accuracies(instance: Instance, counted: Sequence[tuple[int, Sequence[Any]]])
     return total, met
 
 
-def model(layout: Layout, objectives: Sequence[str], deadline: Deadline | None = None) -> Formulation:
-    """The model of this module's docstring; raises OutOfTime where the deadline comes before it is made."""
-    return _Mip(layout, tuple(objectives), deadline or Deadline()).formulation()
+def model(
+    layout: Layout, objectives: Sequence[str], deadline: Deadline | None = None, at_worst: int | None = None
+) -> Formulation:
+    """The model of this module's docstring; raises OutOfTime where the deadline comes before it is made.
+
+    at_worst: of one objective, plans of a worse value need not be in it, nor those worse than a list schedule.
+    """
+    return _Mip(layout, tuple(objectives), deadline or Deadline(), at_worst).formulation()
 
 
 def good_plan(layout: Layout, objective: str) -> Timetable | None:
@@ -100,13 +108,15 @@ def good_plan(layout: Layout, objective: str) -> Timetable | None:
 
 
 class _Mip:
-    def __init__(self, layout: Layout, objectives: tuple[str, ...], deadline: Deadline) -> None:
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], deadline: Deadline, at_worst: int | None = None
+    ) -> None:
         import pyomo.environ as pyo
 
-        self.layout, self.objectives, self.deadline = layout, objectives, deadline
+        self.layout, self.objectives, self.deadline, self.at_worst = layout, objectives, deadline, at_worst
         self.may_be_late, self.until = self._windows()
         #: All that is modelled in time ends before this; a run that "starts" then is late.
-        self.end = max([layout.instance.now, *self.until]) + 1
+        self.end = max([layout.instance.now, *self.until, *map(layout.earliest_completion, range(layout.jobs))]) + 1
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
         self.keys: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -114,8 +124,7 @@ class _Mip:
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         if layout.reason is not None:
-            self.mip.none = pyo.Var(domain=pyo.Binary)
-            self.mip.rows.add(self.mip.none >= 2)
+            self._refute()
             return
         for j, i, k in layout.runs():
             self.keys[k, i] = self._slots(j, i, k)
@@ -147,13 +156,15 @@ class _Mip:
         return True, [min(layout.deadline[j], horizon) if by_deadline else -1 for j in range(layout.jobs)]
 
     def _latest(self, horizon: int) -> list[int]:
-        """By when each job ends in every plan that is as good as a list schedule; valid for this one objective only."""
+        """By when each job ends in every plan that is good enough; valid for this one objective only."""
         (objective,) = self.objectives
         layout = self.layout
         plan = good_plan(layout, objective)
         if plan is None:  # the fixed runs overfill a node or the like: the model will be infeasible
             return [horizon] * layout.jobs
         value = layout.instance.evaluate(plan)[objective]
+        if self.at_worst is not None:
+            value = min(value, self.at_worst)
         latest = {
             "total_jct": lambda: layout.latest_completions(value),
             "makespan": lambda: [value + min(layout.arrival, default=0)] * layout.jobs,
@@ -184,12 +195,18 @@ class _Mip:
     def _add(self, row: Any) -> None:
         """A row; comparisons of constants are either true, or make the model infeasible."""
         self.deadline.check()
-        if row is True:
-            return
         if row is False:
-            self.mip.rows.add((1, 0, 0))
-        else:
+            self._refute()
+        elif row is not True:
             self.mip.rows.add(row)
+
+    def _refute(self) -> None:
+        """Make the model infeasible."""
+        import pyomo.environ as pyo
+
+        if not hasattr(self.mip, "none"):
+            self.mip.none = pyo.Var(domain=pyo.Binary)
+            self.mip.rows.add(self.mip.none >= 2)
 
     def _present(self) -> None:
         """Each run starts once, in a running iteration; its task stays where it was unless it may move."""
