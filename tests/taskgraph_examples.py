@@ -37,6 +37,14 @@ SMALL = {
 GOOD = ((0, 0, 0, 0), (1, 0, 0, 2), (0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 1))
 
 
+#: The columns of jobs and their tasks, and those of edges: without jobs, all are empty.
+OF_JOBS = (
+    "arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations", "accuracy", "task_job",
+    "duration", "demand", "eligible", "parameters",
+)  # fmt: skip
+OF_EDGES = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
+
+
 def small(**changes) -> Instance:
     """The instance of this module's docstring, with some fields changed."""
     return Instance(**{**SMALL, **changes})

@@ -163,7 +163,7 @@ class Run:
         if job not in self.signal:
             return done
         gone = self.signal[job] + int(self.horizon.grace[job])
-        return gone if self.horizon.during_grace == "paused" and self.horizon.grace[job] else min(done, gone)
+        return gone if self.horizon.during_grace == "paused" else min(done, gone)
 
     def _leave(self, job: int, time: int) -> None:
         h, signal = self.horizon, self.signal.pop(job, None)

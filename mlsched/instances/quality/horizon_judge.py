@@ -80,8 +80,6 @@ class Run:
         self.total_loss += sum(losses)
         self.total_worst_loss += max(losses, default=0)
         for j, count in enumerate(given):
-            if not count:
-                continue
             before, needed = self.done[j], int(h.goal[j]) * int(h.work[j])
             reached = before + count * 1000 * h.epoch
             if before < needed <= reached:
@@ -95,8 +93,6 @@ class Run:
         h, work = self.horizon, int(self.horizon.work[job])
         whole, rest = divmod(self.done[job], work)
         here = int(h.loss[job, whole])
-        if not rest:
-            return here
         return here - (here - int(h.loss[job, whole + 1])) * rest // work
 
     def _remaining(self, job: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from contended_examples import contended
+from taskgraph_examples import OF_EDGES, OF_JOBS
 
 import mlsched
 from mlsched import api
@@ -111,34 +112,8 @@ def test_a_task_that_fits_nowhere_is_infeasible_for_both():
 
 
 def test_no_jobs_at_all():
-    empty = machines(2).replace(
-        **{
-            name: getattr(machines(2), name)[:0]
-            for name in (
-                "arrival",
-                "deadline",
-                "urgency",
-                "required",
-                "min_iterations",
-                "max_iterations",
-                "accuracy",
-                "task_job",
-                "duration",
-                "demand",
-                "eligible",
-                "parameters",
-                "edge_from",
-                "edge_to",
-                "edge_lag",
-                "edge_volume",
-                "edge_delay",
-                "finished",
-                "on_time",
-                "home",
-                "last_end",
-            )
-        }
-    )
+    gone = (*OF_JOBS, *OF_EDGES, "finished", "on_time", "home", "last_end")
+    empty = machines(2).replace(**{name: getattr(machines(2), name)[:0] for name in gone})
     for solver in ("cp-sat", "highs", "moulded", "moulded-highs"):
         for objective in empty.objectives:
             assert api.solve(empty, solver, objective=objective.name).value == 0

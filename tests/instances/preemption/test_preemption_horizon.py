@@ -7,6 +7,7 @@ import mlsched
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import ints
 from mlsched.instances.preemption import Decisions, Horizon
+from mlsched.instances.preemption.horizon_judge import finished
 
 
 def one_node(**changes):
@@ -74,6 +75,24 @@ def test_a_promised_job_may_start_on_another_node_that_has_room_first():
     assert two.evaluate(decisions((3, 0, [0])))["total_te_slowdown"] == 10**6 + 10**6 * 80 // 60
 
 
+def test_a_promised_node_comes_before_others_with_room():
+    """At 180 s both nodes are free: job 0 is done, and job 1, suspended at 120 s, has left. Node 1 was promised."""
+    two = one_node(node_capacity=[[2], [2]], execution=ints([170, 600, 60]), grace=ints([0, 40, 0]))
+    assert finished(two, decisions((2, 1, [1]))).stays == [
+        (0, 0, 0, 170, -1),
+        (1, 1, 0, 160, 120),
+        (2, 1, 180, 240, -1),
+        (1, 0, 180, 620, -1),
+    ]
+
+
+def test_a_victim_that_pauses_holds_its_node_for_the_whole_grace_period():
+    """It would have been done at 170 s; it leaves at 210, so that the TE job starts at 240."""
+    for what, starts in (("work", 180), ("paused", 240)):
+        run = finished(one_node(execution=ints([170, 600, 60]), during_grace=what), decisions((2, 0, [0])))
+        assert [start for job, _, start, _, _ in run.stays if job == 2] == [starts]
+
+
 def test_one_that_was_told_to_wait_asks_again_when_a_job_has_left():
     lazy = one_node(eager=0, execution=ints([600, 200, 60]))
     assert lazy.violations(decisions((2, -1, []))) == []
@@ -113,6 +132,8 @@ def test_the_judge_knows_limits_and_useless_victims():
     ]
     by = Decisions(te=ints([2]), node=ints([0]), by=ints([1]), victim=ints([0]))
     assert one_node().violations(by) == ["by = [1]: must not fall, and be below 1 (the number of decisions)"]
+    falls = Decisions(te=ints([2, 2]), node=ints([0, 0]), by=ints([1, 0]), victim=ints([0, 1]))
+    assert one_node().violations(falls) == ["by = [1, 0]: must not fall, and be below 2 (the number of decisions)"]
     assert one_node().violations(None) == ["the answer is a NoneType: must be a preemption.decisions"]
 
 

@@ -48,7 +48,7 @@ def test_between_two_iterations_a_loss_is_rounded_up():
     """After a third of the first iteration the loss is 100 - 60 / 3 = 80; of one that falls by 50, 84 (83.3)."""
     third = two_jobs(work=ints([3000, 2000]), iterations=ints([1, 1]), most=ints([1, 2]), submit=ints([0, 9]))
     plan = rows((1, 0), (1, 0), (1, 0), *[(0, 0)] * 6, (0, 2))
-    assert third.evaluate(plan)["total_loss"] == 100 + 80 + 60 + 90
+    assert third.evaluate(plan)["total_loss"] == third.evaluate(plan)["total_worst_loss"] == 100 + 80 + 60 + 90
     assert third.replace(loss=[[100, 50, 0], [90, 0, 0]]).evaluate(plan)["total_loss"] == 100 + 84 + 67 + 90
 
 
@@ -77,6 +77,11 @@ def test_where_there_are_fewer_cores_than_jobs_the_later_wait():
         "epoch 0: job 1 gets 1 cores: it is not there, or waits",
     ]
     assert one.violations(rows((1, 0), (1, 0), (0, 1), (0, 1))) == []
+    two_each = two_jobs(cores=3, least=2, submit=ints([0, 0]))
+    assert two_each.violations(rows((2, 0), (0, 2))) == []
+    assert two_each.violations(rows((2, 1))) == ["epoch 0: job 1 gets 1 cores: it is not there, or waits"]
+    none = Epochs(cores=np.zeros((0, 0), dtype=np.int64))
+    assert two_jobs().violations(none) == ["jobs are not done after 0 epochs: there must be more rows"]
     assert two_jobs().violations(Epochs(cores=[[1]])) == ["cores has 1 columns: must have 2, one for each job"]
     assert two_jobs().violations(None) == ["the answer is a NoneType: must be a quality.epochs"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from taskgraph_examples import GOOD, changed, plan, running, small
+from taskgraph_examples import GOOD, OF_EDGES, OF_JOBS, changed, plan, running, small
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED
@@ -66,28 +66,7 @@ def test_an_iteration_ends_with_the_last_of_its_runs():
 
 
 def test_no_jobs():
-    empty = {
-        name: []
-        for name in (
-            "arrival",
-            "deadline",
-            "urgency",
-            "required",
-            "min_iterations",
-            "max_iterations",
-            "accuracy",
-            "task_job",
-            "duration",
-            "demand",
-            "eligible",
-            "parameters",
-            "edge_from",
-            "edge_to",
-            "edge_lag",
-            "edge_volume",
-            "edge_delay",
-        )
-    }
+    empty = {name: [] for name in (*OF_JOBS, *OF_EDGES)}
     inst = small(**empty)
     assert inst.violations(plan(inst)) == []
     assert set(inst.evaluate(plan(inst)).values()) == {0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from snapshot_examples import horizon, play, scripted
+from taskgraph_examples import OF_JOBS
 
 from mlsched.simulation.taskgraph import Workload, outcome
 from mlsched.simulation.taskgraph.log import Log
@@ -50,26 +51,7 @@ def test_the_final_accuracy_counts_late_iterations():
 
 
 def test_an_empty_run():
-    empty = horizon([(0, 1, [(1, 1)])]).replace(
-        **{
-            name: []
-            for name in (
-                "arrival",
-                "deadline",
-                "urgency",
-                "required",
-                "min_iterations",
-                "max_iterations",
-                "accuracy",
-                "task_job",
-                "duration",
-                "demand",
-                "eligible",
-                "parameters",
-            )
-        },
-        **dict.fromkeys(PAST, ()),
-    )
+    empty = horizon([(0, 1, [(1, 1)])]).replace(**dict.fromkeys((*OF_JOBS, *PAST), ()))
     summary = outcome.summary(Workload.of(empty), Log())
     assert summary["jobs"] == 0
     assert summary["total_jct"] == 0
