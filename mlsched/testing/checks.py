@@ -14,6 +14,7 @@ from mlsched.core.errors import MlschedError, Stuck, TooLarge, a_or_an, said
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
+from mlsched.testing.subject import NoFeasiblePlan
 
 #: Check -> what it holds a scheduler to.
 CHECKS = {
@@ -65,7 +66,7 @@ class Examiner:
     known: list[tuple[Instance, Any]] = dataclasses.field(default_factory=list)
 
     def __call__(self, instance: Instance) -> None:
-        """Examine one instance; raises Failed. What the reference proves infeasible is passed over."""
+        """Examine one instance; raises Failed. What the reference or a rule's world finds infeasible is passed over."""
         best = self.best(instance)
         if best is not None and best.status == "infeasible":
             return
@@ -73,6 +74,9 @@ class Examiner:
         before = copy.deepcopy(instance.to_json())
         try:
             plan, again = self.answer(instance), self.answer(instance)
+        except NoFeasiblePlan:
+            self.seen -= 1
+            return
         except Stuck as error:
             if self._serves_with_room(instance):
                 self.starved += 1

@@ -17,6 +17,10 @@ from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.simulation.clock import Rule
 
 
+class NoFeasiblePlan(Exception):
+    """The world in which a rule would be rolled out finds that the instance has none: that is no fault of the rule."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Subject:
     """The scheduler as a registered answerer with its parameters, aimed at an objective."""
@@ -31,9 +35,15 @@ class Subject:
         return self.answerer.name
 
     def call(self, instance: Instance) -> Any:
-        """Its plan for one instance, with a fresh rng and no memory; a rule that decides now is rolled out."""
+        """Its plan for one instance, with a fresh rng and no memory; a rule that decides now is rolled out.
+
+        Raises NoFeasiblePlan where the world refuses the instance.
+        """
         if not native(self.answerer, instance.asks):
-            return adapted(self.answerer, instance, self.objective, Limits(seed=0), self.params)
+            plan = adapted(self.answerer, instance, self.objective, Limits(seed=0), self.params)
+            if plan is None:
+                raise NoFeasiblePlan
+            return plan
         rng = np.random.default_rng(0)
         shown = self.answerer.shown(instance)
         assert self.answerer.rule is not None  # `subject` refuses the others

@@ -130,6 +130,12 @@ def test_gaps_have_thresholds():
     assert check_scheduler("fair", "quality", examples=20, largest_gap=100.0).outcomes["gap"].status == "passed"
 
 
+def test_without_a_reference_a_rolled_out_rule_is_not_blamed_for_what_has_no_plan():
+    report = check_scheduler("fifo", "taskgraph", examples=8, reference=None, checks=["answers", "feasible"])
+    assert 0 < report.instances < 8
+    assert report.outcomes["answers"].status == "passed"
+
+
 def test_where_the_optimum_is_0_no_gap_is_small_enough():
     """Nobody need go, and somebody does: a gap without a percentage must not pass for one of 0 %."""
     easy = mlsched.generate("preemption", "small", seed=0)

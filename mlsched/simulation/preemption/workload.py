@@ -11,7 +11,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, array, labels, refuse_falling, text
 from mlsched.core.record import Record
 from mlsched.instances.preemption.demand import fits_somewhere
-from mlsched.simulation.nodes import called, described
+from mlsched.simulation.nodes import amount, called, described
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ def never_start(workload: Workload) -> list[str]:
     if fits.all():
         return []
     j = int(np.flatnonzero(~fits)[0])
-    need = ", ".join(f"{d} {r}" for d, r in zip(workload.demand[j].tolist(), workload.resources, strict=True))
+    need = ", ".join(map(amount, workload.demand[j].tolist(), workload.resources))
     return [
         f"{int((~fits).sum())} of {len(fits)} jobs fit no node of {workload.cluster}; the first is job {j} ({need})"
     ]
