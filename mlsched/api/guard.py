@@ -8,6 +8,7 @@ the instance itself: `check_scheduler` holds each of them to leaving it as it wa
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge, a_or_an
+from mlsched.core.record import specs
 
 
 def is_foreign(answerer: Answerer) -> bool:
@@ -61,7 +63,7 @@ class Guarded:
             raise  # what it refuses to answer is not answered wrongly
         except MlschedError as error:
             raise AnswererError(f"{self.name} raised {type(error).__name__}: {error}") from error
-        if _touched(given, before) or (self.thorough and not instance.same_as(given)):
+        if _touched(given, before, instance) or (self.thorough and not instance.same_as(given)):
             raise RuleFailure(f"{self.name} changed the instance that it was asked about", "cheated")
         plan = answer[0] if isinstance(answer, tuple) and answer else answer
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
@@ -72,9 +74,17 @@ class Guarded:
         return answer
 
 
-def _touched(given: Instance, before: tuple[Any, ...]) -> bool:
-    """Whether a field was replaced or removed, or an array made writeable. What was computed meanwhile comes after."""
-    now = given.__dict__.values()
-    if len(now) < len(before) or not all(map(operator.is_, before, now)):
+def _touched(given: Instance, before: tuple[Any, ...], instance: Instance) -> bool:
+    """Whether a field was replaced or removed, or an array made writeable.
+
+    What was computed meanwhile comes after what was there; so do fields that were first read meanwhile, which hold what
+    the instance itself holds.
+    """
+    now, known = given.__dict__, specs(type(instance))
+    if len(now) < len(before) or not all(map(operator.is_, before, now.values())):
         return True
-    return any(value.flags.writeable for value in before if type(value) is np.ndarray)
+    since = itertools.islice(now.items(), len(before), None)
+    read = {name: value for name, value in since if name in known}
+    arrays = [value for value in (*before, *read.values()) if type(value) is np.ndarray]
+    writeable = any(value.flags.writeable for value in arrays)
+    return writeable or any(not np.array_equal(value, getattr(instance, name)) for name, value in read.items())

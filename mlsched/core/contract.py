@@ -7,6 +7,7 @@ names it: the registry (`core/registry.py`) finds it by scanning.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
@@ -14,7 +15,7 @@ from mlsched.core import tables
 from mlsched.core.arguments import explained
 from mlsched.core.brief import brief
 from mlsched.core.errors import InvalidInput, UnknownName, meant
-from mlsched.core.record import Record, specs
+from mlsched.core.record import UNREAD, Record, specs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -118,26 +119,27 @@ class Instance(Record):
         """
         if information in (self.least_information, "oracle") or not self.secrets:
             return self
-        copied = object.__new__(type(self))
-        mine, its = self.__dict__, copied.__dict__
-        for name in specs(type(self)):
-            if name not in self.secrets:
-                its[name] = mine[name]
-        return copied
+        known = specs(type(self))
+        open_ = {name: value for name, value in self.__dict__.items() if name in known and name not in self.secrets}
+        return self._like(open_, functools.partial(getattr, self))
 
     def visible(self) -> list[str]:
         """See `Record`. Two instances that differ in secrets alone look, and hash, the same without them."""
         return [name for name in specs(type(self)) if name not in self.secrets or name in self.__dict__]
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there: a secret of an instance that was handed over without it, or a wrong name."""
-        if name in type(self).secrets:
+        """Called for what is not there: a field that nobody has read yet, one that is hidden, or a wrong name."""
+        mine, cls = self.__dict__, type(self)
+        if UNREAD in mine and name in specs(cls) and name not in cls.secrets:
+            value = mine[name] = mine[UNREAD](name)
+            return value
+        if name in cls.secrets:
             needed = f"information='{self.least_information}'"
             raise InvalidInput(
                 f"{name}: is hidden from answerers of information='observed'; one that may know it declares {needed} "
                 f"(@answerer(..., {needed}), or an attribute of the function)"
             )
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
     def violations(self, plan: Any) -> list[str]:
         """Sentences that say what is wrong with `plan`; empty when it is feasible."""

@@ -13,8 +13,8 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,10 @@ MOST_SIGNS = 240
 validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
 
 
+AnyRecord = TypeVar("AnyRecord", bound="Record")
+
+#: Under this name a record holds what makes its fields that nobody has read yet.
+UNREAD = "_unread"
 _SPECS: dict[type[Any], dict[str, Spec]] = {}
 
 
@@ -54,6 +58,42 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Record):
         return a.same_as(b)
     return bool(a == b)
+
+
+def _held(record: Record, name: str) -> Any:
+    """What a record holds in a field, whatever its class says of it; None where it holds nothing."""
+    mine = record.__dict__
+    return mine[UNREAD](name) if name not in mine and UNREAD in mine else mine.get(name)
+
+
+def _own(value: Any) -> Any:
+    """A copy of a field's value that shares nothing that can be written to."""
+    if isinstance(value, Record):
+        return value.private()
+    if type(value) is not np.ndarray:
+        return value
+    copied = value.copy()
+    copied.setflags(write=False)
+    return copied
+
+
+def partly_made(cls: type[AnyRecord], unread: Callable[[str], Any], /, **fields: Any) -> AnyRecord:
+    """A trusted instance, of which `unread` makes the fields that are not given, by name, each when it is first read.
+
+    Its class has no defaults of them (`without_defaults`). Where trusted records are validated, all are made at once.
+    """
+    if validate_trusted:
+        return cls(**fields, **{name: unread(name) for name in specs(cls) if name not in fields})
+    made = object.__new__(cls)
+    made.__dict__.update(fields, **{UNREAD: unread})
+    return made
+
+
+def without_defaults(cls: type[Record], names: Iterable[str]) -> None:
+    """Take the defaults of fields off a class, where they would be found of a record that does not hold the field."""
+    for name in names:
+        if name in vars(cls):
+            delattr(cls, name)
 
 
 _LATER: dict[type[Any], dict[str, Any]] = {}
@@ -100,12 +140,20 @@ class Record:
         """
         if validate_trusted:
             # Only validation fills an array's default, so that without it a rule would find an empty tuple.
-            if lacking := [name for name in specs(cls) if name not in fields and getattr(cls, name, None) == ()]:
+            optional = [field.name for field in dataclasses.fields(cls) if field.default == ()]
+            if lacking := [name for name in optional if name not in fields]:
                 raise TypeError(f"{cls.__name__}.trusted: {', '.join(lacking)}: must be given")
             return cls(**fields)
         self = object.__new__(cls)
         self.__dict__.update(fields)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied, and sent to other processes: every field, read by now or not."""
+        if UNREAD not in self.__dict__:
+            return self.__dict__
+        fields = {name: getattr(self, name) for name in self.visible()}
+        return {name: value for name, value in self.__dict__.items() if name != UNREAD} | fields
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON data, with its kind and version."""
@@ -207,21 +255,25 @@ class Record:
 
     def private(self) -> Self:
         """A copy that shares no array with this record, and nothing that was computed from it."""
+        known = specs(type(self))
+        given = {name: _own(value) for name, value in self.__dict__.items() if name in known}
+        return self._like(given, lambda name: _own(getattr(self, name)))
+
+    def _like(self, fields: dict[str, Any], unread: Callable[[str], Any]) -> Self:
+        """A record of these fields; of those that nobody has read here yet, `unread` makes its own."""
         copied = object.__new__(type(self))
-        mine, its = self.__dict__, copied.__dict__
-        for name in self.visible():
-            value = its[name] = mine[name]
-            if type(value) is np.ndarray:
-                its[name] = value = value.copy()
-                value.setflags(write=False)
-            elif isinstance(value, Record):
-                its[name] = value.private()
+        copied.__dict__.update(fields)
+        if UNREAD in self.__dict__:
+            copied.__dict__[UNREAD] = unread
         return copied
 
     def same_as(self, other: Record) -> bool:
         """Whether `other`, of the same type, holds the same: quicker than ==, and without what a subclass may say."""
-        mine, others = self.__dict__, other.__dict__
-        return all(_same(mine.get(name), others.get(name)) for name in specs(type(self)))
+        mine = set(self.visible())
+        return all(
+            _same(getattr(self, name), _held(other, name)) if name in mine else name not in other.__dict__
+            for name in specs(type(self))
+        )
 
     def replace(self, **changes: Any) -> Self:
         """A validated copy with some fields changed; later columns that say nothing take the length they must."""

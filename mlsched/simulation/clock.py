@@ -140,6 +140,7 @@ def run(
                 if record and sampler.random() < record:
                     recorded.append(Decision(number, now, instance, plan, memory))
                 number, memory = number + 1, after
+                instance = None  # a world need not keep what nobody has any more
                 wish = world.apply(plan)
                 if wish is not None and wish > now:
                     wishes.append(wish)

@@ -23,8 +23,8 @@ STOPS = ("most", "least", "required")
 
 def tasks_of(snapshot: Snapshot, job: int) -> tuple[int, int]:
     """The tasks of a job: from the first to before the second number."""
-    first, end = np.searchsorted(snapshot.task_job, (job, job + 1))
-    return int(first), int(end)
+    first, end = snapshot.task_job.searchsorted((job, job + 1)).tolist()
+    return first, end
 
 
 def candidates(snapshot: Snapshot) -> IntArray:
@@ -38,8 +38,11 @@ def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
 
     Jobs of a higher `priority` come before all others.
     """
-    tasks = candidates(snapshot)
+    tasks = np.flatnonzero(snapshot.startable)
     jobs = snapshot.task_job[tasks]
+    if (jobs[1:] == jobs[:-1]).any():  # the order within a job matters
+        tasks = candidates(snapshot)
+        jobs = snapshot.task_job[tasks]
     columns = [*by_class(snapshot), *keys, snapshot.arrival, snapshot.job_id]
     return np.asarray(tasks[np.lexsort([np.asarray(key)[jobs] for key in reversed(columns)])])
 
@@ -129,11 +132,11 @@ def owners(snapshot: Snapshot, per: str) -> IntArray:
 def stops_after(snapshot: Snapshot, stop: str) -> IntArray:
     """After how many iterations each job shall stop."""
     one_of("stop", stop, STOPS)
+    if stop == "most":
+        return snapshot.max_iterations
     begun = np.zeros(len(snapshot.arrival), dtype=np.int64)
     begun[snapshot.task_job[snapshot.state != 0]] = 1
     low = np.maximum(snapshot.min_iterations, snapshot.finished + begun)
-    if stop == "most":
-        return snapshot.max_iterations
     if stop == "least":
         return np.asarray(low)
     enough = snapshot.accuracy[snapshot.accuracy_table] >= snapshot.required[:, None]

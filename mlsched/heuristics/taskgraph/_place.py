@@ -41,7 +41,9 @@ class Placer:
         self.best_fit = nodes in ("best-fit", "few") or (nodes == "auto" and by_room)
         self.free = snapshot.free.copy()
         self.spare = self.free  # of `free`, the part that takes no preemption; the same, unless a rule preempts tasks
-        self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
+        self.open = snapshot.startable.copy()
+        if stop != "most":  # no job of a snapshot has finished as many iterations as it may
+            self.open &= (self.stop_after > snapshot.finished)[snapshot.task_job]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []  # of running tasks
@@ -50,7 +52,7 @@ class Placer:
         self.gpus = _gpus.of(snapshot)  # None: there is room for a task wherever its node has room for it
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
         self.packed = np.full(len(snapshot.arrival), nodes == "few")  # gangs that go to as few nodes as possible
-        self.choose: Callable[[int, IntArray], int] = self._best  # which of the nodes that could take a task does
+        self.choose: Callable[[int, IntArray], int] | None = None  # another choice among nodes that could take a task
 
     @functools.cached_property
     def _left(self) -> IntArray:
@@ -114,7 +116,7 @@ class Placer:
         nodes = self.nodes(task)
         if not nodes.size:
             return False
-        self.put(task, int(nodes[0]) if nodes.size == 1 else self.choose(task, nodes))
+        self.put(task, self._chosen(task, nodes))
         return True
 
     def start_in_turn(self, tasks: Iterable[int]) -> bool:
@@ -129,7 +131,7 @@ class Placer:
                 if bound is not None:
                     self._bound[:] = bound
                 return False
-            self.put(task, int(nodes[0]) if nodes.size == 1 else self.choose(task, nodes))
+            self.put(task, self._chosen(task, nodes))
         return True
 
     def take_back(self, tasks: list[int]) -> None:
@@ -181,6 +183,11 @@ class Placer:
         self.free[node] -= sign * self.held[task]
         if self.spare is not self.free:
             self.spare[node] -= sign * self.held[task]
+
+    def _chosen(self, task: int, nodes: IntArray) -> int:
+        if nodes.size == 1:
+            return int(nodes[0])
+        return self._best(task, nodes) if self.choose is None else self.choose(task, nodes)
 
     def _best(self, task: int, nodes: IntArray) -> int:
         last = self.fullness(nodes, self.held[task]) if self.best_fit else self._load(nodes)
@@ -321,7 +328,7 @@ class Placer:
     def plain(self, first: int, end: int) -> bool:
         """Whether equal tasks are placed by room alone: none has neighbours, and no GPUs or other choice count."""
         snapshot = self.snapshot
-        if self.gpus or not self.best_fit or self.choose != self._best or not self.held[first].any():
+        if self.gpus or not self.best_fit or self.choose is not None or not self.held[first].any():
             return False
         ends = (snapshot.edge_from, snapshot.edge_to)
         return not any(((first <= side) & (side < end)).any() for side in ends)
@@ -346,17 +353,18 @@ class Placer:
         snapshot, names = self.snapshot, self.gpus.names if self.gpus else {}
         changed = np.flatnonzero(self.stop_after != snapshot.stop_after)
         moved = [(task, node, -1) for task, node in self.moves if node != snapshot.node[task]]
-        columns: dict[str, IntArray] = {}
-        for verb, rows in (
-            ("start", [(task, node, names.get(task, -1)) for task, node in self.starts]),
-            ("migrate", [*moved, *moves]),
-        ):
-            sides = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-            columns |= {f"{verb}_{name}": side for name, side in zip(("task", "node", "gpu"), sides, strict=True)}
+        started = _columns([(task, node, names.get(task, -1)) for task, node in self.starts])
+        migrated = _columns([*moved, *moves])
         return Round.trusted(
-            **columns,
+            **dict(zip(("start_task", "start_node", "start_gpu"), started, strict=True)),
+            **dict(zip(("migrate_task", "migrate_node", "migrate_gpu"), migrated, strict=True)),
             pause_task=np.array(list(pauses), dtype=np.int64),
             stop_job=changed,
             stop_after=self.stop_after[changed],
             wake_at=int(wake_at),
         )
+
+
+def _columns(rows: list[tuple[int, int, int]]) -> IntArray:
+    """(task, node, GPU) of each row as columns."""
+    return np.array(rows, dtype=np.int64).reshape(-1, 3).T

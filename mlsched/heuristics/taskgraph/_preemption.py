@@ -30,6 +30,11 @@ from mlsched.instances.taskgraph.states import RUNNING
 QUEUEING = ("held", "iteration")
 
 
+def settled(placer: Placer) -> bool:
+    """Whether nothing waits that may start, and no node is overloaded: then what runs goes on, in whatever order."""
+    return not placer.open.any() and bool((placer.free >= 0).all())
+
+
 def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     """Serve the `jobs` in their order; returns the running tasks that pause, the placer notes the starts and moves.
 
@@ -74,6 +79,8 @@ def serve(placer: Placer, *keys: Any) -> list[int]:
     Where runs may pause and go on later, what runs is preempted by what comes before it; returns the tasks that pause.
     """
     snapshot = placer.snapshot
+    if settled(placer):
+        return []
     idle = per_job(snapshot, snapshot.state == RUNNING) == 0
     tasks = by_job(snapshot, *keys, idle)
     if snapshot.pausing != "keep":

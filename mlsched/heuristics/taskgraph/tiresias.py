@@ -39,7 +39,7 @@ from mlsched.core.params import NotNegative, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_class, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import holding, preempt_by_priority
+from mlsched.heuristics.taskgraph._preemption import holding, preempt_by_priority, settled
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
@@ -111,6 +111,8 @@ def serve(
     With it, the tasks that pause. keep: what runs comes before what waits in its queue.
     """
     snapshot = placer.snapshot
+    if settled(placer):
+        return placer.round((), _next_change(placer, [], standing, thresholds, knob)), []
     started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
     order = [started] if index is None else [-index, started]
     if keep:

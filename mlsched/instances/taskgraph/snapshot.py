@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from mlsched.core import contract
 from mlsched.core.contract import Objective
-from mlsched.core.fields import UNLIMITED, IntArray, array, integer, ints, labels, text
+from mlsched.core.fields import UNLIMITED, ArraySpec, IntArray, array, integer, ints, labels, text
+from mlsched.core.record import specs, without_defaults
 from mlsched.instances.taskgraph import gpus, snapshot_checks, snapshot_judge
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.round import Round
@@ -260,9 +261,9 @@ class Snapshot(contract.Instance):
     def startable(self) -> Flags:
         """tasks: whether the task could start or resume now, were there room where it may go (`nodes_of`)."""
         may = (self.state == WAITING) | (self.state == PAUSED)
-        u, v, same = self.edge_from, self.edge_to, self.edge_lag == 0
         if self.physics == "tasks":
-            may[v[same & (self.state[u] != DONE)]] = False
+            same = self.edge_lag == 0
+            may[self.edge_to[same & (self.state[self.edge_from] != DONE)]] = False
         return np.asarray(may)
 
     @functools.cached_property
@@ -277,6 +278,8 @@ class Snapshot(contract.Instance):
     @functools.cached_property
     def fetching(self) -> dict[int, list[int]]:
         """Task -> the nodes from which what it needs is still on its way to all others."""
+        if not len(self.edge_from):
+            return {}
         u, v, same = self.edge_from, self.edge_to, self.edge_lag == 0
         source = np.where(same, self.node[u], self.home[u])
         arrives = np.where(same, self.end[u], self.last_end[u]) + self.edge_delay
@@ -292,12 +295,13 @@ class Snapshot(contract.Instance):
         inside = self.edge_lag == 0
         u, v = self.edge_from[inside], self.edge_to[inside]
         longest = ticks.copy()
-        while True:
+        while len(u):
             longer = ticks.copy()
             np.maximum.at(longer, u, ticks[u] + longest[v])
             if np.array_equal(longer, longest):
-                return longest
+                break
             longest = longer
+        return longest
 
     @functools.cached_property
     def tails(self) -> IntArray:
@@ -318,5 +322,5 @@ class Snapshot(contract.Instance):
         return np.asarray(self.accuracy[self.accuracy_table, column])
 
 
-for _name in Snapshot.secrets:  # a default that the class has would be found where the secret is not
-    delattr(Snapshot, _name)
+# What is hidden, or has not been read yet, would be found in the class.
+without_defaults(Snapshot, [name for name, spec in specs(Snapshot).items() if isinstance(spec, ArraySpec)])

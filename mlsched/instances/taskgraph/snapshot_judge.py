@@ -207,7 +207,7 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
             job = int(snapshot.task_job[task])
             named[job] = named.get(job, 0) + 1
         for job, count in named.items():
-            first, end = np.searchsorted(snapshot.task_job, (job, job + 1))
+            first, end = snapshot.task_job.searchsorted((job, job + 1)).tolist()
             if int(snapshot.gang[job]) and count < end - first:
                 faults.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
     return faults

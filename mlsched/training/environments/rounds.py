@@ -199,7 +199,7 @@ class RoundsEnv(MaskedEnv):
     def _came_to(self) -> float:
         """The reward of the jobs that have ended since this was last asked."""
         assert self.workload is not None
-        there = self._world.view.jobs["job_id"]
+        there = self._world.view.jobs_there()
         ended = self.workload.arrival <= self._world.now
         ended[there] = False
         new = ended & ~self._ended

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+
+class Holdings(NamedTuple):
+    """nodes x GPUs: what is free of each; and the job and the task that hold it whole, -1: none."""
+
+    free: IntArray
+    holder: IntArray
+
+    def copy(self) -> Holdings:
+        """The same, which nobody changes."""
+        return Holdings(self.free.copy(), self.holder.copy())
 
 
 class Devices:
@@ -62,7 +75,6 @@ class Devices:
         taken = self.of_task(job, task) if self.unit else ()
         return taken[0] if len(taken) == 1 else -1
 
-    def holders(self, first: IntArray) -> IntArray:
-        """nodes x GPUs: the task that holds the whole GPU, -1: none; `first`: of each job, the number of its first."""
-        job, task = self._holder
-        return np.where(job >= 0, first[job] + task, -1)
+    def seen(self) -> Holdings:
+        """Who holds what; what is handed out changes with it."""
+        return Holdings(self.free, self._holder)

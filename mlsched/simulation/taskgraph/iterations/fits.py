@@ -61,10 +61,13 @@ def room(free: IntArray, gpu_free: IntArray, jobs: Jobs, demand: IntArray, enoug
 
     free: nodes x resources; gpu_free: nodes x GPUs, where they are told apart.
     """
-    needs = np.flatnonzero(demand)
-    if not needs.size:
+    needs = demand.nonzero()[0].tolist()
+    if not needs:
         return enough if len(free) else 0
-    many = np.maximum(free[:, needs] // demand[needs], 0).min(axis=1)
+    many = free[:, needs[0]] // demand[needs[0]]
+    for r in needs[1:]:
+        many = np.minimum(many, free[:, r] // demand[r])
+    many = np.maximum(many, 0)
     if jobs.gpu_unit and (need := int(demand[gpus.gpu_column(jobs.resources)])):
         many = np.minimum(many, gpus.fitting(gpu_free, need, jobs.gpu_unit))
     return int(many.sum())

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.simulation.taskgraph.iterations.fits import room
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-Flags = npt.NDArray[np.bool_]
+#: Of more templates than that, those that what is free in all is too little for are left out first.
+FEW = 4
 
 
 class Needs:
     """What the jobs of each template need to start: to tell, at each event, whether any that waits would find room."""
 
     def __init__(self, jobs: Jobs, demand: IntArray) -> None:
-        self._jobs, self._together = jobs, jobs.one_type
+        self._jobs = jobs
         count, resources = len(jobs.gang), len(jobs.resources)
         self._total, self._most = (np.zeros((count, resources), dtype=np.int64) for _ in range(2))
         self._kinds: list[list[tuple[int, IntArray, int]]] = []
+        #: Of each type of nodes, those that may run each class.
+        self._able = [[np.flatnonzero((row > 0) & among) for row in jobs.eligible] for among in jobs.one_type]
         for template, (first, end) in enumerate(jobs.tasks):
             rows = demand[first:end]
             whole = bool(jobs.gang[template])
@@ -28,20 +32,22 @@ class Needs:
             kinds, many = np.unique(np.column_stack([jobs.task_class[first:end], rows]), axis=0, return_counts=True)
             self._kinds.append([(int(k[0]), k[1:], int(m)) for k, m in zip(kinds, many, strict=True)])
 
-    def met(self, waiting: IntArray, free: IntArray, gpu_free: IntArray) -> bool:
-        """Whether room is free for a job of a template with jobs that wait: for all tasks of a gang, else for one."""
-        asking = np.flatnonzero(waiting)
-        fits = (self._total[asking] <= free.sum(axis=0)).all(axis=1)
-        fits &= (self._most[asking] <= free.max(axis=0, initial=0)).all(axis=1)
-        return any(self._fits(template, free, gpu_free) for template in asking[fits].tolist())
+    def met(self, waiting: Collection[int], free: IntArray, gpu_free: IntArray) -> bool:
+        """Whether room is free for a job of one of these templates: for all tasks of a gang, else for one."""
+        if len(waiting) > FEW:
+            asking = np.fromiter(waiting, np.int64, len(waiting))
+            fits = (self._total[asking] <= free.sum(axis=0)).all(axis=1)
+            fits &= (self._most[asking] <= free.max(axis=0, initial=0)).all(axis=1)
+            waiting = asking[fits].tolist()
+        return any(self._fits(template, free, gpu_free) for template in waiting)
 
     def _fits(self, template: int, free: IntArray, gpu_free: IntArray) -> bool:
-        return any(self._fit_on(nodes, template, free, gpu_free) for nodes in self._together)
+        return any(self._fit_on(nodes, template, free, gpu_free) for nodes in self._able)
 
-    def _fit_on(self, among: Flags, template: int, free: IntArray, gpu_free: IntArray) -> bool:
+    def _fit_on(self, those: list[IntArray], template: int, free: IntArray, gpu_free: IntArray) -> bool:
         able = []
         for kind, demand, many in self._kinds[template]:
-            nodes = np.flatnonzero((self._jobs.eligible[kind] > 0) & among)
+            nodes = those[kind]
             count = room(free[nodes], gpu_free[nodes], self._jobs, demand, many)
             able.append(count >= (many if self._jobs.gang[template] else 1))
         return all(able) if self._jobs.gang[template] else any(able)

@@ -1,4 +1,4 @@
-"""Columns of what is in the system now, in order of arrival: what is gone or yet to come costs nothing."""
+"""Columns of what is in the system now, in order of arrival: what is gone or yet to come costs next to nothing."""
 
 from __future__ import annotations
 
@@ -8,63 +8,140 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 
+#: With so many entries at most, columns are short.
+SHORT = 1000
+#: So many entries that are gone stay where they were, at least.
+FEW = 64
+
 
 class Table:
-    """Integer columns by name, one entry a job or task. `fixed` ones never change while their entry is there, so that
-    what was handed out of them stays as it was; of `moving` ones copies are handed out.
+    """Integer columns by name, one entry a job or task, at the same position in each.
+
+    `fixed` columns never change while their entry is there; `moving` ones do. Entries are added before they are there,
+    and admitted one after another. One that is gone stays where it is until more are gone than there: then those that
+    are there move up, into fresh memory, so that what was read out of the old stays as it was.
     """
 
     def __init__(self, fixed: Sequence[str], moving: Sequence[str]) -> None:
-        self._fixed = {name: row for row, name in enumerate(fixed)}
-        self._moving = {name: row for row, name in enumerate(moving)}
-        self._data = [np.zeros((len(names), 64), dtype=np.int64) for names in (fixed, moving)]
-        self._columns: dict[str, IntArray] = {}  # those that were asked for since entries last came or went
-        self.count = 0
+        self.rows = {name: (side, row) for side, names in enumerate((fixed, moving)) for row, name in enumerate(names)}
+        self.blocks = [np.zeros((len(names), FEW), dtype=np.int64) for names in (fixed, moving)]
+        self._there = np.zeros(FEW, dtype=np.bool_)
+        self._added = 0  # entries, with those that are gone or not admitted yet
+        self._end = 0  # of these, before the first one that is not admitted yet
+        self._here: IntArray | slice | None = None
+        self.count = 0  # entries that are there
 
     def __getitem__(self, name: str) -> IntArray:
-        """A column as it is now; moving ones may be written to."""
-        try:
-            return self._columns[name]
-        except KeyError:
-            moves = name in self._moving
-            row = self._moving[name] if moves else self._fixed[name]
-            column = self._columns[name] = self._data[moves][row, : self.count]
-            column.flags.writeable = moves
-            return column
+        """A column by position, to read and, if it moves, to write."""
+        side, row = self.rows[name]
+        column: IntArray = self.blocks[side][row]
+        return column
 
-    def append(self, count: int, entries: Mapping[str, IntArray | int]) -> None:
-        """Add entries at the end; columns that are not named are 0."""
-        end = self.count + count
-        for side, names in enumerate((self._fixed, self._moving)):
-            if end > self._data[side].shape[1]:
-                larger = np.zeros((len(names), 2 * end), dtype=np.int64)
-                larger[:, : self.count] = self._data[side][:, : self.count]
-                self._data[side] = larger
-            self._data[side][:, self.count : end] = 0
-            for name, values in entries.items():
-                if name in names:
-                    self._data[side][names[name], self.count : end] = values
-        self._columns.clear()
-        self.count = end
+    def span(self, first: str, last: str) -> slice:
+        """The rows of the moving columns from one name to another, for `get` and `put`."""
+        return slice(self.rows[first][1], self.rows[last][1] + 1)
 
-    def remove(self, first: int, end: int) -> None:
-        """Take entries out. Fixed columns move to fresh memory: those handed out stay as they are."""
-        remaining = self.count - (end - first)
-        for side, data in enumerate(self._data):
-            fresh = np.empty_like(data)
-            fresh[:, :first] = data[:, :first]
-            fresh[:, first:remaining] = data[:, end : self.count]
-            self._data[side] = fresh
-        self._columns.clear()
-        self.count = remaining
+    def get(self, position: int, rows: slice) -> list[int]:
+        """An entry of several moving columns."""
+        found: list[int] = self.blocks[1][rows, position].tolist()
+        return found
 
-    def seen(self, names: Sequence[str]) -> dict[str, IntArray]:
-        """Fixed columns to hand out, read-only."""
-        return {name: self[name] for name in names}
+    def put(self, position: int, rows: slice, values: Sequence[int]) -> None:
+        """Change an entry of several moving columns."""
+        self.blocks[1][rows, position] = values
 
-    def block(self, first: str, count: int) -> IntArray:
-        """So many fixed columns from the first on as one array, columns x entries, to hand out, read-only."""
-        row = self._fixed.get(first, 0)
-        block = self._data[0][row : row + count, : self.count]
-        block.flags.writeable = False
-        return block
+    def find(self, name: str, values: IntArray) -> IntArray:
+        """The first position at which a rising fixed column is at least each of the values."""
+        return np.asarray(self[name][: self._added].searchsorted(values))
+
+    def positions(self, first: int = 0) -> IntArray:
+        """Where the entries are that are there or were added for later, from a position on."""
+        there = np.flatnonzero(self._there[first : self._end]) + first
+        return np.concatenate([there, np.arange(max(first, self._end), self._added)])
+
+    @property
+    def waits(self) -> int:
+        """How many entries have been added and are not admitted yet."""
+        return self._added - self._end
+
+    def add(self, count: int, entries: Mapping[str, IntArray | int]) -> int:
+        """Add entries at the end, and return the position of the first; columns that are not named are 0."""
+        first, end = self._added, self._added + count
+        if end > len(self._there):
+            self._move(slice(0, first), 2 * end)
+        for name, values in entries.items():
+            side, row = self.rows[name]
+            self.blocks[side][row, first:end] = values
+        self._added = end
+        return first
+
+    def admit(self, count: int) -> None:
+        """The next so many of those that were added are there from now on."""
+        self._there[self._end : self._end + count] = True
+        self._end += count
+        self.count += count
+        self._here = None
+
+    def remove(self, first: int, end: int) -> bool:
+        """The entries from a position to before another are gone. True: others have changed their position."""
+        self._there[first:end] = False
+        self.count -= end - first
+        self._here = None
+        if self._end - self.count <= max(FEW, self.count):
+            return False
+        kept, waits = self.positions(), self.waits
+        self._move(kept, max(FEW, 2 * len(kept)))
+        self._added, self._end = len(kept), len(kept) - waits
+        return True
+
+    def _move(self, kept: IntArray | slice, room: int) -> None:
+        """To fresh memory with so much room; the rest of it is 0."""
+        there, blocks = self._there[kept], [block[:, kept] for block in self.blocks]
+        self._there = np.zeros(room, dtype=np.bool_)
+        self._there[: len(there)] = there
+        for side, block in enumerate(blocks):
+            self.blocks[side] = np.zeros((len(block), room), dtype=np.int64)
+            self.blocks[side][:, : len(there)] = block
+
+    def here(self) -> IntArray | slice:
+        """The positions of the entries that are there, in order of arrival."""
+        if self._here is None:
+            whole = self.count == self._end
+            self._here = slice(0, self._end) if whole else np.flatnonzero(self._there[: self._end])
+        return self._here
+
+
+class Seen:
+    """The entries of a table that are there now. Their columns may be read later, if `keep` is called before a change.
+
+    Where there are few entries, all columns are taken at once, which is as quick as to take two of them.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.count, self._here = table.count, table.here()
+        self._rows, self._blocks = table.rows, list(table.blocks)
+        self._taken = [False, False]  # of each block, whether it is these entries' alone
+
+    def keep(self) -> None:
+        """The table is about to change."""
+        if not self._taken[1]:
+            self._take(1)
+
+    def _take(self, side: int) -> None:
+        block, here = self._blocks[side], self._here
+        self._blocks[side] = block[:, here].copy() if isinstance(here, slice) else block.take(here, axis=1)
+        self._taken[side] = True
+
+    def __getitem__(self, name: str) -> IntArray:
+        """A column of the entries, which nobody else writes to."""
+        side, row = self._rows[name]
+        return self.columns(side, row)
+
+    def columns(self, side: int, rows: int | slice) -> IntArray:
+        """A column, or several of one block, columns x entries."""
+        if self.count <= SHORT and not self._taken[side]:
+            self._take(side)
+        found: IntArray = self._blocks[side][rows]
+        if self._taken[side]:
+            return found
+        return found[..., self._here].copy() if isinstance(self._here, slice) else found.take(self._here, axis=-1)

@@ -17,6 +17,7 @@ each of them alike), and the node's sum of that resource does not count. A task 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,18 @@ def mixed(key: Words, word: npt.ArrayLike) -> Words:
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
     return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+class Used(NamedTuple):
+    """The tasks that hold nodes, each named by its job and its place in it, and what they use of each resource."""
+
+    job: IntArray
+    task: IntArray
+    amount: IntArray
+
+    def copy(self) -> Used:
+        """The same, which nobody changes."""
+        return Used(self.job.copy(), self.task.copy(), self.amount.copy())
 
 
 class Usage:
@@ -110,12 +123,11 @@ class Usage:
             self._period = now // self._every
             self._amounts[1, : self._size] = self._drawn(slice(0, self._size))
 
-    def seen(self, first: IntArray, tasks: int) -> IntArray:
-        """tasks x resources: what each uses now; `first`: of each job, the number of its first task."""
-        usage = np.zeros((tasks, self._amounts.shape[2]), dtype=np.int64)
+    def seen(self, now: int) -> Used:
+        """What is used now; what is handed out changes with it."""
+        self.look(now)
         job, task = self._names[:2, : self._size]
-        usage[first[job] + task] = self._amounts[1, : self._size]
-        return usage
+        return Used(job, task, self._amounts[1, : self._size])
 
     # -- what it does to them -----------------------------------------------------------------------------------------
 

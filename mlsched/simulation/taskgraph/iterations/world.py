@@ -28,7 +28,6 @@ from mlsched.core.errors import shortened
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty
-from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
 from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
 from mlsched.simulation.taskgraph.iterations.needs import Needs
@@ -93,8 +92,10 @@ class IterationWorld:
         self.usage = Usage(workload, options, self._demand) if options.usage == "drawn" else None
         if self.usage:
             self.log.above = self.usage.above
+        #: Of each template, what all of its tasks hold.
+        self._whole = [self._demand[first:end].sum(axis=0).tolist() for first, end in workload.tasks]
         self._needs = Needs(workload, self._demand)
-        self._waiting = np.zeros(len(workload.gang), dtype=np.int64)  # jobs with a task that holds no node, by template
+        self._waiting: dict[int, int] = {}  # template -> its jobs with a task that holds no node, where there are some
         self._resuming: set[int] = set()  # jobs of which a task paused or moved since they were last wholly placed
         self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
         self._serial = [0] * len(workload.arrival)  # of a job's present stretch: events of earlier ones do not count
@@ -102,7 +103,7 @@ class IterationWorld:
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
         self._wanted = -1  # when the last wish to be asked again is for
         self._arrived, self._unfinished = 0, len(workload.arrival)
-        self._arrivals = workload.arrival.tolist()
+        self._arrivals, self._template = workload.arrival.tolist(), workload.template.tolist()
         self._asking = False
         self._drawing = -1  # when usage is next drawn anew
         self._down = [0] * len(workload.node_capacity)  # how many failures of a node are not over
@@ -140,6 +141,7 @@ class IterationWorld:
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""
+        self.view.changes()
         while self._events and self._events[0][0] <= time:
             self.now = self._events[0][0]
             while self._events and self._events[0][0] == self.now:
@@ -150,10 +152,12 @@ class IterationWorld:
                     self._fail(event[2]) if event[1] == _DOWN else self._repair(event[2])
             self._settle()
         self.now = time
+        before = self._arrived
         while self._arrived < len(self._arrivals) and self._arrivals[self._arrived] <= time:
-            self.view.arrive(self._arrived)
-            self._waiting[self.workload.template[self._arrived]] += 1
+            self._waits(self._template[self._arrived], 1)
             self._arrived += 1
+        if self._arrived > before:
+            self.view.arrive(self._arrived - before)
         self._asking = True
 
     def ask(self) -> Snapshot | None:
@@ -163,16 +167,22 @@ class IterationWorld:
         if self.now == self._wanted or self.options.asked == "events":
             return self.view.snapshot()
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
-        if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free, self.devices.free):
+        if (may_interrupt and self.stretches) or (self._waiting and self._room()):
             return self.view.snapshot()
         self._asking = False
         return None
+
+    def _room(self) -> bool:
+        """Whether some job that waits would find room."""
+        return self._needs.met(self._waiting, self.free, self.devices.free)
 
     def apply(self, plan: Round) -> int | None:
         """Carry out a round."""
         self._asking = False
         view = self.view
-        stops = list(zip(view.jobs["job_id"][plan.stop_job].tolist(), plan.stop_after.tolist(), strict=True))
+        view.changes()
+        stopped = view.jobs_there()[plan.stop_job].tolist() if len(plan.stop_job) else []
+        stops = list(zip(stopped, plan.stop_after.tolist(), strict=True))
         changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (what, task of the job, node)
         leaving, coming = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
         nowhere = np.full(len(plan.pause_task), -1)
@@ -181,9 +191,7 @@ class IterationWorld:
             (MOVE, plan.migrate_task, plan.migrate_node, plan.migrate_gpu),
             (GROW, plan.start_task, plan.start_node, plan.start_gpu),
         ):
-            owners = view.tasks["owner"][tasks].tolist()
-            for row, job, node, gpu in zip(tasks.tolist(), owners, nodes.tolist(), gpus.tolist(), strict=True):
-                task = row - view.first_task(job)
+            for job, task, node, gpu in zip(*view.named(tasks), nodes.tolist(), gpus.tolist(), strict=True):
                 changes.setdefault(job, []).append((what, task, node))
                 if what != GROW:
                     leaving.append((job, task))
@@ -209,62 +217,70 @@ class IterationWorld:
 
     # -- placements ---------------------------------------------------------------------------------------------------
 
+    def _waits(self, template: int, more: int) -> None:
+        """So many more jobs of a template have a task that holds no node."""
+        count = self._waiting.get(template, 0) + more
+        if count:
+            self._waiting[template] = count
+        else:
+            self._waiting.pop(template, None)
+
     def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
         return event[1] == _END and event[3] != self._serial[event[2]]
 
     def _change(self, job: int, changed: list[tuple[int, int, int]]) -> None:
         """Pause, move and start tasks of a job, and let it go on as it then is placed."""
         whats = {what for what, _, _ in changed}
-        outcome = next((what for what in (FAIL, PAUSE, MOVE) if what in whats), GROW)
-        template = int(self.workload.template[job])
+        outcome = next(what for what in (FAIL, PAUSE, MOVE, GROW) if what in whats)
+        template = self._template[job]
         first, end = self.workload.tasks[template]
         last = self.stretches.pop(job, None)
         nodes = [-1] * (end - first) if last is None else list(last.nodes)
         if last is not None:
             self._close(job, last, outcome)
-        self._waiting[template] -= min(nodes) < 0
-        columns = ("state", "node", "start", "waiting_since", "gpu")
-        state, place, start, waits, gpu = self.view.task_columns(job, *columns)
-        part = self.view.job(job, "part")
+        lacked = min(nodes) < 0
+        _, finished, part = self.view.done(job)
         for what, task, node in changed:
             if nodes[task] >= 0:
                 self.free[nodes[task]] += self._demand[first + task]
                 if self.usage:
                     self.usage.go(job, task)
+            nodes[task] = node
             if what in (PAUSE, FAIL):
-                state[task], waits[task] = PAUSED, self.now
-            else:
-                if part and place[task] not in (-1, node):
-                    self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
-                self.free[node] -= self._demand[first + task]
-                state[task], place[task], start[task] = RUNNING, node, self.now
-                if self.usage:
-                    self.usage.come(job, task, node, self.devices.of_task(job, task), self.now)
-            nodes[task], gpu[task] = node, self.devices.named(job, task)
-        if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
-            left = state == PAUSED
-            state[left], place[left], start[left] = WAITING, -1, 0
+                self.view.pauses(job, task)
+                continue
+            if part and self.view.task(job, task, "node") not in (-1, node):
+                self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
+            self.free[node] -= self._demand[first + task]
+            self.view.starts(job, task, node, self.devices.named(job, task))
+            if self.usage:
+                self.usage.come(job, task, node, self.devices.of_task(job, task), self.now)
+        if outcome != GROW:
+            self._resuming.add(job)
+        if outcome in (PAUSE, FAIL) and not part:
+            self.view.waits_again(job)
         if outcome == FAIL:
             self._owed.pop(job, None)
-        if outcome in (PAUSE, MOVE, FAIL):
-            self._resuming.add(job)
         if outcome == PAUSE:
             paused = sum(what == PAUSE for what, _, _ in changed)
             self.view.set_job(job, preemptions=self.view.job(job, "preemptions") + paused)
-        self._waiting[template] += min(nodes) < 0
-        self._open(job, tuple(nodes))
+        self._waits(template, (min(nodes) < 0) - lacked)
+        self._open(job, tuple(nodes), finished, part)
 
-    def _open(self, job: int, nodes: tuple[int, ...]) -> None:
-        """A job's placement from now on."""
+    def _open(self, job: int, nodes: tuple[int, ...], finished: int, part: int) -> None:
+        """A job's placement from now on, when it has done so much."""
         held = [task for task, node in enumerate(nodes) if node >= 0]
-        first = self.workload.span(job)[0]
-        amounts = self._demand[[first + task for task in held]].sum(axis=0)
+        if len(held) == len(nodes):
+            amounts = self._whole[self._template[job]]
+        else:
+            first = self.workload.span(job)[0]
+            amounts = self._demand[[first + task for task in held]].sum(axis=0).tolist()
         self.view.hold(job, len(held), amounts, self.now)
         if not held:
             if self._serial[job]:
                 self._announce(job)
             return
-        stretch = Stretch(self.now, self.view.job(job, "finished"), self.view.job(job, "part"), nodes)
+        stretch = Stretch(self.now, finished, part, nodes)
         stretch.gpus = self.devices.of(job, len(nodes))
         self.stretches[job] = stretch
         if len(held) == len(nodes):
@@ -308,7 +324,7 @@ class IterationWorld:
         """A job's stretch ends now, since its pace changes; it goes on in the next."""
         finished, part, boundary = old.progress(self.now)
         self._note(job, old, self.now, SLOW)
-        self.view.slowed(job, finished, boundary, old.nodes)
+        self.view.slowed(job, finished, self._on_time(job, old), boundary, old.nodes)
         new = Stretch(self.now, finished, part, old.nodes, gpus=old.gpus)
         new.delay = max(0, old.start + old.delay - self.now)
         new.cost = max(0, old.cost - max(0, self.now - old.start - old.delay) * WHOLE)
@@ -321,7 +337,7 @@ class IterationWorld:
         stretch = self.stretches[job]
         self._serial[job] += 1
         if stretch.first:
-            end = stretch.start + stretch.length(self.view.job(job, "stop_after"))
+            end = stretch.start + stretch.length(self.view.done(job)[0])
             heapq.heappush(self._events, (end, _END, job, self._serial[job]))
 
     def _close(self, job: int, stretch: Stretch, outcome: int) -> None:
@@ -331,9 +347,14 @@ class IterationWorld:
         self._note(job, stretch, self.now, outcome)
         if outcome == FAIL or (outcome == PAUSE and self.options.pausing == "restart"):
             part = 0
-        self.view.stopped(job, finished, part, boundary, stretch.nodes)
+        self.view.stopped(job, finished, self._on_time(job, stretch), part, boundary, stretch.nodes)
         if outcome == FAIL and self.options.restart == "scratch":
             self.view.from_scratch(job)
+
+    def _on_time(self, job: int, stretch: Stretch) -> int:
+        """How many iterations of a stretch that ends now ended by the job's deadline."""
+        until = min(int(self.workload.deadline[job]), self.now)
+        return stretch.progress(until)[0] - stretch.finished
 
     def _note(self, job: int, s: Stretch, end: int, outcome: int) -> None:
         self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
@@ -376,7 +397,7 @@ class IterationWorld:
 
     def _announce(self, job: int) -> None:
         """Wake when what the last iteration sent on arrives elsewhere."""
-        for delay in self._lags[int(self.workload.template[job])]:
+        for delay in self._lags[self._template[job]]:
             for end in set(self.view.task_columns(job, "last_end")[0].tolist()):
                 if end + delay > self.now:
                     heapq.heappush(self._events, (end + delay, _WAKE, -1, 0))
@@ -396,6 +417,6 @@ class IterationWorld:
 
     def _complete(self, job: int) -> None:
         self._serial[job] += 1
-        self._waiting[self.workload.template[job]] -= self.view.job(job, "placed") < self.view.job(job, "count")
+        self._waits(self._template[job], -self.view.lacks(job))
         self._unfinished -= 1
         self.view.leave(job)

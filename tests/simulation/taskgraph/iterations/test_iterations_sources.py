@@ -18,7 +18,7 @@ from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
 from mlsched.simulation.taskgraph.iterations.shape import fewest
 from mlsched.simulation.taskgraph.iterations.sources import gangs
-from mlsched.simulation.taskgraph.iterations.table import Table
+from mlsched.simulation.taskgraph.iterations.table import Seen, Table
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 JOBS = jobs_of([[(4, 1), (4, 1)], [(3, 2)]], [(0, 0, 3), (6, 1, 1)], edges=[(0, 1, 0, 5, 2)])
@@ -249,21 +249,29 @@ def test_paces_of_graphs():
 
 def test_columns_that_were_handed_out_stay_as_they_were():
     table = Table(("name",), ("state",))
-    table.append(3, {"name": np.array([5, 6, 7]), "state": 1})
-    seen = table.seen(["name"])["name"]
-    table.remove(0, 1)
-    table.append(100, {"name": 9})
-    assert (seen.tolist(), table["name"][:3].tolist(), table.count) == ([5, 6, 7], [6, 7, 9], 102)
-    assert table["state"].sum() == 2
-    with pytest.raises(ValueError, match="read-only"):
-        seen[0] = 1
+    assert table.add(300, {"name": np.arange(300), "state": 1}) == 0
+    table.admit(200)
+    seen = Seen(table)
+    names = seen["name"]
+    seen.keep()
+    moved = []
+    for name in range(150):
+        place = int(table.find("name", np.array([name]))[0])
+        moved.append(table.remove(place, place + 1))
+    assert moved.count(True) == 1
+    assert (seen["name"].tolist(), names.tolist()) == ([*range(200)],) * 2
+    table.admit(50)
+    table["state"][:] = 2
+    assert (seen["state"].tolist(), Seen(table)["state"].tolist()) == ([1] * 200, [2] * 100)
+    assert Seen(table)["name"].tolist() == [*range(150, 250)]
+    assert (table.count, table.waits) == (100, 50)
 
 
 def test_what_is_gone_or_to_come_is_in_no_column():
     jobs = gangs(jobs=50, nodes=2)
     world = IterationWorld(jobs, Options())
     world.advance(int(jobs.arrival[9]))
-    assert world.view.jobs.count == int((jobs.arrival <= jobs.arrival[9]).sum())
+    assert world.view.jobs.count == len(world.view.jobs_there()) == int((jobs.arrival <= jobs.arrival[9]).sum())
     assert world.ask().job_id.tolist() == list(range(world.view.jobs.count))
 
 

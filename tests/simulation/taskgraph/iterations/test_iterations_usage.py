@@ -170,6 +170,14 @@ def test_an_iteration_that_is_slowed_down_stays_what_it_is():
     assert violations(jobs, Options(**READ), EVENTS, world.log) == []
 
 
+def by_task(usage, time):
+    """What each task of jobs 0, 1 and 2 uses at a time; the first two of them have one."""
+    used = usage.seen(time)
+    found = np.zeros((4, used.amount.shape[1]), dtype=np.int64)
+    found[used.job + used.task] = used.amount
+    return found
+
+
 def test_usage_is_drawn_alike_by_engine_and_check_whatever_happens():
     jobs = JOBS.replace(usage=[[M // 2, M], [2 * M, 3 * M], [M, M], [0, M]])
     options = Options(usage="drawn", usage_spread=0.2, usage_every=10, usage_seed=5)
@@ -179,8 +187,7 @@ def test_usage_is_drawn_alike_by_engine_and_check_whatever_happens():
     usage.come(1, 0, 0, (0,), 0)
     seen = {}
     for time in (0, 9, 10, 35):
-        usage.look(time)
-        seen[time] = usage.seen(np.array([0, 1, 2]), 4).tolist()
+        seen[time] = by_task(usage, time).tolist()
     assert seen[0] == seen[9]
     assert seen[0] != seen[10]
     assert [row[0] for row in seen.values()] == [[0, 0]] * 4
@@ -200,18 +207,17 @@ def test_usage_is_drawn_anew_where_a_task_takes_its_place(at_start):
     """Job 1's task comes at 12 and again at 17, in the period from 10 to 19; from 20 on, the period's draw counts."""
     jobs = JOBS.replace(usage=np.where(np.arange(8).reshape(4, 2) == 3, 100 * M, M))
     options = Options(usage="drawn", usage_spread=0.2, usage_every=10, usage_seed=5, usage_at_start=at_start)
-    usage, first = Usage(jobs, options, jobs.demand), np.array([0, 1, 2])
+    usage = Usage(jobs, options, jobs.demand)
     usage.come(2, 0, 0, (1,), 0)
     seen = []
     for time in (12, 17):
         usage.come(1, 0, 0, (0,), time)
-        seen.append(int(usage.seen(first, 4)[1, 1]))
+        seen.append(int(by_task(usage, time)[1, 1]))
         usage.go(1, 0)
     usage.come(1, 0, 1, (0,), 17)
     usage.go(2, 0)
     for time in (19, 20):
-        usage.look(time)
-        seen.append(int(usage.seen(first, 4)[1, 1]))
+        seen.append(int(by_task(usage, time)[1, 1]))
     draws = [2**40 + 12, 2**40 + 17, 2**40 + 17, 2] if at_start else [1, 1, 1, 2]
     assert seen == [used(word, 1000) for word in draws]
     assert len(set(seen)) == (3 if at_start else 2)
@@ -237,8 +243,7 @@ def test_draws_are_even_and_have_the_mean_and_spread_that_they_should():
     usage.come(0, 0, 0, (), 0)
     drawn = []
     for period in range(4000):
-        usage.look(60 * period)
-        drawn.append(int(usage.seen(np.zeros(1, dtype=np.int64), 1)[0, 0]))
+        drawn.append(int(usage.seen(60 * period).amount[0, 0]))
     assert np.mean(drawn) == pytest.approx(700_000, rel=0.02)
     assert np.std(drawn) / 700_000 == pytest.approx(0.3, rel=0.05)
     assert (min(drawn) > 700_000 * (1 - 0.52), max(drawn) < 700_000 * 1.52) == (True, True)
