@@ -127,7 +127,7 @@ def _check_slice(
     fitting = [time for count, time in possible if count == steps]
     if not fitting:
         findings.add(
-            "steps", f"job {job} does {steps} steps in round {number}: {min(possible)[0]} follow from its rate"
+            "steps", f"job {job} does {steps} steps in round {number}: {max(possible)[0]} follow from its rate"
         )
     elif all(abs(end - start - time * MICRO) > OFF for time in fitting):
         findings.add("time", f"job {job} runs for {(end - start) / MICRO} s in round {number}: not as its rate says")

@@ -149,30 +149,63 @@ def test_every_policy_of_shares_runs_soundly(workload) -> None:
         assert found.violations() == [], policy
 
 
-def test_the_replay_finds_what_is_tampered_with(tmp_path) -> None:
+def kinds(found, rows) -> set[str]:
+    """The kinds of what the replay finds where the log has these rows."""
+    kept = list(found.log.rows)
+    found.log.rows[:] = rows
+    said = {sentence.partition(":")[0] for sentence in found.violations()}
+    found.log.rows[:] = kept
+    return said
+
+
+def with_changes(found, *rows, **changes):
+    """The log's rows, with these changes of these rows."""
+    every = [dict(zip(found.log.names, row, strict=True)) for row in found.log.rows]
+    return [tuple((row | changes if k in rows else row).values()) for k, row in enumerate(every)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "said"),
+    [
+        ([0], {"job": 3}, {"log", "steps", "lost job"}),
+        ([0], {"job": -1}, {"log", "steps", "lost job"}),
+        ([0], {"type": 2}, {"log", "steps", "lost job"}),
+        ([0], {"round": -1}, {"log", "steps", "lost job"}),
+        ([4], {"end": 499 * MICRO}, {"log", "lost job"}),
+        ([0], {"start": 7}, {"round", "time"}),
+        ([4], {"start": 500 * MICRO + 3}, {"round", "time"}),
+        ([4], {"start": 500 * MICRO + 2}, set()),
+        ([2, 3], {"start": 10 * MICRO}, {"round", "time"}),  # when a job comes, but in the middle of a round
+        ([1], {"type": 0}, {"capacity"}),
+        ([1], {"job": 0}, {"two places", "steps", "lost job"}),
+        ([1], {"job": 2}, {"arrival", "steps", "end", "lost job"}),
+        ([4], {"job": 0}, {"end", "lost job"}),
+        ([3], {"end": 400 * MICRO + 3}, {"time"}),
+        ([3], {"end": 400 * MICRO + 2}, set()),
+        ([3], {"steps": 39}, {"steps", "lost job"}),
+        ([3], {"steps": 41}, {"steps"}),
+        ([2], {"failed": 1}, {"failure", "lost job"}),
+    ],
+)
+def test_the_replay_finds_what_is_tampered_with(tmp_path, rows, changes, said) -> None:
+    """Jobs of 10 and 1 steps/s run side by side for a round and a part of one; the third comes at 10 s, and waits."""
     found = run(tmp_path, "a,0,1,5000\nb,0,1,400\na,10,1,10\n", "fast=1,slow=1")
-    assert found.violations() == []
-    rows = list(found.log.rows)
-    names = found.log.names
-    for column, change, kind in (
-        ("steps", 1, "steps"),
-        ("end", 5, "time"),
-        ("start", 7, "round"),
-        ("type", 1, "capacity"),
-        ("failed", 1, "failure"),
-        ("job", 1, "two places"),
-    ):
-        k = names.index(column)
-        for at in range(len(rows)):
-            changed = list(rows[at])
-            changed[k] += change
-            found.log.rows[:] = [*rows[:at], tuple(changed), *rows[at + 1 :]]
-            if any(kind in sentence for sentence in found.violations()):
-                break
-        else:
-            pytest.fail(f"{column}: nothing found")
-    found.log.rows[:] = rows[:-1]
-    assert found.violations()
+    assert kinds(found, found.log.rows) == set()
+    assert kinds(found, with_changes(found, *rows, **changes)) == said
+
+
+def test_the_replay_counts_failures_and_what_resuming_costs(tmp_path) -> None:
+    dropped = run(tmp_path, "c,0,2,721\n", "fast=2")
+    rows, more = list(dropped.log.rows), (6, 0, 0, 362_500_000, 363_000_000, 1, 1, 1)
+    assert kinds(dropped, rows[:-1]) == {"lost job"}
+    assert kinds(dropped, [*rows, more]) == {"end"}
+    assert kinds(dropped, with_changes(dropped, 3, failed=0)) == {"failure", "end"}  # it would have been done by then
+    late = run(tmp_path, "a,0,1,10\na,100,1,10\n", "fast=1")
+    assert kinds(late, late.log.rows) == set()
+    assert kinds(late, with_changes(late, 1, start=99 * MICRO, end=100 * MICRO)) == {"arrival", "round"}
+    resumed = run(tmp_path, "a,0,1,9000\n" * 3, "fast=2", policy="isolated", resume=20)
+    short = [k for k, row in enumerate(resumed.log.rows) if row[resumed.log.names.index("steps")] == 3400]
+    assert "steps" in kinds(resumed, with_changes(resumed, short[0], steps=3600))
 
 
 def test_runs_are_saved_and_loaded(tmp_path) -> None:
