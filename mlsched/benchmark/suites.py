@@ -13,14 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from mlsched.api.adapters import can_answer
-from mlsched.benchmark.cases import SEEDS, Case, Suite
+from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import PLAIN
 from mlsched.benchmark.tasks import ENUMERATION
 from mlsched.core.contract import Problem
 from mlsched.core.registry import registry
 
-#: What every problem's `small` preset is asked for in `quick`.
-SMALL_SEEDS = SEEDS
 #: `quick` looks at this many presets beside `small`, with these seeds.
 MORE_PRESETS, MORE_SEEDS = 3, (0, 1)
 FULL_SEEDS = tuple(range(20))

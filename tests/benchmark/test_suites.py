@@ -10,7 +10,8 @@ from benchmark_examples import suite
 from mlsched import InvalidInput, UnknownName
 from mlsched.api.adapters import can_answer
 from mlsched.api.asked import resolve_answerer
-from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SMALL_SEEDS, SUITES
+from mlsched.benchmark.cases import SEEDS
+from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SUITES
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.registry import registry
@@ -32,7 +33,7 @@ def test_every_case_names_what_exists(name):
 def test_quick_covers_every_problem():
     for problem in registry().problems.values():
         cases = [c for c in SUITES["quick"].cases if c.problem == problem.name]
-        assert cases[0].seeds == SMALL_SEEDS
+        assert cases[0].seeds == SEEDS
         assert len(cases) == 1 + min(MORE_PRESETS, len(set(problem.presets) - {"small"}))
 
 

@@ -82,10 +82,6 @@ class Window:
         """(N,) each job's latest loss."""
         return np.asarray(self.losses[-1])
 
-    def without_last(self, count: int) -> Window:
-        """The window less the latest `count` < H rows; every job must hold more than `count` observations."""
-        return Window(self.iterations[:-count], self.losses[:-count], self.lengths - count)
-
     def take(self, jobs: npt.NDArray[np.int64]) -> Window:
         """The columns `jobs` (indices)."""
         return Window(self.iterations[:, jobs], self.losses[:, jobs], self.lengths[jobs])

@@ -144,14 +144,6 @@ class State:
                 table[:, job, s] = w, p
         return Plan(workers=table[0], ps=table[1])
 
-    def adopt(self, plan: Plan) -> None:
-        """Start from a plan."""
-        for s in self.servers:
-            pairs = zip(plan.workers[:, s].tolist(), plan.ps[:, s].tolist(), strict=True)
-            hosted = tuple((job, w, p) for job, (w, p) in enumerate(pairs) if w + p)
-            change = {s: hosted}
-            self.apply(change, {s: self.slowdowns(s, hosted)})
-
 
 def with_task(hosted: Hosted, job: int, kind: int, amount: int) -> Hosted:
     """`hosted` with `amount` (1 or -1) more tasks of a kind of `job`."""

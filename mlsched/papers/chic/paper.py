@@ -6,8 +6,6 @@ from __future__ import annotations
 CHIC_CUT, PAIR_CUT = 12.65, 10.08
 #: The same in seconds, for Chic, in all cases: "more than".
 CHIC_CUT_S = 400.0
-#: Fig. 5(b): the interval with which Optimus' ACT is best, s; the default interval.
-BEST_INTERVAL, DEFAULT_INTERVAL = 300, 600
 #: Fig. 5(a): Chic's runtime for 30 jobs over Chic-Pair's.
 RUNTIME_RATIO = 3.00
 #: Section 4.2: most ms of a time step (one action) on a 3.1 GHz Core i5.
