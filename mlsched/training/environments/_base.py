@@ -48,11 +48,8 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         ends = [np.broadcast_to(np.asarray(end, dtype=np.float32), (size,)) for end in (low, high)]
         flat = gymnasium.spaces.Box(*ends, dtype=np.float32)
         self.action_space = gymnasium.spaces.Discrete(actions)
-        self.observation_space = flat
+        self.observation_space = seen_space(flat, actions, mask_observation)
         self._masked = mask_observation
-        if mask_observation:
-            mask = gymnasium.spaces.MultiBinary(actions)
-            self.observation_space = gymnasium.spaces.Dict({"observation": flat, "action_mask": mask})
 
     @property
     def observation_names(self) -> list[str]:
@@ -100,6 +97,13 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     def _picture(self) -> Any:
         raise NotImplementedError  # pragma: no cover - environments with such a mode define it
+
+
+def seen_space(flat: Any, actions: int, mask_observation: bool) -> Any:
+    """The space of what is seen: the flat one, with the mask of so many actions beside it where that was asked for."""
+    if not mask_observation:
+        return flat
+    return gymnasium.spaces.Dict({"observation": flat, "action_mask": gymnasium.spaces.MultiBinary(actions)})
 
 
 def painted(draw: Any, instance: Any, plan: Any) -> Any:

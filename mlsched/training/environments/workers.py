@@ -22,7 +22,7 @@ from mlsched.core.params import within
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
 from mlsched.simulation.workers.synthetic import chic
 from mlsched.simulation.workers.workload import MS, Workload
-from mlsched.training.environments._base import MaskedEnv, only_known
+from mlsched.training.environments._base import MaskedEnv, only_known, seen_space
 from mlsched.training.workers.batch import Batch, Rewards
 
 #: Synthetic sequences are drawn by seeds from here on; those below are for tests and measurements.
@@ -179,14 +179,17 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
     """`num_envs` episodes in one batched simulation; equal to as many `WorkersEnv` seeded one by one.
 
     An episode that has ended begins anew at the next step, whose action is ignored (Gymnasium's NEXT_STEP).
+    mask_observation: see `MaskedEnv`; further keywords: `Task`.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    def __init__(self, num_envs: int = 1, **keywords: Any) -> None:
+    def __init__(self, num_envs: int = 1, mask_observation: bool = False, **keywords: Any) -> None:
         within("num_envs", num_envs, 1)
         self.task, self.num_envs = Task(**keywords), num_envs
-        self.single_action_space, self.single_observation_space = self.task.actions, self.task.observations
+        self.single_action_space = self.task.actions
+        self.single_observation_space = seen_space(self.task.observations, self.task.phase.actions, mask_observation)
+        self._masked = mask_observation
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._random = [np_random(None)[0] for _ in range(num_envs)]
@@ -208,7 +211,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
             if one is not None:
                 self._random[i] = np_random(one)[0]
         self._batch = self.task.batch([self.task.draw(rng) for rng in self._random])
-        return self._batch.features.copy(), self._info(self._batch)
+        return self._seen(self._batch), self._info(self._batch)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """One action an environment."""
@@ -228,7 +231,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
             info["average_completion_s"] = np.where(batch.done, batch.completion_s(), 0.0)
             info["_average_completion_s"] = batch.done.copy()
         nothing = np.zeros(self.num_envs, dtype=bool)
-        return batch.features.copy(), kept.reward, batch.done.copy(), nothing, info
+        return self._seen(batch), kept.reward, batch.done.copy(), nothing, info
 
     def _hold(self, batch: Batch, rows: Any, actions: Any) -> Any:
         """Step all episodes but `rows`, which have just begun."""
@@ -236,6 +239,11 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         step = batch.step(actions)
         batch.done[rows] = False
         return step
+
+    def _seen(self, batch: Batch) -> Any:
+        """The observations, with the masks where they were asked for."""
+        seen = batch.features.copy()
+        return {"observation": seen, "action_mask": batch.mask.astype(np.int8)} if self._masked else seen
 
     def _info(self, batch: Batch) -> dict[str, Any]:
         every = np.ones(self.num_envs, dtype=bool)

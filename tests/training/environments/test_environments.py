@@ -389,3 +389,20 @@ def test_a_vector_takes_a_seed_per_environment():
     for seeds in ([4, 5], [4, 5, 6, 7]):
         with pytest.raises(InvalidInput, match=f"reset: {len(seeds)} seeds: must be 3, one per environment"):
             many.reset(seed=seeds)
+
+
+def test_a_vector_shows_masks_in_observations_as_single_environments_do():
+    made = {"num_envs": 2, "jobs": 2, "mask_observation": True}
+    many, single = (
+        gymnasium.make_vec("mlsched/Workers-v0", **made, **mode) for mode in ({}, {"vectorization_mode": "sync"})
+    )
+    assert many.observation_space == single.observation_space
+    (seen, _), (other, _) = many.reset(seed=3), single.reset(seed=3)
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(150):
+        assert many.observation_space.contains(seen)
+        assert all(np.array_equal(seen[key], other[key]) for key in ("observation", "action_mask"))
+        actions = rng.integers(0, 7, 2)
+        (seen, _, over, *_), (other, *_) = many.step(actions), single.step(actions)
+        ends += int(over.sum())
+    assert ends >= 2
