@@ -21,7 +21,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mlsched.certificates import by_formulas, by_prices
-from mlsched.certificates.received import KIND, MOST_LOG, PRICES, hash_of, manifest_of, plans_of, record_of, wrong_files
+from mlsched.certificates.received import (
+    KIND,
+    MOST_LOG,
+    PRICES,
+    hash_of,
+    manifest_of,
+    other_than,
+    plans_of,
+    record_of,
+    wrong_files,
+)
 from mlsched.certificates.translation import reworded, translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief
@@ -238,7 +248,9 @@ def opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[str]]
     wrong = list(wrong_files(folder, manifest))
     problem = registry().problem(manifest["problem"])
     instance: Instance
-    instance, _ = record_of(folder / "instance.json", {t.kind: t for t in problem.instance_types})
+    path = folder / "instance.json"
+    instance, _ = record_of(path, {t.kind: t for t in problem.instance_types})
+    wrong += other_than(path, instance)
     if manifest["instance_hash"] != instance.hash:
         wrong.append("instance.json is not the instance that the manifest names")
     return instance, wrong

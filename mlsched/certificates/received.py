@@ -133,6 +133,19 @@ def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
         raise InvalidFile(f"{shown_path(path)}: {wrong}") from None
 
 
+def other_than(path: Path, record: Any) -> Iterator[str]:
+    """Which field of a file a record does not have as it stands there: of 0, say, which is short for another number.
+
+    `checker.py` knows nothing of such; so in a certificate, a file must say what it means.
+    """
+    meant = record.to_json()
+    data = parse_json(path, read_bytes(path, most=MOST_RECORD))
+    for field, value in data.items():
+        if field in meant and value != meant[field]:
+            yield f"{path.name}: field {field!r}: is not as mlsched writes it, and checker.py reads it as it stands"
+            return
+
+
 def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
     names = ["checker.py", "instance.json", "plans.json" if manifest["kind"] in (FRONT, POINTS) else "plan.json"]

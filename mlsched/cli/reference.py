@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,10 +104,11 @@ def shown(folder: Path, found: Reference) -> list[str]:
 
 
 def is_reference(folder: Path) -> bool:
-    """Whether a folder is one that this command made."""
+    """Whether a folder is one that this command made; else it may be a certificate, of which a file is missing."""
     from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST
 
-    return (folder / MANIFEST).exists() and not (folder / "instance.json").exists()
+    certificate = any(os.path.lexists(folder / name) for name in ("instance.json", "checker.py"))
+    return (folder / MANIFEST).exists() and not certificate
 
 
 def check(folder: Path, log: str, as_json: bool) -> None:

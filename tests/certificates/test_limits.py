@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import random
@@ -306,6 +307,19 @@ def test_a_certificate_of_an_earlier_version_is_read_for_ever(written, problem, 
     dice = random.Random(problem)
     (tmp_path / "checker.py").write_text(f"# {dice.random()}", encoding="utf-8")
     assert "checker.py is none that mlsched released" in " ".join(api.check_certificate(tmp_path).wrong)
+
+
+def test_an_instance_must_say_in_its_file_what_it_means(tmp_path):
+    """A size of 0 stands for the largest of the jobs: `checker.py` would take it for 0, and prove something else."""
+    made = api.certify(next(with_cuts()), tmp_path / "proof", objective="total_score")
+    path, manifest = tmp_path / "proof" / "instance.json", tmp_path / "proof" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"max_size": 0}), encoding="utf-8")
+    assert api.load(path).hash == made.instance.hash
+    said = json.loads(manifest.read_text())
+    said["sha256"]["instance.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(said), encoding="utf-8")
+    (wrong,) = api.check_certificate(tmp_path / "proof").wrong
+    assert wrong.startswith("instance.json: field 'max_size': is not as mlsched writes it")
 
 
 @needs_exact

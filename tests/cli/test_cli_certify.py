@@ -53,6 +53,13 @@ def test_check_says_what_is_wrong_with_a_folder(cli, folder):
     cli("check", folder).refused(f"{folder}: has no manifest.json, so it is no certificate; give a folder that")
 
 
+@pytest.mark.parametrize("name", ["instance.json", "plan.json", "checker.py"])
+def test_a_folder_without_one_of_its_files_is_a_certificate_still(cli, folder, name):
+    """A reference has neither an instance nor a checker."""
+    (folder / name).unlink()
+    cli("check", folder).refused(f"{name}: there is no such file")
+
+
 def test_without_exact_one_line_says_what_to_install(cli, tmp_path, instance_file, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     made = tmp_path / "made"

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.certificates.preemption.prices import Hosting
-from mlsched.certificates.prices.core import SCALE, Sides
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.core import SCALE, Price, Sides
 from mlsched.core.deadline import Deadline
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers.backends.columns import Column
@@ -102,6 +103,10 @@ class HostingOptions:
         self.columns.append((n, frozenset(hosted)))
         self.known.add(self.columns[-1])
         return n, float(self.rooms.cost[row]), hosted, [-1.0] * len(hosted)
+
+    def bound(self, price: Price, sides: dict[int, Sides]) -> int:
+        """By the checker's own code."""
+        return core.bound(self.claim, price, sides)[1]
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
         """Which columns the branches admit."""

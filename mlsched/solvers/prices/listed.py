@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.certificates.prices.core import Sides
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides
 from mlsched.certificates.prices.listed import Listed
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch
+
+#: More than every priced cost that is calculated in 64 bits; integers below are floats, too.
+NEVER_HERE, EXACT = 2**62, 2**53
 
 
 class ListedOptions:
@@ -70,6 +74,20 @@ class ListedOptions:
     def _column(self, k: int) -> Column:
         used = np.flatnonzero(self.use[k])
         return int(self.block[k]), float(self.cost[k]), used.tolist(), self.use[k, used].tolist()
+
+    def bound(self, price: Price, sides: dict[int, Sides]) -> int:
+        """As the checker's `core.bound`, of all options at once, where the numbers are small enough for that."""
+        widest = int(np.abs(self.use).max(initial=1))
+        most = SCALE * int(np.abs(self.cost).max(initial=0)) + widest * sum(price.values())
+        if most >= NEVER_HERE or widest >= EXACT or len(self.rows) != len(self.claim.capacity):
+            return core.bound(self.claim, price, sides)[1]
+        of_rows = np.array([price.get(row, 0) for row in self.rows], dtype=np.int64)
+        priced = SCALE * self.cost.astype(np.int64) + self.use.astype(np.int64) @ of_rows
+        priced[~self._admitted(sides)] = NEVER_HERE
+        least = np.minimum.reduceat(priced, self.first).tolist() if len(priced) else []
+        if NEVER_HERE in least:
+            return NEVER
+        return int(sum(least)) - sum(p * self.claim.capacity[row] for row, p in price.items())
 
     def _admitted(self, sides: dict[int, Sides]) -> Any:
         """Which options the branches admit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from mlsched.certificates.prices.core import Sides
+from mlsched.certificates.prices.core import Price, Sides
 from mlsched.solvers.backends.columns import Column
 
 #: A branch: block, row, most.
@@ -27,6 +27,9 @@ class Options(Protocol):
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """The least priced cost in each block, in floats, and columns worth adding."""
+
+    def bound(self, price: Price, sides: dict[int, Sides]) -> int:
+        """What prices prove, exactly: `core.bound`."""
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
         """Which of the columns handed out so far the branches admit."""

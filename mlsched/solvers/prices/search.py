@@ -1,7 +1,7 @@
 """The prover: prices and branches that the checker accepts, for any claim. What it says is never believed.
 
 At every node of the tree: the linear relaxation within the branches, by column generation (`backends/columns.py`); its
-prices, rounded to integers; what these prove, exactly, by the checker's own code. Where that reaches the target, or the
+prices, rounded to integers; what these prove, exactly (`Options.bound`). Where that reaches the target, or the
 checker's dynamic program ends in few states, the node is a leaf. Where the claim can be fixed, and that leaves few
 options, these are listed and get cuts (`cuts.py`). Else it is branched on, depth first. Where the time is over before
 the tree is complete, the lowest bound of its leaves is what it proves; so in the second half of the time, the node with
@@ -132,7 +132,7 @@ def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any
     assert part is not None
     claim = part.claim
     reached = SCALE * (claim.target - 1) + 1
-    node.bound = max(node.bound, core.bound(claim, node.price, node.sides)[1])
+    node.bound = max(node.bound, part.options.bound(node.price, node.sides))
     node.closed = node.bound >= reached  # by the prices of its parent, or since a block has no option any more
     if node.closed:
         return
@@ -195,7 +195,7 @@ class _Few:
 def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any]:
     """Give a node the prices that prove most; what the relaxation takes at the end, and its prices."""
     options, relaxation = part.options, part.relaxation
-    claim, target = options.claim, options.claim.target
+    target = options.claim.target
     counts = np.array(options.counts, dtype=np.float64)
     relaxation.allow(np.arange(relaxation.columns), options.admitted(node.sides))
     best, stalled = -math.inf, 0
@@ -215,16 +215,16 @@ def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any
                 break
     except OutOfTime:
         if price is not None:  # what they prove is not lost
-            _take(node, claim, options.named(price))
+            _take(node, options, options.named(price))
         raise
-    _take(node, claim, options.named(price))
+    _take(node, options, options.named(price))
     return relaxed.taken, relaxed.price
 
 
-def _take(node: _Node, claim: Any, price: dict[str, float]) -> None:
+def _take(node: _Node, options: Options, price: dict[str, float]) -> None:
     """The node's own prices, where they prove more than those of its parent."""
     rounded = {row: n for row, p in price.items() if (n := round(p * SCALE)) > 0}
-    _, bound = core.bound(claim, rounded, node.sides)
+    bound = options.bound(rounded, node.sides)
     if bound > node.bound:
         node.price, node.bound = rounded, bound
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from certificate_examples import drawn
 from draws import draws
@@ -9,10 +11,13 @@ from draws import draws
 import mlsched
 from mlsched import api
 from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.statement import statement_of
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import SolverError
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers import prices
+from mlsched.solvers.prices.listed import ListedOptions
 
 
 class Ending(Deadline):
@@ -91,3 +96,22 @@ def test_a_better_plan_is_certified_where_none_was_given(tmp_path):
     assert (made.backing, made.value > rule.value) == ("certified", True)
     given = api.certify(instance, tmp_path / "given", objective="total_speed", plan=rule.plan)
     assert (given.backing, given.value, given.bound) == (None, rule.value, made.value)
+
+
+def test_bounds_of_listed_options_are_the_checkers():
+    """Prices and branches at random, also such that 64 bits do not hold the numbers."""
+    dice, wide = random.Random(3), 0
+    for problem in ("quality", "workers"):
+        for instance in drawn(problem, draws(10, 300)):
+            (claim,) = statement_of(instance).claims(instance, instance.objectives[0].name, 7)
+            options = ListedOptions(claim)
+            for _ in range(20):
+                bits = dice.choice([5, 24, 40, 70])
+                price = {row: dice.randrange(2**bits) for row in claim.capacity if dice.random() < 0.7}
+                row = dice.choice(list(claim.capacity))
+                sides = {dice.randrange(max(1, claim.blocks)): ((row, dice.choice([1, -1]), dice.randrange(-3, 4)),)}
+                least, bound = core.bound(claim, price, sides)
+                found = options.bound(price, sides)
+                assert found == bound or (core.NEVER in least and found == core.NEVER)
+                wide += bits == 70
+    assert wide
