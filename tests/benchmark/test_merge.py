@@ -59,7 +59,7 @@ def written(path, *rows, suite="made", fingerprint="f", total=None, shard=(1, 1)
     return path
 
 
-@settings(max_examples=draws(12, 200), deadline=None)
+@settings(max_examples=draws(6, 200), deadline=None)
 @given(st.integers(1, 7), st.randoms(use_true_random=False), st.integers(0, 3))
 def test_merged_shards_are_the_unsharded_store(whole, parts, tmp_path_factory, count, random, twice):
     """Row by row and in the same order, whatever the number of parts, their order, and parts given twice."""
@@ -73,7 +73,7 @@ def test_merged_shards_are_the_unsharded_store(whole, parts, tmp_path_factory, c
     assert (merged.absent, merged.unfinished) == ((), ())
 
 
-@settings(max_examples=draws(10, 100), deadline=None)
+@settings(max_examples=draws(5, 100), deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(2, 4))
 def test_merging_in_steps_is_merging_at_once(whole, parts, tmp_path_factory, random, count):
     """Into a store that grows, in any order; and with the whole, whose rows are then in two stores."""

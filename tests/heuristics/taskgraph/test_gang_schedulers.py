@@ -22,7 +22,7 @@ RULES = [
 ]
 
 
-@settings(max_examples=draws(20, 1500))
+@settings(max_examples=draws(12, 1500))
 @given(load=gang_workloads(), rule=st.sampled_from(RULES), wake=wakes(), readings=st.none() | options())
 def test_runs_are_sound_and_repeat_and_lose_no_job(load, rule, wake, readings):
     run = api.simulate(load, rule, wake=wake, options=readings or {}, record=1.0)

@@ -117,7 +117,7 @@ def clusters(draw):
     return load, fits([(row, 0, 0) for row in rows], [(room, ()) for room in rooms], may)
 
 
-@settings(max_examples=draws(60, 3000), deadline=None)
+@settings(max_examples=draws(36, 3000), deadline=None)
 @given(drawn=clusters())
 def test_every_rule_starts_a_gang_exactly_where_brute_force_places_it(drawn):
     load, found = drawn
@@ -130,7 +130,7 @@ def test_every_rule_starts_a_gang_exactly_where_brute_force_places_it(drawn):
         assert started(rule, snapshot) == found * len(load.demand), rule.name
 
 
-@settings(max_examples=draws(60, 3000))
+@settings(max_examples=draws(36, 3000))
 @given(
     need=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=6),
     free=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=4),

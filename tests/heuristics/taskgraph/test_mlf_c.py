@@ -103,7 +103,7 @@ def test_a_job_that_is_done_starts_nothing_more():
         assert plan.start_task.tolist() == [1]
 
 
-@settings(max_examples=draws(12, 60))
+@settings(max_examples=draws(8, 60))
 @given(data=st.data(), work=workloads(jobs=4, runs=24), rule=st.sampled_from(RULES))
 def test_nobody_is_stopped_below_their_option(data, work, rule):
     """Every run is sound and repeatable; jobs of option i end early only where permitted, and where OptStop is not

@@ -86,7 +86,7 @@ def test_in_a_run_the_short_job_goes_before_the_long_one_that_runs():
     assert found["iteration"] == [(0, 0, 3), (1, 3, 5), (0, 5, 11)]
 
 
-@settings(max_examples=draws(20, 300))
+@settings(max_examples=draws(12, 300))
 @given(
     work=workloads(jobs=5, gpus=True),
     whole=st.integers(0, 1),

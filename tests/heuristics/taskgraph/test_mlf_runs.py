@@ -13,7 +13,7 @@ from mlsched.simulation.taskgraph.iterations.strategies import options, workload
 from mlsched.simulation.taskgraph.strategies import wakes
 
 
-@settings(max_examples=draws(15, 200))
+@settings(max_examples=draws(9, 200))
 @given(
     work=workloads(jobs=4, gpus=True),
     gang=st.integers(0, 1),

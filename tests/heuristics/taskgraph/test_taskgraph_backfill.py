@@ -162,7 +162,7 @@ def of_single_gpus(load):
     return load.replace(demand=np.ones_like(load.demand), **load.only(np.flatnonzero(kept)))
 
 
-@settings(max_examples=draws(30, 1000))
+@settings(max_examples=draws(18, 1000))
 @given(load=gang_workloads(true=True, equal=True))
 def test_by_count_easy_is_the_textbooks(load):
     """Tasks of one GPU, jobs of one iteration."""
@@ -212,7 +212,7 @@ def placed(seen, plan):
     return before, after
 
 
-@settings(max_examples=draws(20, 1000))
+@settings(max_examples=draws(12, 1000))
 @given(load=gang_workloads(true=True, equal=True))
 def test_easy_never_delays_the_first_job_that_waits(load):
     """It starts no later than if nothing behind it were started any more."""
@@ -228,7 +228,7 @@ def test_easy_never_delays_the_first_job_that_waits(load):
         assert run.jobs["start"][waiting[0]] <= earliest(load, run, seen, running | ahead, waiting[0])
 
 
-@settings(max_examples=draws(20, 1000))
+@settings(max_examples=draws(12, 1000))
 @given(load=gang_workloads(true=True), reserve=st.sampled_from(["nodes", "count"]))
 def test_promises_are_kept(load, reserve):
     """EASY's to the first that waits, conservative's to all: none is put off, and every job starts by its first."""
@@ -246,7 +246,7 @@ def test_promises_are_kept(load, reserve):
             assert run.jobs["start"][int(name)] <= start, rule
 
 
-@settings(max_examples=draws(15, 500))
+@settings(max_examples=draws(9, 500))
 @given(load=gang_workloads(true=True))
 def test_conservative_promises_every_job_that_waits(load):
     run = api.simulate(load, "conservative-backfill:depth=inf", record=1.0)

@@ -123,7 +123,7 @@ def gains(snapshot, remote):
     return found
 
 
-@settings(max_examples=draws(20, 500))
+@settings(max_examples=draws(12, 500))
 @given(snapshot=snapshots(pausing="none"), remote=st.sampled_from([0.0, 0.8]))
 def test_the_first_to_start_scores_highest(snapshot, remote):
     """Left out are snapshots with data on its way: the score does not look at that, only the start does."""

@@ -82,7 +82,7 @@ def test_whether_gpus_may_hold_a_gang(demands, free, found):
     assert gpus.may_hold(range(len(demands))) == found
 
 
-@settings(max_examples=draws(15, 200))
+@settings(max_examples=draws(9, 200))
 @given(
     work=workloads(jobs=5, gpus=True), readings=options(), rule=st.sampled_from(["fifo", "tiresias", "fair", "gandiva"])
 )

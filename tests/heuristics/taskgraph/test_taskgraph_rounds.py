@@ -147,7 +147,7 @@ def drawn(rng):
     return jobs, capacity
 
 
-@pytest.mark.parametrize("seed", range(draws(40, 1000)))
+@pytest.mark.parametrize("seed", range(draws(24, 1000)))
 def test_gavels_rounds_are_those_of_a_simulation_written_apart(seed):
     rng = np.random.default_rng(seed)
     jobs, capacity = drawn(rng)
@@ -237,7 +237,7 @@ def test_a_job_that_is_no_gang_starts_whole(rule, pausing):
     assert sum(row["end"] - row["start"] for row in rows(run.log) if row["job"] == 1) == 4, begun
 
 
-@pytest.mark.parametrize("seed", range(draws(10, 300)))
+@pytest.mark.parametrize("seed", range(draws(6, 300)))
 def test_jobs_of_any_tasks_come_to_an_end(seed):
     """Gangs and others, with edges or without, of tasks with and without GPUs."""
     rng = np.random.default_rng(seed)

@@ -93,7 +93,7 @@ def leaves_nothing(snapshot, plan):
         assert not (fits & ready(snapshot)[task]).any()
 
 
-@settings(max_examples=draws(10, 60))
+@settings(max_examples=draws(6, 60))
 @given(instance=strategies.taskgraph(), stop=st.sampled_from(["most", "least", "required"]))
 def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, stop):
     results = [found for rule in RULES if (found := solved(instance, rule, stop)) is not None]
@@ -105,7 +105,7 @@ def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, sto
                 assert not instance.objective(name).better(result.values[name], best.value), result.answerer
 
 
-@settings(max_examples=draws(10, 60))
+@settings(max_examples=draws(6, 60))
 @given(rule=st.sampled_from(RULES), load=workloads(), readings=options(), wake=wakes())
 def test_every_run_is_sound_and_repeatable_and_decisions_replay(rule, load, readings, wake):
     try:
@@ -120,7 +120,7 @@ def test_every_run_is_sound_and_repeatable_and_decisions_replay(rule, load, read
     assert (finished.jobs["iterations"] == load.horizon.max_iterations).all() or len(finished.log.stops)
 
 
-@settings(max_examples=draws(10, 60))
+@settings(max_examples=draws(6, 60))
 @given(rule=st.sampled_from(BLIND), load=workloads(), other=st.integers(1, 5))
 def test_no_rule_sees_true_durations_before_the_first_run_has_ended(rule, load, other):
     changed = load.replace(true_duration=load.true_duration + other * (load.true_duration > 0))

@@ -114,7 +114,7 @@ def test_preempt_needs_a_world_in_which_runs_may_pause():
         assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=draws(12, 200))
+@settings(max_examples=draws(8, 200))
 @given(load=gang_workloads(), preempt=st.booleans())
 def test_srtf_is_another_name_for_it(load, preempt):
     first, second = (api.simulate(load, f"{name}:preempt={str(preempt).lower()}") for name in ("srpt", "srtf"))
@@ -141,7 +141,7 @@ def least_total(jobs):
     return rest(0, tuple(length for _, length in jobs))
 
 
-@settings(max_examples=draws(15, 300))
+@settings(max_examples=draws(9, 300))
 @given(
     jobs=st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4),
     size=st.sampled_from(["work", "time", "area"]),

@@ -76,7 +76,7 @@ def test_graphene_lets_a_short_job_take_over_where_iterations_queue_anew():
     assert stretches(anew) == [(0, 0, 5), (1, 5, 7), (0, 7, 52)]
 
 
-@settings(max_examples=draws(20, 300))
+@settings(max_examples=draws(12, 300))
 @given(load=gang_workloads(), rule=st.sampled_from(RULES), wake=wakes(), cost=st.sampled_from([0, 1, 4]))
 def test_every_run_is_sound_and_a_decision_replays(load, rule, wake, cost):
     load = load.replace(pause_cost=np.full(len(load.arrival), cost * 10**6))
@@ -85,7 +85,7 @@ def test_every_run_is_sound_and_a_decision_replays(load, rule, wake, cost):
     assert all(run.replay(d) == d.plan for d in run.recorded)
 
 
-@settings(max_examples=draws(15, 200))
+@settings(max_examples=draws(9, 200))
 @given(load=gang_workloads(), rule=st.sampled_from(TURNS), wake=wakes())
 def test_nobody_is_preempted_before_the_turn_is_over(load, rule, wake):
     """A turn is of three seconds, a tick being one."""
