@@ -39,7 +39,7 @@ def proves(instance, objective, bound, trees) -> bool:
 def test_the_optimum_is_proved_and_nothing_better_is(problem, objective, report):
     """The optimum is brute force's. A bound beyond it is refused for the tree of the optimum and for changed ones."""
     fate, dice = Counter[str](), random.Random(objective)
-    for instance in drawn(problem, draws(12, 300)):
+    for instance in drawn(problem, draws(8, 300)):
         goal = instance.objective(objective)
         best = api.solve(instance, "brute-force", objective=objective).value
         beyond = best + 1 if goal.sense == "min" else best - 1

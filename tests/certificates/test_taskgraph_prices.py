@@ -38,7 +38,7 @@ def proves(instance, objective, bound, trees) -> bool:
 def test_no_plan_is_better_than_the_bound_and_changed_prices_prove_nothing_false(objective, report):
     """The optimum is brute force's. What is beyond it is refused for the genuine prices and for changed ones."""
     fate, dice = Counter[str](), random.Random(objective)
-    for instance in examples(draws(40, 1000)):
+    for instance in examples(draws(24, 1000)):
         best = api.solve(instance, "brute-force", objective=objective).value
         trees, bound = prices.trees(instance, objective, best, Deadline())
         sign = sense(instance, objective)
@@ -59,7 +59,7 @@ def test_no_plan_is_better_than_the_bound_and_changed_prices_prove_nothing_false
 def test_any_prices_bound_every_plan(objective):
     """Random prices of random rows, which no relaxation has seen, prove no more than what the best plan is worth."""
     dice = random.Random(objective)
-    for instance in examples(draws(30, 500)):
+    for instance in examples(draws(18, 500)):
         best = api.solve(instance, "brute-force", objective=objective).value
         sign = sense(instance, objective)
         # A makespan's claim is that nothing fits, which is false one tick beyond the best.
