@@ -87,9 +87,10 @@ def main() -> None:
     total = sum(recorder.seconds.values())
     whole = {"cpu_seconds": total, "calibration_seconds": unit, "calibrations": total / unit}
     tables = {"folders": table("folder", folders), "slowest": table("test", tests, given.slowest)}
-    print(json.dumps({**whole, "tests": len(recorder.seconds) - 1, "failed": sorted(recorder.failed), "tables": tables}))
-    if recorder.failed:
-        sys.exit(f"{len(recorder.failed)} tests failed: {', '.join(sorted(recorder.failed))}")
+    failed = sorted(recorder.failed)
+    print(json.dumps({**whole, "tests": len(recorder.seconds) - 1, "failed": failed, "tables": tables}))
+    if failed:
+        sys.exit(f"{len(failed)} tests failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
