@@ -99,7 +99,7 @@ def horizons(draw):
     return jobs_of(templates, jobs, nodes=nodes, resources=("gpu", "cpu")[:width], **more)
 
 
-@settings(max_examples=draws(15, 2000))
+@settings(max_examples=draws(9, 2000))
 @given(load=horizons().filter(lambda load: not never_start(load)))
 def test_the_bound_never_exceeds_the_optimum(load):
     jobs = []

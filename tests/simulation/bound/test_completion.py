@@ -108,7 +108,7 @@ WAYS = st.lists(
 )
 
 
-@settings(max_examples=draws(60, 3000))
+@settings(max_examples=draws(36, 3000))
 @given(
     pieces=WAYS,
     prices=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=5),
@@ -144,7 +144,7 @@ JOBS = st.lists(
 )
 
 
-@settings(max_examples=draws(8, 300), deadline=None)
+@settings(max_examples=draws(5, 300), deadline=None)
 @given(jobs=JOBS, seed=st.integers(0, 99))
 def test_prices_never_prove_more_than_the_best_schedule(jobs, seed):
     release, length, one, two, weight = zip(*jobs, strict=True)

@@ -26,7 +26,7 @@ def test_the_most_weight_for_its_work_goes_first():
     assert heavy.tolist() == [2.0, 5.0]
 
 
-@settings(max_examples=draws(25, 500))
+@settings(max_examples=draws(15, 500))
 @given(jobs=st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4))
 def test_no_list_of_jobs_is_better(jobs):
     """Every order of the jobs, the first that has arrived and is not done running at each tick."""

@@ -57,7 +57,7 @@ def by_programs(ways: TypedWays, prices: Prices, piece: int) -> float:
     return least
 
 
-@pytest.mark.parametrize("seed", range(draws(40, 1000)))
+@pytest.mark.parametrize("seed", range(draws(24, 1000)))
 def test_the_cheapest_way_among_types_is_that_of_linear_programs(seed):
     ways, prices = drawn(seed, 1 + seed % 3)
     cost, held, _ = typed(ways, prices, True)
@@ -74,7 +74,7 @@ def held_of(ways: TypedWays, prices: Prices, piece: int) -> np.ndarray:
     return typed(alone, prices, True)[1]
 
 
-@pytest.mark.parametrize("seed", range(draws(20, 300)))
+@pytest.mark.parametrize("seed", range(draws(12, 300)))
 def test_of_one_type_it_is_the_way_without_types(seed):
     ways, prices = drawn(seed, 1)
     plain = Ways(ways.release, np.ceil(ways.ticks[0]), ways.weight, ways.demand[0])
@@ -82,7 +82,7 @@ def test_of_one_type_it_is_the_way_without_types(seed):
     assert typed(whole, prices, True)[0] == pytest.approx(cheapest.cheapest(plain, prices)[0], rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(draws(20, 300)))
+@pytest.mark.parametrize("seed", range(draws(12, 300)))
 def test_without_pauses_it_is_the_best_of_all_starts_and_types(seed):
     ways, prices = drawn(seed, 3)
     cost, held, _ = typed(ways, prices, False)
@@ -98,7 +98,7 @@ def test_without_pauses_it_is_the_best_of_all_starts_and_types(seed):
     assert (held >= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(draws(20, 300)))
+@pytest.mark.parametrize("seed", range(draws(12, 300)))
 def test_the_last_end_is_that_of_a_linear_program_where_all_come_at_once(seed):
     ways, _ = drawn(seed, 1 + seed % 3)
     count, kinds = len(ways.release), len(ways.ticks)

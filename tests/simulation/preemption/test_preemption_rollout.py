@@ -17,7 +17,7 @@ from mlsched.simulation.preemption.rollout import horizon_of, noted, options_of,
 RULES = [a.name for a in registry().available("preemption", "heuristic") if a.name != "fifo"]
 
 
-@settings(max_examples=draws(40, 2000))
+@settings(max_examples=draws(24, 2000))
 @given(
     horizons(nodes=3, jobs=14, eager=st.just(0)), st.sampled_from(sorted(strategies.VERBS)), st.integers(0, 2**32 - 1)
 )

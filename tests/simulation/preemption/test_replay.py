@@ -214,7 +214,7 @@ def truly_sound(load: Workload, rows: list[tuple[int, ...]]) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@settings(max_examples=draws(20, 100))
+@settings(max_examples=draws(12, 100))
 @given(load=workloads(), readings=options(), data=st.data())
 def test_a_small_fault_is_found_or_harmless(load, readings, data):
     run = api.simulate(load, "rand", options=readings)

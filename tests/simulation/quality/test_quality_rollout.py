@@ -13,7 +13,7 @@ from mlsched.simulation.quality import replay, strategies
 from mlsched.simulation.quality.rollout import epochs_of, logged, options_of, wake_of, workload_of
 
 
-@settings(max_examples=draws(40, 2000))
+@settings(max_examples=draws(24, 2000))
 @given(horizons(jobs=5, cores=8, iterations=6), st.sampled_from(sorted(strategies.VERBS)), st.integers(0, 2**32 - 1))
 def test_the_judge_and_the_world_carry_out_the_same_cores_alike(horizon, verb, seed):
     """Goals agree to the ms; losses are whole ppm in the judge, 10^-9 in the world: within 1 ppm per job and epoch."""

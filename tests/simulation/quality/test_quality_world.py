@@ -154,7 +154,7 @@ def test_what_the_scheduler_makes_of_a_target():
     assert (seen["fit"].gain[0] < seen["unknown"].gain[0]).tolist() == [False, True, True, True]
 
 
-@settings(max_examples=draws(15, 60))
+@settings(max_examples=draws(9, 60))
 @given(load=workloads(), readings=options(), name=st.sampled_from(["slaq", "slaq-max-min", "fair"]))
 def test_every_job_leaves_with_the_report_that_its_target_asks_for(load, readings, name):
     run = simulate(load, name, **readings)
@@ -259,7 +259,7 @@ def test_the_clock_refuses_readings_it_does_not_know():
 # -- any rule, any reading --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=draws(15, 60))
+@settings(max_examples=draws(9, 60))
 @given(
     load=workloads(),
     readings=options(),

@@ -34,7 +34,7 @@ def at_random(rng, features=FEATURES):
     return choose
 
 
-@settings(max_examples=draws(60, 600))
+@settings(max_examples=draws(36, 600))
 @given(
     seen=snapshots(),
     seed=st.integers(0, 99),

@@ -25,7 +25,7 @@ ANY = Rule("any", any_round)
 # -- rollout ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=draws(40, 1000))
+@settings(max_examples=draws(24, 1000))
 @given(instance=strategies.taskgraph(), seed=st.integers(0, 99))
 def test_a_rolled_out_rule_is_feasible_whenever_anything_is(instance, seed):
     """Residual instances, movement and infeasible ones included: a plan exactly if brute force has one."""
@@ -131,7 +131,7 @@ def test_interrupted_runs_cannot_be_expressed():
         residual(asked[2])
 
 
-@settings(max_examples=draws(25, 600))
+@settings(max_examples=draws(15, 600))
 @given(snapshot=snapshots(pausing="none", movement="given"))
 def test_the_residual_is_feasible_and_what_is_kept_is_legal(snapshot):
     """As long as nothing pauses; the plan's starts of now that are kept are the plan's, later ones set the alarm."""
@@ -153,7 +153,7 @@ def test_the_residual_is_feasible_and_what_is_kept_is_legal(snapshot):
     assert plan.wake_at == min(later, default=0)
 
 
-@settings(max_examples=draws(20, 400))
+@settings(max_examples=draws(12, 400))
 @given(
     load=workloads(jobs=2, nodes=2, tasks=3, runs=5), objective=st.sampled_from(["total_jct", "makespan", "traffic"])
 )

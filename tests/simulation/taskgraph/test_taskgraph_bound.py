@@ -19,7 +19,7 @@ from mlsched.simulation.taskgraph.iterations.strategies import workloads as jobs
 from mlsched.simulation.taskgraph.strategies import any_rule, options, wakes, workloads
 
 
-@settings(max_examples=draws(15, 2000))
+@settings(max_examples=draws(9, 2000))
 @given(load=workloads())
 def test_it_never_exceeds_the_optimum_of_the_horizon(load):
     horizon = load.horizon.replace(duration=load.true_duration)
@@ -32,7 +32,7 @@ def test_it_never_exceeds_the_optimum_of_the_horizon(load):
         assert best.value is None or found[objective] <= best.value
 
 
-@settings(max_examples=draws(15, 2000))
+@settings(max_examples=draws(9, 2000))
 @given(load=st.one_of(workloads(), jobs()), readings=options(), wake=wakes(), seed=st.integers(0, 99))
 def test_it_never_exceeds_a_run_whatever_that_does(load, readings, wake, seed):
     run = api.simulate(load, any_answer, options=readings, wake=wake, seed=seed)
@@ -46,7 +46,7 @@ def any_answer(snapshot, *, rng):
     return any_rule().call(snapshot, None, rng)[0]
 
 
-@settings(max_examples=draws(10, 300))
+@settings(max_examples=draws(6, 300))
 @given(load=workloads())
 def test_by_iterations_jobs_take_no_less(load):
     """Iterations that wait for the one before take no less than those that need not."""

@@ -240,7 +240,7 @@ def truly_sound(load: Workload, options: Options, log: Log) -> bool:
     return bool(complete and worked and ordered)
 
 
-@settings(max_examples=draws(35, 800))
+@settings(max_examples=draws(21, 800))
 @given(load=workloads(), readings=options(), wake=wakes(), seed=st.integers(0, 99), data=st.data())
 def test_a_small_fault_is_found_or_harmless(load, readings, wake, seed, data):
     world, cadence = TaskgraphWorld.of(load, Options(**readings)), Wake.parse(wake)

@@ -29,7 +29,7 @@ EVENTS = Wake.parse("events")
 RULES = [a.name for a in registry().available(problem="taskgraph", kind="heuristic")]
 
 
-@settings(max_examples=draws(20, 500))
+@settings(max_examples=draws(12, 500))
 @given(instance=strategies.taskgraph(tasks=4, runs=8, apart=True), rule=st.sampled_from(("fifo", "srpt", "graphene")))
 def test_rules_have_a_plan_exactly_if_there_is_one(instance, rule):
     """Residual instances included: runs under way keep their GPUs. The judge sees every plan and every round."""
@@ -44,7 +44,7 @@ def test_every_rule_shares_gpus(rule):
     assert (plan.gpu >= 0).any()
 
 
-@settings(max_examples=draws(10, 200))
+@settings(max_examples=draws(6, 200))
 @given(instance=strategies.taskgraph(jobs=4, tasks=5, runs=9, apart=True), off=st.sampled_from([-1, 0, 2]))
 def test_runs_that_pause_replay_without_a_fault(instance, off):
     """Least attained service takes GPUs from those that have attained more, and gives them back their own or none."""

@@ -160,7 +160,7 @@ def test_many_findings_of_a_kind_are_counted():
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@settings(max_examples=draws(15, 60))
+@settings(max_examples=draws(9, 60))
 @given(load=workloads(), readings=options(), data=st.data())
 def test_a_random_fault_in_a_random_run_is_found(load, readings, data):
     run = api.simulate(load, "fair", options=readings, wake=data.draw(st.sampled_from(["events", "interval:8"])))

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 RULES = ["optimus", "fair", "drf", "srpt", "marginal-gain"]
 
 
-@settings(max_examples=draws(12, 40))
+@settings(max_examples=draws(8, 40))
 @given(load=workloads(), readings=options(), name=st.sampled_from(RULES), interval=st.booleans())
 def test_the_fluid_judge_accepts_every_run_and_counts_the_same_time(load, readings, name, interval):
     """Whatever the reading of the floor and the cadence: whole workers and PSs are a case of the fluid model."""
@@ -32,7 +32,7 @@ def test_the_fluid_judge_accepts_every_run_and_counts_the_same_time(load, readin
     assert instance.evaluate(plan)["total_jct"] == pytest.approx(total)
 
 
-@settings(max_examples=draws(12, 100))
+@settings(max_examples=draws(8, 100))
 @given(load=workloads(), name=st.sampled_from(RULES))
 def test_solve_answers_a_horizon_by_any_rule(load, name):
     result = api.solve(horizon_of(load), name)

@@ -237,7 +237,7 @@ def test_unknown_readings_are_refused(changes):
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@settings(max_examples=draws(15, 60))
+@settings(max_examples=draws(9, 60))
 @given(
     load=workloads(),
     readings=options(),

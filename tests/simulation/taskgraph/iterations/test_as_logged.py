@@ -212,7 +212,7 @@ RUNS = st.lists(
 )
 
 
-@settings(max_examples=draws(60, 2000))
+@settings(max_examples=draws(36, 2000))
 @given(RUNS, st.integers(1, 12))
 def test_capacity_is_broken_exactly_where_counting_second_by_second_says(runs, capacity: int) -> None:
     submit, wait, length, gpus = (np.array(column) for column in zip(*runs, strict=True))

@@ -46,7 +46,7 @@ def judged(load, asked, found):
     return log
 
 
-@settings(max_examples=draws(25, 2000), deadline=None)
+@settings(max_examples=draws(15, 2000), deadline=None)
 @given(
     load=st.one_of(odd_logs(), logs().filter(lambda load: not never_start(load))),
     seed=st.integers(0, 9),
@@ -103,7 +103,7 @@ def powers_of_two(draw):
     return jobs_of([[(1, gpus) for gpus in kind] for kind in kinds], jobs, nodes=((8,),) * 3, movement="anytime")
 
 
-@settings(max_examples=draws(25, 1000), deadline=None)
+@settings(max_examples=draws(15, 1000), deadline=None)
 @given(load=powers_of_two(), power=st.sampled_from([0.0, 1.0, 2.5]))
 def test_sizes_that_divide_each_other_lose_nothing_to_the_shape_of_nodes(load, power):
     asked, found = by_rank(load, power)

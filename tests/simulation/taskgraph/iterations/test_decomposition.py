@@ -34,7 +34,7 @@ def counted() -> dict[str, int]:
     return dict.fromkeys(("logs", "shape costs", "forgone preemption costs", "rule not best", "part not known"), 0)
 
 
-@settings(max_examples=draws(12, 2000), deadline=None)
+@settings(max_examples=draws(8, 2000), deadline=None)
 @example(load=jobs_of([[(1, 2)]], [(0, 0, 2)] * 3, nodes=((3,), (3,)), movement="anytime"))
 @given(load=st.one_of(odd_logs(), logs().filter(lambda load: not never_start(load))))
 def test_the_true_parts_lie_between(load):

@@ -86,7 +86,7 @@ def steady(workload: Workload) -> bool:
     return True
 
 
-@settings(max_examples=draws(25, 500))
+@settings(max_examples=draws(15, 500))
 @given(load=workloads(jobs=3, tasks=6, runs=14), rules=asked(RULES))
 def test_graphs_with_a_node_for_every_task(load, rules):
     count = len(load.horizon.task_job)
@@ -99,7 +99,7 @@ def test_graphs_with_a_node_for_every_task(load, rules):
         assert first == second, rule
 
 
-@settings(max_examples=draws(25, 500))
+@settings(max_examples=draws(15, 500))
 @given(drawn=instances(jobs=6, nodes=3, tasks=6, runs=6), rules=asked(RULES), off=st.integers(0, 2))
 def test_jobs_of_one_run_that_queue(drawn, rules, off):
     count = len(drawn.task_job)

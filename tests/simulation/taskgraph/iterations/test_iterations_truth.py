@@ -27,7 +27,7 @@ def told(load: Jobs, draw) -> Jobs:
     )
 
 
-@settings(max_examples=draws(20, 400))
+@settings(max_examples=draws(12, 400))
 @given(drawn=workloads(gpus=True), data=st.data())
 def test_another_future_changes_no_snapshot_before(drawn, data):
     """From some iteration on, accuracies and losses are others, and jobs that come later are others altogether."""
@@ -56,7 +56,7 @@ def test_another_future_changes_no_snapshot_before(drawn, data):
     assert first == second
 
 
-@settings(max_examples=draws(20, 400))
+@settings(max_examples=draws(12, 400))
 @given(drawn=workloads(gpus=True), data=st.data())
 def test_estimates_are_never_truer_than_what_was_seen(drawn, data):
     """Until a job has run once its durations are those told; accuracies stay those told, losses end at what is done."""

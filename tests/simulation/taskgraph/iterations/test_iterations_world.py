@@ -140,7 +140,7 @@ def greedy_gangs():
     return as_rule(registry().answerers["taskgraph", "fifo"], {}, "", None)
 
 
-@settings(max_examples=draws(25, 400))
+@settings(max_examples=draws(15, 400))
 @given(load=workloads(gpus=True), readings=options(), wake=wakes(), seed=st.integers(0, 99))
 def test_rounds_at_random_make_sound_runs(load, readings, wake, seed):
     """Snapshots are validated as they are made (tests/conftest.py), rounds judged, the run replayed."""
@@ -157,7 +157,7 @@ def test_rounds_at_random_make_sound_runs(load, readings, wake, seed):
 RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision")
 
 
-@settings(max_examples=draws(15, 200))
+@settings(max_examples=draws(9, 200))
 @given(load=workloads(gpus=True), rule=st.sampled_from(RULES), readings=options(), wake=wakes())
 def test_every_rule_makes_sound_runs_that_repeat(load, rule, readings, wake):
     run = api.simulate(load, rule, options=readings, wake=wake, record=1.0)
@@ -166,7 +166,7 @@ def test_every_rule_makes_sound_runs_that_repeat(load, rule, readings, wake):
     assert api.simulate(load, rule, options=readings, wake=wake).log.rows == run.log.rows
 
 
-@settings(max_examples=draws(15, 200))
+@settings(max_examples=draws(9, 200))
 @given(
     load=workloads(), rule=st.sampled_from(RULES), at=st.integers(0, 2), factor=st.sampled_from([500_000, 3 * 10**6])
 )

@@ -32,7 +32,7 @@ def counted() -> dict[str, int]:
     return dict.fromkeys(("logs", "restricted", "weighted", "list not best", "bound below", "waits"), 0)
 
 
-@settings(max_examples=draws(10, 2000), deadline=None)
+@settings(max_examples=draws(6, 2000), deadline=None)
 @given(load=logs().filter(lambda load: not never_start(load)), weights=st.sampled_from(["jobs", "urgency", "area"]))
 def test_the_best_schedule_lies_between(load, weights):
     weight = proof.weights(load, weights)
@@ -163,7 +163,7 @@ def changed(folder, to, name, change):
     return to
 
 
-@settings(max_examples=draws(15, 300), deadline=None)
+@settings(max_examples=draws(9, 300), deadline=None)
 @given(data=st.data())
 def test_changed_prices_are_still_true_or_refused(made, tmp_path_factory, data):
     load, folder, found = made
