@@ -42,7 +42,7 @@ def test_agreement_on_adversarial_instances(solver, instance):
 
 
 def test_agreement_on_generated_instances_and_how_hard_they_are(solver, report):
-    drawn, missed = draws(12, 200), Counter()
+    drawn, missed = draws(8, 200), Counter()
     binds, cases, beyond = Counter(), Counter(), 0
     for seed in range(drawn):
         instance = api.generate("admission", "small", seed=seed)
@@ -93,7 +93,7 @@ def test_incidents_have_their_known_optima_by_every_solver(solver):
 
 def test_where_nodes_are_alone_it_is_preemption_by_the_number_of_victims():
     drawn = Counter()
-    for number in range(draws(40, 1000)):
+    for number in range(draws(25, 1000)):
         rng = np.random.default_rng([50, number])
         nodes = int(rng.integers(1, 4))
         asked = api.generate(

@@ -137,7 +137,7 @@ def test_a_failure_at_every_sub_problem(method, p, fault, stages):
 @pytest.mark.parametrize("fault", HONEST)
 @pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[2], 3)])
 def test_a_failure_with_several_sub_problems_under_way(method, p, fault, stages):
-    for at in range(1, 12, draws(3, 1)):
+    for at in range(1, 12, draws(4, 1)):
         front, _ = solve(p, method, HONEST[fault], at, stages=stages, workers=3)
         check(front, p)
         assert len(front.failures) <= 1

@@ -65,7 +65,7 @@ def killed(file: Path, answers: int, threads: int = 1) -> int:
 @pytest.mark.slow
 def test_kill_9_anywhere_and_resume(tmp_path):
     """A child is killed at random moments; whoever resumes its file gets the same front."""
-    kills = draws(3, 20)
+    kills = draws(2, 20)
     rng = random.Random(7)
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):
@@ -83,7 +83,7 @@ def test_kill_9_anywhere_and_resume(tmp_path):
 @pytest.mark.slow
 def test_kill_9_with_several_sub_problems_under_way(tmp_path):
     """Nothing that was answered is asked again, however many are asked at once before and after."""
-    kills = draws(3, 20)
+    kills = draws(2, 20)
     rng = random.Random(8)
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):

@@ -104,7 +104,7 @@ def front_by(question: Question, build: str, most: int, **settings_):
 @pytest.mark.parametrize("stages", ["one", "two"])
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("most", [2, 100])
-@settings(max_examples=draws(6, 250))
+@settings(max_examples=draws(4, 250))
 @given(question=questions(4, least=3))
 def test_fronts_by_unions_equal_brute_force(build, most, stages, question):
     front = front_by(question, build, most, stages=stages)

@@ -20,7 +20,7 @@ from mlsched.solvers.rounds.sia import assign, sia
 
 def test_sia_is_the_best_of_all_choices() -> None:
     rng, waits, moves = np.random.default_rng(0), 0, 0
-    for _ in range(draws(60, 600)):
+    for _ in range(draws(40, 600)):
         jobs, capacity = int(rng.integers(1, 5)), rng.integers(1, 5, 2)
         options = usual(capacity, np.array([2, 4]))
         goodput = rng.lognormal(1, 1, (jobs, len(options.type))) * (rng.random((jobs, len(options.type))) > 0.3)
@@ -71,7 +71,7 @@ def _two() -> Configurations:
 
 def test_allox_is_the_best_of_all_queues() -> None:
     rng, queued = np.random.default_rng(1), 0
-    for _ in range(draws(60, 600)):
+    for _ in range(draws(40, 600)):
         jobs, machines = int(rng.integers(1, 6)), rng.integers(1, 3, 2)
         seconds = rng.integers(1, 20, (jobs, 2)).astype(float)
         seconds[rng.random((jobs, 2)) < 0.2] = np.inf
@@ -126,7 +126,7 @@ def windows(rng: np.random.Generator) -> tuple[Window, Jobs]:
 
 def test_shockwave_is_the_best_of_all_timetables() -> None:
     rng, fair, tight = np.random.default_rng(2), 0, 0
-    for _ in range(draws(60, 600)):
+    for _ in range(draws(40, 600)):
         window, jobs = windows(rng)
         n, served = len(jobs.gpus), min(1.0, window.gpus / len(jobs.gpus))
         counts = {
@@ -153,7 +153,7 @@ def test_shockwave_is_the_best_of_all_timetables() -> None:
         assert found.value >= best - 2e-6 * scale * 15
         fair += found.fair
         tight += found.runs.sum() < n * window.rounds
-    assert 5 < fair < draws(55, 590)
+    assert 5 < fair < draws(37, 590)
     assert tight > 10
 
 
@@ -226,7 +226,7 @@ def exact(
 
 def test_the_bound_is_below_exact_optima_with_types() -> None:
     rng, ratio, spans = np.random.default_rng(3), [], []
-    for _ in range(draws(60, 500)):
+    for _ in range(draws(40, 500)):
         jobs, types = int(rng.integers(1, 4)), int(rng.integers(1, 3))
         rates = rng.integers(0, 4, (jobs, types))
         capacity, gpus = rng.integers(1, 3, types), rng.integers(1, 3, jobs)

@@ -48,13 +48,13 @@ def test_models_agree_on_generated_instances(exact):
 
 
 @pytest.mark.parametrize("exact", ["cp-sat", "highs"])
-@settings(max_examples=draws(40, 2000))
+@settings(max_examples=draws(25, 2000))
 @given(instance=strategies.rounds())
 def test_models_agree_on_adversarial_instances(exact, instance):
     check(instance, exact)
 
 
-@settings(max_examples=draws(40, 2000))
+@settings(max_examples=draws(25, 2000))
 @given(instance=strategies.rounds())
 def test_plain_models_and_relaxations_agree(instance):
     from ortools.sat.python import cp_model
