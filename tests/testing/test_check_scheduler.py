@@ -58,7 +58,7 @@ def test_a_planted_bug_is_caught_and_shown_in_under_thirty_lines(bug, report):
 
 @pytest.mark.parametrize("unusual", UNUSUAL, ids=lambda unusual: unusual.name)
 def test_a_correct_rule_passes_however_unusual_it_is(unusual):
-    count = draws(20, 200)
+    count = draws(12, 200)
     report = check_scheduler(unusual.rule, unusual.problem, examples=count, **unusual.calling)
     assert report.outcomes["runs"].status == "passed"
 
@@ -75,7 +75,7 @@ def test_a_rule_that_leaves_jobs_waiting_for_more_room_is_not_called_stuck(unusu
 @pytest.mark.parametrize("rule", RULES if THOROUGH else RULES[:1], ids=lambda a: f"{a.problem}-{a.name}")
 def test_every_built_in_answerer_passes(rule):
     """Each is also checked beside its own tests, with fewer examples."""
-    check_scheduler(rule.name, rule.problem, examples=draws(20, 200), expected_failures=KNOWN.get(rule.name, {}))
+    check_scheduler(rule.name, rule.problem, examples=draws(12, 200), expected_failures=KNOWN.get(rule.name, {}))
 
 
 def test_the_report_says_what_was_checked():

@@ -37,14 +37,14 @@ def true_speeds(inst: Instance) -> Speeds:
 
 
 @given(instances())
-@settings(max_examples=draws(40, 400))
+@settings(max_examples=draws(24, 400))
 def test_answers_are_feasible(inst):
     for samples in (1, 3):
         assert inst.violations(mlsched.solve(inst, "harmony-plus", samples=samples).plan) == []
 
 
 @given(instances())
-@settings(max_examples=draws(40, 400))
+@settings(max_examples=draws(24, 400))
 def test_whatever_the_network_says_the_plan_is_feasible_and_everything_is_finite(inst):
     question = Question(inst, true_speeds(inst))
     states = States(question, 3)
@@ -63,7 +63,7 @@ def test_whatever_the_network_says_the_plan_is_feasible_and_everything_is_finite
 
 
 @given(instances())
-@settings(max_examples=draws(30, 300))
+@settings(max_examples=draws(18, 300))
 def test_the_speed_model_with_true_pairwise_coefficients_is_the_judges(inst):
     inst = inst.replace(linear=np.zeros_like(inst.linear), quadratic=np.zeros_like(inst.quadratic))
     question = Question(inst, true_speeds(inst))

@@ -61,7 +61,7 @@ def check_episode(env, total):
     assert env.instance.evaluate(env.plan)["total_jct"] == -total
 
 
-@settings(max_examples=draws(12, 60))
+@settings(max_examples=draws(8, 60))
 @given(
     instance=strategies.taskgraph(),
     seed=st.integers(0, 99),

@@ -78,7 +78,7 @@ def replay(loads, phase, floor, wild=0.3, rewards=None):
     return totals, steps, recorded
 
 
-@settings(max_examples=draws(15, 80))
+@settings(max_examples=draws(9, 80))
 @given(
     load=workloads(models=3, workers=4, ps=4, resources=3),
     window=st.integers(1, 4),
