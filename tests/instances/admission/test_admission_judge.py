@@ -30,6 +30,10 @@ STARTED = {"start": [0], "place": [[1]]}
         ({"unit_group": [0, 1, 1], "group_min": [1, 2]}, [1, 2], None),
         ({"limit_left": [3], "limit_job": [[4]], "limit_unit": [[0, 0, 0]]}, [2], "limit 0: the jobs that start use 4"),
         ({"limit_left": [3], "limit_job": [[4]], "limit_unit": [[0, 0, 1]]}, [2], None),
+        ({"limit_left": [-1], "limit_job": [[0]], "limit_unit": [[0, 0, 0]]}, [2], None),
+        ({"limit_left": [0], "limit_job": [[1]], "limit_unit": [[0, 0, 0]]}, [2], "limit 0: the jobs that start use 1"),
+        ({"unit_group": [0, 1, 1], "group_min": [1, 1]}, [2], None),
+        ({"group_min": [9, 1, 1]}, [2], None),  # a gang below its least already, of which nobody is evicted
         ({"node_domain": [[-1]], "shape_level": [0]}, [2], "shape 0 runs on node 0, which is in no domain of level 0"),
     ],
 )
@@ -37,6 +41,69 @@ def test_each_rule(changes, evict, rule):
     instance = one_node(**changes)
     found = instance.violations(plan_of(instance, evict, **STARTED))
     assert found == [] if rule is None else rule in " ".join(found)
+
+
+def three_nodes(**changes) -> Instance:
+    """Nodes with 3, 3 and no GPUs free; on the third is a unit of two pods, which may move, and one that may not.
+
+    The job has four pods of a GPU in slices of two, which keep to nodes 0 and 1, or to node 2; two of them on a node.
+    """
+    return one_node(**({
+        "node_free": [[3], [3], [0]], "node_domain": [[0, 0, 1]], "pod_node": [2, 2, 2], "pod_unit": [0, 0, 1],
+        "pod_demand": [[2], [1], [1]], "unit_movable": [1, 0], "node_sets": [[0, 1, 0], [1, 0, 0]],
+        "pod_set": [0, -1, -1], "unit_group": [0, 1], "unit_priority": [0, 0],
+        "group_min": [1, 1], "unit_lost": [0, 0], "may": [[1, 1]],
+        "shape_count": [4], "shape_demand": [[1]], "shape_nodes": [[1, 1, 1]], "shape_level": [0], "shape_slice": [2],
+        "shape_spread": [2],
+    } | changes))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "said"),
+    [
+        ({}, [2, 2, 0], []),
+        ({}, [3, 1, 0], ["shape 0: 3 pods on node 0, must be at most 2"]),
+        ({"shape_spread": [0]}, [3, 1, 0], []),
+        ({"node_domain": [[0, 1, 1]]}, [2, 2, 0], []),
+        (
+            {"node_domain": [[0, 1, 1]], "shape_spread": [3]},
+            [1, 3, 0],
+            [f"shape 0: {n} pods in domain {d} of level 0, must be whole slices of 2" for d, n in enumerate((1, 3))],
+        ),
+        (
+            {"node_domain": [[0, 1, 1]], "shape_slice": [0]},
+            [2, 2, 0],
+            [f"shape 0: 2 pods in domain {d} of level 0, must be whole slices of 4" for d in (0, 1)],
+        ),
+        ({"node_domain": [[0, -1, 1]]}, [2, 2, 0], ["shape 0 runs on node 1, which is in no domain of level 0"]),
+        ({"node_free": [[1], [3], [0]]}, [2, 2, 0], ["node 0: what comes needs 2 gpu, free and released are 1"]),
+        ({"node_free": [[1], [3], [0]], "node_draining": [[1], [0], [0]]}, [2, 2, 0], []),
+    ],
+)
+def test_where_pods_of_a_shape_may_be(changes, place, said):
+    instance = three_nodes(**changes)
+    assert instance.violations(plan_of(instance, start=[0], place=[place])) == said
+
+
+@pytest.mark.parametrize(
+    ("move", "evict", "place", "said"),
+    [
+        ([1, 0, -1], [], [0, 0, 0], []),
+        ([1, 2, -1], [], [0, 0, 0], []),
+        ([1, -1, -1], [], [0, 0, 0], ["pod 1 of the moved unit 0 goes nowhere"]),
+        ([0, 1, -1], [], [0, 0, 0], ["pod 0 may not run on node 0"]),
+        ([-1, -1, 0], [], [0, 0, 0], ["unit 1 is moved: it may not be"]),
+        ([1, 0, -1], [0], [2, 0, 2], ["unit 0 is both evicted and moved"]),
+        ([1, 0, -1], [], [2, 0, 2], []),
+        ([1, 1, -1], [], [0, 2, 2], ["node 1: what comes needs 5 gpu, free and released are 3"]),
+        ([-1, -1, -1], [0], [2, 0, 2], []),
+        ([-1, -1, -1], [1], [2, 0, 2], ["node 2: what comes needs 2 gpu, free and released are 1"]),
+    ],
+)
+def test_what_moves_takes_room_and_gives_some_back(move, evict, place, said):
+    instance = three_nodes()
+    plan = plan_of(instance, evict, start=[0] if any(place) else [], place=[place])
+    assert instance.violations(plan.replace(move=move)) == said
 
 
 def test_objectives_by_hand():
@@ -161,6 +228,29 @@ def test_what_is_contested_is_what_does_not_fit_or_else_all_that_is_used():
 def test_a_victim_that_uses_nothing_contested_is_named_alone():
     lacking = flavors(quota_used=[[0, 0], [0, 4], [1, 0]])
     assert judge_quotas.not_reclaimable(lacking, [0]) == [(0, "unit 0 is evicted: it uses no flavor that job 0 lacks")]
+
+
+def starting(instance: Instance, evict: list[int]) -> list[str]:
+    """What is wrong with job 0 starting where these units are evicted."""
+    return instance.violations(plan_of(instance, evict, start=[0]))
+
+
+def test_a_job_that_borrows_may_evict_less():
+    """Queue 1 has 2 of each flavor, and its cohort 4; the unit is of queue 2."""
+    for used, said in ((1, []), (2, ["unit 0 is evicted: only a job that ends without borrowing may do so"])):
+        asked = flavors(may=[[2]], above_nominal=0, quota_used=[[0, 0], [used, 0], [1, 0]])
+        assert starting(asked, [0]) == said
+    assert starting(flavors(above_nominal=0, quota_used=[[0, 0], [2, 0], [1, 0]]), [0]) == []
+
+
+def test_what_is_reclaimed_exceeds_its_quota():
+    """Queue 2 has 2 of flavor 0. The unit, which holds 1, may go where the queue holds more than 2."""
+    kept = "queue 2 does not exceed its quota of what job 0 lacks when its last victim goes"
+    for used, able in ((2, False), (3, True)):
+        found = starting(flavors(quota_used=[[0, 0], [0, 0], [used, 0]]), [0])
+        assert (found == []) == able
+        assert able or found == [kept]
+    assert starting(flavors(may=[[0]]), [0]) == ["unit 0 is evicted: no job that starts may evict it"]
 
 
 def removable(instance: Instance, victims: list[int]) -> bool:
