@@ -35,8 +35,9 @@ MOST_CONFIGURATIONS = 400_000
 LEVELS = (40, 120, 0)
 #: First share of the bound by which the target T lies below it, and the factor from one target to the next.
 FIRST_STEP, STEP_FACTOR = 0.001, 2.0
-#: A model of at most so many configurations is solved in less time than several parts of it: its first share is larger.
-FEW, FIRST_STEP_OF_FEW = 500, 0.05
+#: A model of at most so many configurations is solved in less time than several parts of it: once the first part, in
+#: which the optimum is where the bound is tight, has nothing, the share by which the target lies below is at least this.
+FEW, NEXT_STEP_OF_FEW = 500, 0.05
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
 #: A master is assembled if at most so many configurations have prices low enough, and so many states suffice.
@@ -178,8 +179,8 @@ def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
 
 def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: Solver) -> Outcome:
     """Step 3 of this module's docstring. `master` has all levels."""
-    share = FIRST_STEP if len(master.table) > FEW else FIRST_STEP_OF_FEW
-    step, hard = max(1, int(share * search.upper)), False
+    few = len(master.table) <= FEW
+    step, hard = max(1, int(FIRST_STEP * search.upper)), False
     while search.upper > search.lower:
         target = max(search.lower, search.upper - step)
         if 2 * (target - search.lower) < search.upper - target:
@@ -201,6 +202,8 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
         else:
             search.upper = max(search.lower, min(search.upper, target))
             step = int(STEP_FACTOR * step) + 1
+            if few:
+                step = max(step, int(NEXT_STEP_OF_FEW * search.upper))
     return search.outcome()
 
 
