@@ -35,8 +35,8 @@ MOST_CONFIGURATIONS = 400_000
 LEVELS = (40, 120, 0)
 #: First share of the bound by which the target T lies below it, and the factor from one target to the next.
 FIRST_STEP, STEP_FACTOR = 0.001, 2.0
-#: A model of at most so many configurations is solved in less time than several parts of it: once the first part, in
-#: which the optimum is where the bound is tight, has nothing, the share by which the target lies below is at least this.
+#: A model of at most so many configurations is solved in less time than several parts of it: once the first part has
+#: nothing (it has the optimum where the bound is tight), the share by which the target lies below is at least this.
 FEW, NEXT_STEP_OF_FEW = 500, 0.05
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
