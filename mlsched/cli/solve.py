@@ -117,7 +117,7 @@ def solve(
         api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
         _plot(result, plot)
-    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.answerer, certify))
+    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.answerer, confirm, certify))
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
 
@@ -137,8 +137,8 @@ def _plot(result: Result, path: Path) -> None:
     plots.save(plan_pictures.plot(result).figure, path)
 
 
-def _render(instance: Instance, result: Result, asked: str, certify: bool) -> list[Any]:
-    """asked: the answerer with its parameters, as the call named it. certify: whether a proof was asked for."""
+def _render(instance: Instance, result: Result, asked: str, confirm: bool, certify: bool) -> list[Any]:
+    """asked: the answerer with its parameters, as the call named it. confirm, certify: whether these were asked for."""
     from mlsched.api.certified import uncertified
 
     rows = []
@@ -160,6 +160,7 @@ def _render(instance: Instance, result: Result, asked: str, certify: bool) -> li
     lines: list[Any] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
+        *(["nothing to confirm: no optimum is proved"] if confirm and result.status == "feasible" else []),
         *([why] if certify and (why := uncertified(instance, result)) is not None else []),
         table("", ["objective", "sense", "value", "bound", "gap to bound", "unit"], rows),
     ]

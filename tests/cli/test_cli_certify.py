@@ -107,6 +107,13 @@ def test_solve_says_where_there_is_no_optimum_to_certify(cli, instance_file):
     assert said not in " ".join(cli("solve", instance_file, "--certify").out.split())
 
 
+def test_solve_says_where_there_is_no_optimum_to_confirm(cli, instance_file):
+    said = "nothing to confirm: no optimum is proved"
+    assert said in " ".join(cli("solve", instance_file, "--solver", "fitgpp", "--confirm").out.split())
+    assert said not in " ".join(cli("solve", instance_file, "--solver", "fitgpp").out.split())
+    assert said not in " ".join(cli("solve", instance_file, "--confirm").out.split())
+
+
 def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_file):
     cli("check", instance_file).refused("is no folder of a certificate; give an instance file and a plan file")
     cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")

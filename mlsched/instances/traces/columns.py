@@ -280,10 +280,10 @@ def value_of(column: Column, row: Sequence[object], index: Mapping[str, int]) ->
 
 
 def text_of(place: Place, column: Column | None, row: Sequence[object], index: Mapping[str, int]) -> str:
-    """A printable text; '' where the row, or the file, says nothing."""
+    """A printable text without blanks around it; '' where the row, or the file, says nothing."""
     if column is None or is_missing(value := value_of(column, row, index)):
         return ""
-    text = str(value)
+    text = str(value).strip()
     if not text.isprintable():
         place.bad(column.name, value, "must be printable text")
     return text

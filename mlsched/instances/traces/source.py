@@ -177,12 +177,12 @@ class Text:
         return (time.toordinal() - _EPOCH) * 86400 + time.hour * 3600 + time.minute * 60 + time.second
 
     def label(self, column: str, value: object, *, empty: bool = False) -> str:
-        """A printable text (it ends up in one-line reports); not '' unless `empty`."""
-        if not isinstance(value, str) or not value.isprintable():
+        """A printable text without blanks around it (it ends up in one-line reports); not '' unless `empty`."""
+        if not isinstance(value, str) or not (text := value.strip()).isprintable():
             self.bad(column, value, "must be printable text")
-        if not value and not empty:
+        if not text and not empty:
             self.bad(column, value, "must not be empty")
-        return value
+        return text
 
 
 def csv_rows(

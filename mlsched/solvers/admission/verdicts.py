@@ -153,7 +153,8 @@ class _Judgement:
         return several("unit", self.question.unit_names, units)
 
     def _ineligible(self) -> Verdict | None:
-        faults = tuple(judge.ineligible(self.question, self.made.meant, self.made.evict))
+        found = judge.ineligible(self.question, self.made.meant, self.made.evict)
+        faults = tuple((u, why.removeprefix(f"unit {u} is evicted: ")) for u, why in found)  # units have names here
         if not faults:
             return None
         who = self._units(sorted({u for u, _ in faults}))

@@ -260,3 +260,15 @@ def test_infinitely_many_nodes_or_workers_are_refused(field):
     """As a DataFrame may have them."""
     frame = {"submit": [0, 60], "duration": [60, 60], "gpus": [1, 1], "many": [1.0, float("inf")]}
     refused(frame, {field: "many"}, f"row 1: many = inf: must be a whole number of {field}, 100000 at most")
+
+
+def test_blanks_around_texts_are_no_part_of_them(write):
+    """A log whose commas have blanks behind them: the same users, and a job that runs on is not finished."""
+    rows = "0, 60, 1, ann, COMPLETED, a\n5, 60, 1,ann, RUNNING, a\n9,60,1, bob ,FAILED,a\n9,60,1,ann,FAILED, a\n"
+    trace = read_trace(write("submit, duration, gpus, user, status, partition\n" + rows))
+    assert trace.user == ("ann", "bob", "ann")
+    assert trace.status == ("COMPLETED", "FAILED", "FAILED")
+    assert set(trace.partition) == {"a"}
+    assert list(trace.account.skipped) == ["not finished"]
+    assert read_nodes(write("name, gpus, model\n a0 , 8, v100\na1, 4,v100 \n", "nodes.csv")).ids == ("a0", "a1")
+    assert set(read_nodes(write("name, gpus, model\n a0 , 8, v100\n", "n.csv")).model) == {"v100"}
