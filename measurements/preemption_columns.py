@@ -8,13 +8,14 @@ TE jobs, by the generator's defaults, for total_score. Each answerer has at most
 optima. "gap": of the value to the answerer's own bound, in the mean and at most. "CP-SAT dearer": by how much its value
 is above that of columns, in the mean; "behind": how many draws in which it leaves more TE jobs waiting, which are in no
 mean. "certified": the largest gap that a certificate by prices has for the plan of columns after at most S wall
-seconds, with the CPU seconds of the prover and of the check, at most. CPU seconds are of the process.
+seconds, rounded up, with the CPU seconds of the prover and of the check, at most. CPU seconds are of the process.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import time
@@ -70,7 +71,7 @@ def row(nodes: int, jobs: int, tes: int, draws: list[dict[str, Any]], beside: bo
     dearer = [(one["cp-sat"] - one["value"]) / one["value"] for one in draws if beside and one not in behind]
     cells += [f"{100 * statistics.mean(dearer):.1f} %" if dearer else "-", str(len(behind)) if beside else "-"]
     proved, made, checked = (max(one[name] for one in draws) for name in CERTIFIED)
-    return [*cells, f"{100 * proved:.2f} %", f"{made:.1f}", f"{checked:.1f}"]
+    return [*cells, f"{math.ceil(10_000 * proved) / 100:.2f} %", f"{made:.1f}", f"{checked:.1f}"]
 
 
 def main() -> None:

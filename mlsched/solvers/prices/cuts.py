@@ -3,8 +3,8 @@
 A fractional solution supplies three rows by halves: an option for the first and the second, one for the second and the
 third, one for the first and the third. Whole options would be two at least: with weights of 1 for the three rows and a
 divisor of 2, an option that supplies k of them counts as k / 2, rounded up, and 2 must be supplied. Of two rows and a
-block, which takes one option only, the same is true. (Subset-row cuts: Jepsen, Petersen, Spoorendonk and Pisinger,
-Operations Research 56 (2008), Section 3.1.)
+block, which takes one option only, the same is true, and so it is of larger odd sets. (Subset-row cuts: Jepsen,
+Petersen, Spoorendonk and Pisinger, Operations Research 56 (2008).)
 """
 
 from __future__ import annotations

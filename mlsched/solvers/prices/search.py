@@ -163,16 +163,15 @@ def _fix(node: _Node, part: _Part, deadline: Deadline) -> bool:
     slack = SCALE * (claim.target - 1) - node.bound
     if not isinstance(claim, Fixing) or slack >= SHARE * part.slack:
         return False
-    spend = deadline.check
     try:
-        left = fixed(_Few(claim, MOST_OPTIONS), node.price, node.sides, [], lambda steps: spend())
+        left = fixed(_Few(claim, MOST_OPTIONS), node.price, node.sides, [], lambda steps: deadline.check())
     except (_Enough, core.Wrong):
         part.slack = slack
         return False
     node.closed = not isinstance(claim, Fixed) and _ends(left, node, deadline)
     if not node.closed:
         node.cuts = [] if node.sides else cuts_of(left, deadline)
-        made = fixed(claim, node.price, node.sides, node.cuts, lambda steps: spend())
+        made = fixed(claim, node.price, node.sides, node.cuts, lambda steps: deadline.check())
         node.children = (_Node(node.sides, node.price, node.bound, _Part(ListedOptions(made), slack)),)
     return True
 
