@@ -82,18 +82,19 @@ def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
 @pytest.mark.parametrize("stages", ["one", "two"])
 def test_fronts_in_any_stages_and_by_any_method_are_those_of_brute_force(stages, method):
     """Sub-problems in which total_jct is bounded and has no weight, or leads, or follows."""
-    for number in range(40, draws(46, 52)):
+    for number in range(40, draws(43, 52)):
         instance, objectives = contended(number), FRONTS[(2, 3, 6)[number % 3]]
         front = api.pareto(instance, objectives, solver="cp-sat", stages=stages, method=method)
         assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
 
 
 def test_two_threads_share_what_they_know(helpers):
-    for number in [n for n in range(40) if timed(n)][:6]:
+    count = draws(3, 6)
+    for number in [n for n in range(40) if timed(n)][:count]:
         front = api.pareto(contended(number), FRONTS[2], solver="cp-sat", threads=2)
         assert rows(front) == brute_force.front(contended(number), FRONTS[2])
-    assert helpers["ask optimal"] >= 6
-    assert helpers["_unbounded optimal"] == 6
+    assert helpers["ask optimal"] >= count
+    assert helpers["_unbounded optimal"] == count
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -29,7 +29,7 @@ def check(instance: Instance) -> None:
         assert found[0].value == found[1].value == found[1].bound, f"{objective}: {instance!r}"
 
 
-@settings(max_examples=draws(15, 1000))
+@settings(max_examples=draws(10, 1000))
 @given(instance=strategies.taskgraph(tasks=4, runs=6, apart=True))
 def test_agreement_on_adversarial_instances(instance):
     check(instance)
@@ -37,7 +37,7 @@ def test_agreement_on_adversarial_instances(instance):
 
 def test_agreement_on_instances_that_share_and_what_binds(report):
     """A third of them are residual: runs under way hold parts of GPUs."""
-    count, binds = draws(5, 300), Counter()
+    count, binds = draws(4, 300), Counter()
     for instance in map(sharing, range(count)):
         check(instance)
         best = mlsched.solve(instance, "brute-force")
@@ -57,14 +57,14 @@ def with_highs(instance: Instance) -> None:
         assert found[0].value == found[1].value == found[1].bound, f"{objective}: {instance!r}"
 
 
-@settings(max_examples=draws(6, 300))
+@settings(max_examples=draws(4, 300))
 @given(instance=strategies.taskgraph(tasks=4, runs=6, apart=True))
 def test_highs_agrees_on_adversarial_instances(instance):
     with_highs(instance)
 
 
 def test_highs_agrees_on_instances_that_share_and_takes_plans_as_hints():
-    for instance in map(sharing, range(draws(4, 100))):
+    for instance in map(sharing, range(draws(3, 100))):
         with_highs(instance)
         known = mlsched.solve(instance, "cp-sat")
         if known.plan is not None:
@@ -81,7 +81,7 @@ def test_a_plan_in_which_each_part_has_a_gpu_for_itself_holds():
     assert [inst.violations(plan) for plan in plans] == [[]] * 4
 
 
-@settings(max_examples=draws(8, 200))
+@settings(max_examples=draws(5, 200))
 @given(instance=strategies.taskgraph(tasks=3, runs=4, apart=True))
 def test_fronts_are_those_of_brute_force(instance):
     names = ("total_jct", "traffic", "total_accuracy")

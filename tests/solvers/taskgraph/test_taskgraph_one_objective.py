@@ -31,7 +31,7 @@ def six(kind: str, seed: int):
 
 def test_any_number_of_threads_finds_the_optimum(report):
     spread = 0
-    for number in range(draws(3, 8)):
+    for number in range(draws(2, 8)):
         instance = contended(number)
         best = api.solve(instance, "brute-force", objective="total_jct")
         for threads in (1, 2, 3):
@@ -179,7 +179,7 @@ def test_neighbourhoods_hold_better_plans(report):
 
 def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
     found = []
-    for number in range(draws(8, 12)):
+    for number in range(draws(6, 12)):
         instance = one_objective._mandatory(contended(number, runs=7))
         layout = Layout.of(instance)
         plan, _ = search(layout, 1, 0)
@@ -191,7 +191,7 @@ def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
         steps(best, 20)
         assert best.upper >= optimum
         found.append((best.upper == optimum, instance.evaluate(plan)["total_jct"] == optimum))
-    assert len(found) >= draws(5, 8)
+    assert len(found) >= draws(3, 8)
     assert sum(after for after, _ in found) > sum(before for _, before in found), "the first plans are worse"
 
 
@@ -213,7 +213,7 @@ def test_values_take_over_where_intervals_have_no_time(monkeypatch, threads):
     asked = []
     ask = Values.ask
     monkeypatch.setattr(Values, "ask", lambda self, *value: (asked.append(self), ask(self, *value))[1])
-    for number in range(draws(4, 10)):
+    for number in range(draws(3, 10)):
         instance = contended(number, runs=7)
         best = api.solve(instance, "brute-force", objective="total_jct")
         found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
