@@ -273,6 +273,8 @@ def _after_leaving(snapshot: Snapshot, plan: Round, column: int, nodes: list[int
     for node in nodes:
         count = int(snapshot.node_capacity[node, column]) // unit
         free[node] = [unit - used for used in snapshot.gpu_in_use[node].tolist()[:count]]
+        if not leaving:
+            continue
         for gpu, task in enumerate(snapshot.gpu_holder[node].tolist()):
             if task in leaving:
                 free[node][gpu] += unit

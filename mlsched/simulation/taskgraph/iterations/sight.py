@@ -124,15 +124,15 @@ class Sight:
 
     def _gained_until(self, until: IntArray | int) -> IntArray:
         """jobs: iterations finished in the present stretch, up to a time (one, or one a job)."""
-        begin, head, cycle, _ = self._pace
+        (begin, head), cycle = self._began, self.jobs["cycle"]
         elapsed = np.maximum(until - begin, 0) * WHOLE
         over = (begin >= 0) & (elapsed >= head)
         return np.asarray(np.where(over, 1 + (elapsed - head) // np.maximum(cycle, 1), 0))
 
     @functools.cached_property
-    def _pace(self) -> IntArray:
-        """begin, head, cycle and cost of each job (see `view`)."""
-        return self.jobs.columns(1, self._view.pace)
+    def _began(self) -> tuple[IntArray, IntArray]:
+        """`begin` and `head` of each job (see `view`)."""
+        return self.jobs["begin"], self.jobs["head"]
 
     @functools.cached_property
     def _gained(self) -> IntArray:
@@ -141,7 +141,7 @@ class Sight:
     @functools.cached_property
     def _later(self) -> Flags:
         """jobs: whether it has finished an iteration in the present stretch."""
-        begin, head = self._pace[:2]
+        begin, head = self._began
         return np.asarray((begin >= 0) & ((self._now - begin) * WHOLE >= head))
 
     @functools.cached_property
@@ -200,7 +200,7 @@ class Sight:
         """A column of times, where tasks that are in a later iteration of their stretch have that of its begin."""
         if not self._later.any():
             return column
-        begin, head, cycle, _ = self._pace
+        (begin, head), cycle = self._began, self.jobs["cycle"]
         boundary = begin - (-(head + (self._gained - 1) * cycle) // WHOLE)
         return np.where(self._of_job(self._later), self._of_job(boundary), column)
 
@@ -210,7 +210,7 @@ class Sight:
 
         What a task whose job goes on after a pause has done since is no more than since that is paid.
         """
-        begin, _, _, cost = self._pace
+        begin, cost = self._began[0], self.jobs["cost"]
         until = np.minimum(begin - (-cost // WHOLE), self._now)
         paid = np.where((begin >= 0) & (cost > 0), until, 0)
         return self._since_boundary(np.maximum(self.tasks["start"], self._of_job(paid)))
