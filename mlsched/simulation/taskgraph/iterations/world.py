@@ -219,11 +219,13 @@ class IterationWorld:
 
     def _waits(self, template: int, more: int) -> None:
         """So many more jobs of a template have a task that holds no node."""
+        if not more:
+            return
         count = self._waiting.get(template, 0) + more
         if count:
             self._waiting[template] = count
         else:
-            self._waiting.pop(template, None)
+            del self._waiting[template]
 
     def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
         return event[1] == _END and event[3] != self._serial[event[2]]
