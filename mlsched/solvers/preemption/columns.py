@@ -42,6 +42,8 @@ COSTS: dict[str, Callable[[Instance], IntArray]] = {
 }
 #: Hostings that step 5 lists at most.
 MOST_HOSTINGS = 60_000
+#: The least share of the gap of which hostings are listed.
+LEAST_SHARE = 1 / 64
 #: Columns that step 4 adds at once.
 MOST_AT_ONCE = 200
 #: Nodes that are offered to each TE job alone before the first prices; share of the limit that step 3 may take.
@@ -121,21 +123,29 @@ class _Search:
         return found
 
     def _within_the_gap(self, proven: float, price: IntArray, least: IntArray) -> None:
-        """Step 5. A plan with a column outside a slack is worth what is proven, and the slack, or more."""
+        """Step 5. A plan with a column outside a slack is worth what is proven, and the slack, or more.
+
+        Where too many columns are within the whole gap, those of a share of it are asked once; again, for more, only
+        after a better plan, which makes the gap smaller.
+        """
         priced, share = Priced(self.rooms, price), 1.0
         while self.bound < self.value:
-            slack = int(share * (SCALE * self.value - proven))
+            slack, before = int(share * (SCALE * self.value - proven)), self.value
             try:
                 columns = priced.all_hostings(least + slack, self.deadline, MOST_HOSTINGS)
             except TooLarge:
                 share /= 4
+                if share < LEAST_SHARE:
+                    self.stopped = "backend"
+                    return
                 continue
             if not self._integer({**self.columns, **columns}, 1.0):
                 return
             self.bound = max(self.bound, min(self.value, -(-int(proven + slack) // SCALE)))
-            if share < 1 / 64:
+            if self.value == before and self.bound < self.value:
                 self.stopped = "backend"
                 return
+            share = 1.0
 
     def first(self) -> dict[Key, int]:
         """Every TE job alone on the nodes that are cheapest for it, and what the incumbent hosts."""
