@@ -2,7 +2,7 @@
 
 Rows are paired that answer the same instance by the same objective. The change of a value is the gap of the second to
 the first (`core/gap.py`): below 0 the second is better. Intervals are of the mean over the pairs, by the bootstrap
-(bias-corrected and accelerated, 95 %); questions that only one of the two answered are counted apart. Times
+(SciPy's, bias-corrected and accelerated, 95 %); questions that only one of the two answered are counted apart. Times
 are compared where both ended by themselves: where a limit ended one of them, its time is censored, and such pairs are
 counted apart, too.
 """
@@ -16,6 +16,7 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -160,22 +161,12 @@ def interval(values: Sequence[float]) -> Interval | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _interval(values: tuple[float, ...]) -> Interval | None:
-    """Efron's interval (1987, BCa), as SciPy has it; without its import, which takes half a second, and its checks.
-
-    A report asks the same of many answerers: rules that make the same plans, one call's time by several objectives.
-    """
+    """Kept: a report asks the same of rules that make the same plans, and of one call's time by several objectives."""
     if len(values) < FEW or min(values) == max(values):
         return None
-    data, count = np.array(values), len(values)
-    drawn = data[np.random.default_rng(0).integers(0, count, (DRAWS, count))].mean(axis=-1)
-    mean, normal = data.mean(), statistics.NormalDist()
-    # Bias: how far the mean is from the median of the draws. Acceleration: how skewed the means without one value are.
-    below = int(np.count_nonzero(drawn < mean) + np.count_nonzero(drawn <= mean))
-    bias = normal.inv_cdf(below / (2 * DRAWS))
-    without = np.array([np.delete(data, k).mean() for k in range(count)])
-    away = (count - 1) * (without.mean() - without)
-    acceleration = float((away**3).sum() / count**3 / (6 * ((away**2).sum() / count**2) ** 1.5))
-    tail = normal.inv_cdf((1 - CONFIDENCE) / 2)
-    shares = [normal.cdf(bias + z / (1 - acceleration * z)) for z in (bias + tail, bias - tail)]
-    low, high = np.quantile(drawn, shares)
-    return float(low), float(high)
+    from scipy.stats import bootstrap
+
+    found: Any = bootstrap(
+        (np.array(values),), np.mean, n_resamples=DRAWS, confidence_level=CONFIDENCE, rng=np.random.default_rng(0)
+    )
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
