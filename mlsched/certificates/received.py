@@ -52,6 +52,7 @@ RELEASED = {
     "054602835a6f68f38a4e50cab0a9eb80cdd93b6d958c401cff2ded0c4bdce43e": "1.0.0",  # prices: taskgraph.instance
     "794856d7e921819ace14ec9ee5c82274443adc6557302e6ea6d79dc2e9b8e1ec": "1.0.0",  # points: taskgraph.instance
     "d40e24e66b2b9a360fba74a5fb90ac50d785d1ffac7c304cf4b78977917bf8cd": "1.0.0",  # prices: workers.instance
+    "e02d5f01ff9561a6b24185e83cc3d55c0ebe435b2239d9d6e51ca0d9f55a6f1c": "1.0.0",  # prices: preemption.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"

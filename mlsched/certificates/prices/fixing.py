@@ -35,12 +35,14 @@ def fixed(claim: Any, price: Price, sides: dict[int, Sides], cuts: Any, spend: S
         cheap = claim.cheap(block, price, sides.get(block, ()), cost + slack)
         options.append([((priced - total(use, price)) // SCALE, dict(use)) for priced, use in cheap])
         spend(sum(1 + len(use) for _, use in cheap))
-    capacity = dict(claim.capacity)
+    capacity, branched = dict(claim.capacity), {row for demands in sides.values() for row, _, _ in demands}
     try:
         for weight, shift, divisor in cuts:
             if any(integer(w) < 0 or row not in capacity for row, w in weight.items()) or integer(divisor) < 1:
                 raise Wrong("a cut has a weight below 0, or of a row that there is not, or divides by less than 1")
             shifts, name = [integer(shift.get(str(block), 0)) for block in range(claim.blocks)], f"cut {len(capacity)}"
+            if name in capacity or name in branched:  # branches above have said something of another row of this name
+                raise Wrong(f"a branch or a row above has the name of a cut, {name!r}")
             spend(len(shifts) + len(weight) * sum(map(len, options)))
             for some, more in zip(options, shifts, strict=True):
                 for _, use in some:

@@ -106,3 +106,34 @@ def test_a_shift_of_no_block_counts_nothing():
     """Else the capacity of the cut could be made as small as one likes."""
     made = fixed(CLAIM, {}, {}, [[{"row": 1}, {"0": -1, "7": -50, "01": -50, "-1": -50}, 1]], lambda steps: None)
     assert made.capacity["cut 1"] == 2
+
+
+def test_a_branch_cannot_speak_of_a_cut_that_is_made_below_it():
+    """Each side could make another row of that name, one that all options break: together, they would prove anything.
+
+    The branch is true of every choice, but of "cut 1" as it is on one side: 0 of what costs nothing, or -1.
+    """
+    claim = Fixed(5, {"row": -1}, [[(0, {"row": -1})]])
+    nothing, supply = [{}, {}, 1], [{"row": 1}, {}, 1]
+    lie = [[{}, 0, "cut 1", -1], [{}, [nothing]], [{}], [{}, [supply]], [{}]]
+    assert choices(claim)
+    for fixed_before in ([], [[{}, []]]):
+        with pytest.raises(Wrong, match="name of a cut, 'cut 1'"):
+            core.check(claim, [*fixed_before, *lie])
+    second = [[{}, 0, "cut 2", -1], [{}, [nothing, nothing]], [{}], [{}, [nothing, supply]], [{}]]
+    with pytest.raises(Wrong, match="name of a cut, 'cut 2'"):
+        core.check(claim, second)
+
+
+def test_a_row_that_has_the_name_of_a_cut_is_not_overwritten():
+    with pytest.raises(Wrong, match="name of a cut, 'cut 1'"):
+        fixed(Fixed(5, {"cut 1": -1}, [[(0, {"cut 1": -1})]]), {}, {}, [[{}, {}, 1]], lambda steps: None)
+
+
+def test_a_branch_on_a_cut_that_there_is_admits_what_it_says():
+    """A cut of "row" and a branch on it, both of whose sides are needed; neither proves the other."""
+    claim = Fixed(5, {"row": -1}, [[(5, {"row": -1}), (6, {"row": -2})]])
+    core.check(claim, [[{}, [[{"row": 1}, {}, 1]]], [{}, 0, "cut 1", -2], [{}], [{}]])
+    cheaper = Fixed(6, {"row": -1}, claim.options)
+    with pytest.raises(Wrong, match="does not prove"):
+        core.check(cheaper, [[{}, [[{"row": 1}, {}, 1]]], [{}, 0, "cut 1", -2], [{}], [{}]])
