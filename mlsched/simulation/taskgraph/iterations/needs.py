@@ -45,9 +45,12 @@ class Needs:
         return any(self._fit_on(nodes, template, free, gpu_free) for nodes in self._able)
 
     def _fit_on(self, those: list[IntArray], template: int, free: IntArray, gpu_free: IntArray) -> bool:
+        kinds, whole = self._kinds[template], self._jobs.gang[template]
+        if whole and len(kinds) > 1 and (self._total[template] > free.sum(axis=0)).any():
+            return False  # each kind may find room by itself, and all together none
         able = []
-        for kind, demand, many in self._kinds[template]:
+        for kind, demand, many in kinds:
             nodes = those[kind]
             count = room(free[nodes], gpu_free[nodes], self._jobs, demand, many)
-            able.append(count >= (many if self._jobs.gang[template] else 1))
-        return all(able) if self._jobs.gang[template] else any(able)
+            able.append(count >= (many if whole else 1))
+        return all(able) if whole else any(able)

@@ -114,23 +114,26 @@ class Table:
 class Seen:
     """The entries of a table that are there now. Their columns may be read later, if `keep` is called before a change.
 
-    Where there are few entries, all columns are taken at once, which is as quick as to take two of them.
+    Where there are few entries, all columns are taken at once, which is as quick as to take two of them. Threads may
+    read at the same time: a block is replaced together with where the entries are in it.
     """
 
     def __init__(self, table: Table) -> None:
-        self.count, self._here = table.count, table.here()
-        self._rows, self._blocks = table.rows, list(table.blocks)
-        self._taken = [False, False]  # of each block, whether it is these entries' alone
+        self.count, self._rows = table.count, table.rows
+        #: Of each side: the block, and where these entries are in it; None: it is theirs alone.
+        self._sides: list[tuple[IntArray, IntArray | slice | None]] = [(block, table.here()) for block in table.blocks]
 
     def keep(self) -> None:
         """The table is about to change."""
-        if not self._taken[1]:
-            self._take(1)
+        self._take(1)
 
-    def _take(self, side: int) -> None:
-        block, here = self._blocks[side], self._here
-        self._blocks[side] = block[:, here].copy() if isinstance(here, slice) else block.take(here, axis=1)
-        self._taken[side] = True
+    def _take(self, side: int) -> IntArray:
+        """The block of these entries alone."""
+        block, here = self._sides[side]
+        if here is not None:
+            block = block[:, here].copy() if isinstance(here, slice) else block.take(here, axis=1)
+            self._sides[side] = block, None
+        return block
 
     def __getitem__(self, name: str) -> IntArray:
         """A column of the entries, which nobody else writes to."""
@@ -139,9 +142,8 @@ class Seen:
 
     def columns(self, side: int, rows: int | slice) -> IntArray:
         """A column, or several of one block, columns x entries."""
-        if self.count <= SHORT and not self._taken[side]:
-            self._take(side)
-        found: IntArray = self._blocks[side][rows]
-        if self._taken[side]:
-            return found
-        return found[..., self._here].copy() if isinstance(self._here, slice) else found.take(self._here, axis=-1)
+        block, here = self._sides[side]
+        if here is None or self.count <= SHORT:
+            return np.asarray(self._take(side)[rows])
+        found = block[rows]
+        return np.asarray(found[..., here].copy() if isinstance(here, slice) else found.take(here, axis=-1))
