@@ -49,8 +49,8 @@ class Made:
 
     @property
     def failed(self) -> str:
-        """Why there is no run, behind the policy's name, with which what it failed with may begin."""
-        return self.reason if self.reason.startswith(f"{self.name}: ") else f"{self.name}: {self.reason}"
+        """Why there is no run, behind the name; the policy, with which what it failed with may begin, is said once."""
+        return f"{self.name}: {self.reason.removeprefix(f'{self.policy}: ')}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -141,6 +141,7 @@ def test_as_logged_at_another_load_is_a_row_that_says_so(cli, tmp_path):
     found = cli("simulate", "as-logged", "fifo", *words)
     assert found.status == 1
     assert "as-logged on load x 2 refused: as-logged: the log ran at its own rate of arrivals, not 2 times" in found.out
+    assert "as-logged on load x 2: the log ran at its own rate of arrivals, not 2 times" in found.err, "named once"
     row = next(line for line in found.out.splitlines() if line.strip().startswith("load x 2"))
     assert "refused" in row
 

@@ -54,10 +54,13 @@ def interrupted(read, other, at):
 
 @pytest.mark.parametrize("column", ["name", "amount"])
 def test_a_thread_may_read_while_another_does(column):
-    for at in itertools.count(1):
-        seen, others = Seen(of_thirty()), []
-        found = interrupted(lambda: seen[column].tolist(), lambda: others.append(seen[column].tolist()), at)
-        if found is None:
-            break
-        assert [found] == others == [list(range(10, 40))]
+    at, found = 0, []
+    while found is not None:
+        at, seen, others = at + 1, Seen(of_thirty()), []
+
+        def read(seen=seen):
+            return seen[column].tolist()
+
+        found = interrupted(read, lambda read=read, others=others: others.append(read()), at)
+        assert found is None or [found] == others == [list(range(10, 40))]
     assert at > 5
