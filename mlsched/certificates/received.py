@@ -47,7 +47,6 @@ RELEASED = {
     "fb522b24428c84ba533516e35ac7f2c52106f75709ef2d2cec05253bef0abdf2": "1.0.0",  # points: taskgraph.instance
     "2b7d6005fbb25f79879cce238ce6685c85ac9b9a1b2ad6579ffe712c8fe2981d": "1.0.0",  # prices: placement.instance
     "d16171669b74c61659210f942b62f7c2237aab6fe6cd910f2b182fe5487344fa": "1.0.0",  # prices: placement.instance
-    "b0dcd885ef30f424e566bdaa69d9ca65c20c108f83eaa5c1c4e7eb8f00539902": "1.0.0",  # prices: preemption.instance
     "cb5eca1ba3563c02aea4c75d65819e1c2becc2da1b2dc035a86e88c741cacfff": "1.0.0",  # prices: quality.instance
     "054602835a6f68f38a4e50cab0a9eb80cdd93b6d958c401cff2ded0c4bdce43e": "1.0.0",  # prices: taskgraph.instance
     "794856d7e921819ace14ec9ee5c82274443adc6557302e6ea6d79dc2e9b8e1ec": "1.0.0",  # points: taskgraph.instance
