@@ -102,6 +102,7 @@ class RoundsEnv(MaskedEnv):
                 raise InvalidInput(f"workloads[{i}]: has no job; must have at least one")
             if wrong := never_start(load):
                 raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
+            self._wake.in_units(SIMULATION.parts_of_second(load))  # refuses what is between its ticks
         self._workloads = None if workloads is None else list(workloads)
         known = {name: size for name, size in parameters_of(mlfs).items() if name != "seed"}
         self._sizes = resolve("mlsched/TaskGraphRounds-v0", known, SIZES | sizes)
