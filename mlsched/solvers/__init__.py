@@ -104,9 +104,9 @@ def _built(
 
 
 def _at_worst(instance: Instance, objective: str, hint: Plan | None, better_than: int | None) -> int | None:
-    """The worst value that an answer may have; None where none is known."""
+    """The worst value that an answer may have; None where none is known. A hint that is no plan says nothing."""
     if better_than is None:
-        return None if hint is None else instance.evaluate(hint)[objective]
+        return None if hint is None or instance.violations(hint) else instance.evaluate(hint)[objective]
     return better_than - 1 if instance.objective(objective).sense == "min" else better_than + 1
 
 

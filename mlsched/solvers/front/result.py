@@ -236,7 +236,9 @@ class Front:
         if not one.proved or not implied:
             return []
         if not self._representable(one.weights, scalar.largest):
-            return self._replay_lower(scalar, number, *implied[0])
+            # An empty box says the same of each objective.
+            claims = implied[:1] if one.status == "infeasible" else implied
+            return [text for claim in claims for text in self._replay_lower(scalar, number, *claim)]
         answer = scalar.minimise(one.weights, one.boxes, None, None)
         if answer.status == one.status and answer.bound == one.bound:
             return []
@@ -245,7 +247,7 @@ class Front:
     def _replay_lower(self, scalar: Scalar, number: int, k: int, bounds: Any, lower: Any) -> list[str]:
         """The same where weighted sums are beyond the engine: in floats such sums are equal that differ.
 
-        All that is concluded from them are lower bounds of f_k, one in each box.
+        All that is concluded from them are lower bounds of f_k, one in each box, for each k of the largest weight.
         """
         weights = tuple(int(j == k) for j in range(len(self.certificate.high)))
         wrong = []

@@ -10,7 +10,7 @@ from draws import draws
 from price_trees import cut
 
 from mlsched.certificates.prices import core
-from mlsched.certificates.prices.core import SCALE, Wrong
+from mlsched.certificates.prices.core import SCALE, Sides, Wrong
 from mlsched.certificates.prices.fixing import Fixed, fixed
 
 CLAIM = Fixed(9, {"row": 3}, [[(9, {}), (4, {"row": 2})], [(5, {}), (1, {"row": 2})]])
@@ -38,6 +38,11 @@ def choices(claim: Fixed) -> list[tuple[tuple[int, tuple[tuple[str, int], ...]],
     return found
 
 
+def admitted(choice, sides: dict[int, Sides]) -> bool:
+    """Whether a choice keeps to what the branches demand of its blocks."""
+    return all(sign * dict(choice[b][1]).get(row, 0) <= most for b, of in sides.items() for row, sign, most in of)
+
+
 def without_cuts(choice, claim: Fixed):
     return tuple((cost, tuple((row, n) for row, n in use if row in claim.capacity)) for cost, use in choice)
 
@@ -53,8 +58,13 @@ def test_every_choice_below_the_target_stays_and_keeps_to_the_cuts(report):
         for k in range(dice.randrange(4)):
             cuts.append(cut(rows, claim.blocks, dice))
             rows.append(f"cut {len(claim.capacity) + k}")
-        made = fixed(claim, price, {}, cuts, lambda steps: None)
-        before = choices(claim)
+        sides = {
+            block: ((dice.choice([*claim.capacity, "cut 99"]), dice.choice([1, -1]), dice.randrange(-1, 3)),)
+            for block in range(claim.blocks)
+            if dice.random() < 0.3
+        }
+        made = fixed(claim, price, sides, cuts, lambda steps: None)
+        before = [choice for choice in choices(claim) if admitted(choice, sides)]
         assert [without_cuts(choice, claim) for choice in choices(made)] == before
         assert len(made.capacity) == len(claim.capacity) + len(cuts)
         dropped += sum(map(len, claim.options)) - sum(map(len, made.options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mlsched
-from mlsched import api
+from mlsched import api, solvers
 from mlsched.core.formulation import NO_LIMITS
+from mlsched.core.registry import registry
 from mlsched.formulations.taskgraph import _columns, highs
 from mlsched.formulations.taskgraph._columns import Column, Mode, Moulded, columns
 from mlsched.formulations.taskgraph._layout import Layout
@@ -118,6 +120,19 @@ def test_a_model_of_good_plans_has_the_best_one_and_no_better(instance, objectiv
     found = minimise(made, objective, "min", NO_LIMITS, None, None if spare >= 0 else best.value)
     assert found.status == ("optimal" if spare >= 0 else "infeasible")
     assert found.bound == (best.value if spare >= 0 else None)
+
+
+def test_a_hint_that_is_no_plan_leaves_out_nothing():
+    """All at once, it looks better than any plan; `solve` refuses it, but a backend may be given it."""
+    instance = mlsched.generate("taskgraph", "small", seed=0)
+    best = api.solve(instance, "highs", objective="total_jct")
+    assert best.plan is not None
+    hint = dataclasses.replace(best.plan, start=np.zeros_like(best.plan.start))
+    assert instance.violations(hint)
+    assert instance.evaluate(hint)["total_jct"] < best.value
+    answerer, _ = registry().answerer("taskgraph", "highs")
+    found = solvers.run(answerer, instance, "total_jct", NO_LIMITS, hint, {})
+    assert (found.status, found.bound) == ("optimal", best.value)
 
 
 def test_many_alike_nodes_are_few_shapes():

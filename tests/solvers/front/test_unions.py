@@ -191,6 +191,29 @@ def test_unions_whose_weighted_sums_are_too_large_for_floats_are_verified_box_by
     assert any(f"sub-problem {unions[0]} " in sentence for sentence in wrong.verify("highs"))
 
 
+class Narrow:
+    """An engine that tells no weighted sums apart."""
+
+    name, largest = "narrow", 0
+
+    def __init__(self, scalar) -> None:
+        self.minimise = scalar.minimise
+
+
+def test_what_a_sum_too_large_for_floats_says_of_each_objective_is_verified():
+    """The forged bound is true of the first objective, and not of the second: each follows from equal weights."""
+    model = cp_model.CpModel()
+    x, never = model.new_int_var(0, 3, "x"), model.new_bool_var("never")
+    model.add(never == 0)
+    front = mlsched.enumerate_front(model, [x, 3 - x + 5 * never], ["min", "min"])
+    other = Narrow(front._other("cp-sat"))
+    for bound, denied in ((3, False), (4, True)):
+        said = Subproblem((1, 1), ((0, None),), "optimal", (0, 3), bound)
+        certificate = dataclasses.replace(front.certificate, subproblems=(*front.certificate.subproblems, said))
+        wrong = dataclasses.replace(front, certificate=certificate).verify(other)
+        assert any(f"sub-problem {len(certificate.subproblems) - 1} " in sentence for sentence in wrong) == denied
+
+
 def test_an_engine_that_fails_neither_confirms_nor_denies():
     model, objectives = scaled(10**12)
     front = mlsched.enumerate_front(model, objectives, ["min"] * 4)
