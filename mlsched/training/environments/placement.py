@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.params import parameters_of, resolve
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
 from mlsched.training.environments._base import PICTURE, TEXT, InstanceEnv, painted
@@ -61,7 +62,7 @@ class PlacementEnv(InstanceEnv):
         **sizes: Any,
     ) -> None:
         given = {name: size for name, size in (("servers", servers), ("jobs", jobs)) if size is not None} | sizes
-        self._sizes: dict[str, Any] = SIZES | given
+        self._sizes = resolve("mlsched/Placement-v0", parameters_of(generate), SIZES | given)
         self._instances = None if instances is None else list(instances)
         if self._instances is not None and given:
             raise InvalidInput("instances: are given; leave out the sizes")

@@ -360,6 +360,8 @@ def test_sizes_beside_instances_are_refused():
     for size in ({"servers": 4}, {"jobs": 2}, {"contention": 0.5}):
         with pytest.raises(InvalidInput, match="instances: are given; leave out the sizes"):
             gymnasium.make("mlsched/Placement-v0", instances=given, **size)
+    with pytest.raises(InvalidInput, match="mlsched/Placement-v0: has no parameter 'nodes'; it has servers, jobs"):
+        gymnasium.make("mlsched/Placement-v0", nodes=3)
     for size in ({"jobs": 30}, {"rate": 1.0}):
         with pytest.raises(InvalidInput, match="workloads: are given; leave out jobs and rate"):
             gymnasium.make("mlsched/Workers-v0", workloads=[chic(jobs=2, seed=0)], **size)
