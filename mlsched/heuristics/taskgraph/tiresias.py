@@ -112,7 +112,8 @@ def serve(
     """
     snapshot = placer.snapshot
     if settled(placer):
-        return placer.round((), _next_change(placer, [], standing, thresholds, knob)), []
+        pauses_matter = snapshot.pausing == "keep"
+        return placer.round((), _next_change(placer, [], standing, thresholds, knob) if pauses_matter else 0), []
     started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
     order = [started] if index is None else [-index, started]
     if keep:

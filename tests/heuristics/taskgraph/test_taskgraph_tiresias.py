@@ -135,6 +135,26 @@ def test_where_runs_may_pause_a_job_is_promoted_when_it_has_waited_long_enough()
     ]
 
 
+@pytest.mark.parametrize(("pausing", "wake"), [("none", 0), ("keep", 4)])
+def test_it_asks_to_be_woken_where_runs_may_pause_and_nowhere_else(pausing, wake):
+    """Nothing may start: the job that waits is to stop. It has run for 2 of its 3 ticks, and waited for 1."""
+    snapshot = asked(horizon([(0, 4, [(9, 1)]), (3, 4, [(2, 1)])], nodes=[(1,), (1,)]), 3)
+    snapshot = snapshot.replace(
+        state=[0, 1],
+        node=[-1, 1],
+        home=[0, -1],
+        usage=[[0], [1]],
+        in_use=[[0], [1]],
+        min_iterations=[1, 4],
+        finished=[2, 0],
+        service=[[9], [0]],
+        executed=[2, 0],
+        pausing=pausing,
+    )
+    round_, _ = answer(snapshot, memory=None, rng=RNG, first=6.0, second=1000.0, knob=1.0, stop="least")
+    assert round_.wake_at == wake
+
+
 def test_a_job_that_has_waited_long_enough_comes_back_to_the_top_and_starts_counting_anew():
     snapshot = asked(ONE, 9)
     # Job 0 started at 0, has executed 19 ticks, and of 27 has waited 8: before 19 or after does not matter.
