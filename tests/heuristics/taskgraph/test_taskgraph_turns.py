@@ -76,6 +76,7 @@ def test_graphene_lets_a_short_job_take_over_where_iterations_queue_anew():
     assert stretches(anew) == [(0, 0, 5), (1, 5, 7), (0, 7, 52)]
 
 
+@pytest.mark.filterwarnings("ignore:the offered load")
 @settings(max_examples=draws(12, 300))
 @given(load=gang_workloads(), rule=st.sampled_from(RULES), wake=wakes(), cost=st.sampled_from([0, 1, 4]))
 def test_every_run_is_sound_and_a_decision_replays(load, rule, wake, cost):
