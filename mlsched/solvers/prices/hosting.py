@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 
 from mlsched.certificates.preemption.prices import Hosting
-from mlsched.certificates.prices import core
-from mlsched.certificates.prices.core import SCALE, Price, Sides
+from mlsched.certificates.prices.core import SCALE, Sides
 from mlsched.core.deadline import Deadline
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers.backends.columns import Column
-from mlsched.solvers.prices.options import Branch
+from mlsched.solvers.prices.options import Branch, Options
 
 #: Nodes that are offered to each TE job alone before the first prices; a priced cost below all others.
 FIRST_NODES, NOTHING = 8, -(2**62)
 
 
-class HostingOptions:
+class HostingOptions(Options):
     """The options of a claim as columns: made as prices ask for them, the empty ones and those of TE jobs at once."""
 
     def __init__(self, claim: Hosting, deadline: Deadline) -> None:
@@ -103,10 +102,6 @@ class HostingOptions:
         self.columns.append((n, frozenset(hosted)))
         self.known.add(self.columns[-1])
         return n, float(self.rooms.cost[row]), hosted, [-1.0] * len(hosted)
-
-    def bound(self, price: Price, sides: dict[int, Sides]) -> int:
-        """By the checker's own code."""
-        return core.bound(self.claim, price, sides)[1]
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
         """Which columns the branches admit."""

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides
 from mlsched.certificates.prices.listed import Listed
 from mlsched.solvers.backends.columns import Column
-from mlsched.solvers.prices.options import Branch
+from mlsched.solvers.prices.options import Branch, Options
 
 #: More than every priced cost that is calculated in 64 bits; integers below are floats, too.
 NEVER_HERE, EXACT = 2**62, 2**53
 
 
-class ListedOptions:
+class ListedOptions(Options):
     """All options of a claim as arrays, and which of them are in the linear program."""
 
     def __init__(self, claim: Listed) -> None:
@@ -80,7 +79,7 @@ class ListedOptions:
         widest = int(np.abs(self.use).max(initial=1))
         most = SCALE * int(np.abs(self.cost).max(initial=0)) + widest * sum(price.values())
         if most >= NEVER_HERE or widest >= EXACT or len(self.rows) != len(self.claim.capacity):
-            return core.bound(self.claim, price, sides)[1]
+            return super().bound(price, sides)
         of_rows = np.array([price.get(row, 0) for row in self.rows], dtype=np.int64)
         priced = SCALE * self.cost.astype(np.int64) + self.use.astype(np.int64) @ of_rows
         priced[~self._admitted(sides)] = NEVER_HERE

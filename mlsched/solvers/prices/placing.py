@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from mlsched.certificates.placement.prices import Placing
-from mlsched.certificates.prices import core
-from mlsched.certificates.prices.core import Price, Sides
+from mlsched.certificates.prices.core import Sides
 from mlsched.instances.placement import Plan
 from mlsched.solvers.backends.columns import Column
-from mlsched.solvers.prices.options import Branch
+from mlsched.solvers.prices.options import Branch, Options
 
 #: Contents of a class of servers, and options of a job, that one round may add.
 MORE = 100
 
 
-class PlacingOptions:
+class PlacingOptions(Options):
     """The options of a claim as columns."""
 
     def __init__(self, claim: Placing) -> None:
@@ -134,10 +133,6 @@ class PlacingOptions:
 
     def _admits(self, sides: Any, speed: int, cut: dict[str, int]) -> bool:
         return all(sign * (speed if row == "speed" else cut.get(row, 0)) <= most for row, sign, most in sides)
-
-    def bound(self, price: Price, sides: dict[int, Sides]) -> int:
-        """By the checker's own code."""
-        return core.bound(self.claim, price, sides)[1]
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
         """Which columns the branches admit."""
