@@ -166,16 +166,22 @@ def test_a_hundred_megabytes_of_nothing_in_gzip(name, content, tmp_path):
     started = time.process_time()
     refusal(READERS[name], path)
     assert time.process_time() - started < 2
-    assert "uncompressed" in refusal(gunzipped, path, nothing(content, 2**24, b"x"))
 
 
-def test_blank_lines_after_the_header_and_blanks_in_a_list(tmp_path):
+@pytest.mark.parametrize("content", [b"\n", b"\0"])
+def test_what_is_read_whole_has_a_bound_uncompressed(content):
+    assert "uncompressed" in refusal(gunzipped, "file", nothing(content, 2**24, b"x"))
+
+
+def test_blank_lines_after_the_header_and_blanks_before_it_and_in_a_list(tmp_path):
     path = tmp_path / "trace.gz"
     header = "job_id,num_gpus,submit_time,duration\n"
     path.write_bytes(gzip.compress((header + "\n" * 10**6).encode()))
     refusal(read_trace, path)
     path.write_bytes(gzip.compress(b"[" + b"\n" * 10**7))
     assert "blanks in a row" in refusal(read_trace, path)
+    path.write_bytes(gzip.compress(b" " * 2**20 + header.encode()))
+    assert "begins with more than 1048576 blanks" in refusal(read_trace, path)
 
 
 @pytest.mark.parametrize("name", ["algoperf", "profiles"])

@@ -233,29 +233,26 @@ def test_what_is_said_of_an_unknown_name_is_a_line_of_300_signs(name):
 
 IMPORTED = """
 import sys
-for name in ("taskgraph", "workers", "placement", "preemption", "quality"):
-    if any(m.startswith("mlsched.") and name in m.split(".") for m in sys.modules):
-        print(name)
+problems = ("taskgraph", "workers", "placement", "preemption", "quality")
+print(*(name for name in problems if any(m.startswith("mlsched.") and name in m.split(".") for m in sys.modules)))
 """
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_what_asks_for_one_problem_imports_no_other(tmp_path):
+    """What has been imported stays: one process asks for one thing after the other."""
+    file = tmp_path / "instance.json"
+    mlsched.save(mlsched.generate("preemption", preset="small"), file)
+    asked = (
         "mlsched.load(FILE)",
         "mlsched.save(mlsched.generate('preemption', preset='small'), FILE)",
         "mlsched.solve(mlsched.load(FILE), 'fitgpp')",
-        "mlsched.solve(mlsched.load(FILE), 'cp-sat')",
         "mlsched.solvers.available('preemption')",
+        "mlsched.solve(mlsched.load(FILE), 'cp-sat')",
         "from mlsched.simulation import simulation; simulation('preemption')",
-    ],
-)
-def test_what_asks_for_one_problem_imports_no_other(asked, tmp_path):
-    file = tmp_path / "instance.json"
-    mlsched.save(mlsched.generate("preemption", preset="small"), file)
-    code = f"import mlsched\nFILE = {str(file)!r}\n{asked}\n{IMPORTED}"
+    )
+    code = "\n".join([f"import mlsched\nFILE = {str(file)!r}", *(f"{line}\n{IMPORTED}" for line in asked)])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["preemption"]
+    assert dict(zip(asked, done.stdout.splitlines(), strict=True)) == dict.fromkeys(asked, "preemption")
 
 
 def test_problems_and_answerers_come_in_one_order_whatever_was_looked_up_first():

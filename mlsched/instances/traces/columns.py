@@ -136,8 +136,9 @@ def columns_of(
 ) -> dict[str, Column]:
     """Field -> where it comes from; by `read`, and by common names for what that does not name."""
     columns = {field: given(place, header, field, spec) for field, spec in read.items() if spec}
+    plain = plain_names(header)
     for field, names in known.items():
-        if field not in read and (column := guessed(place, header, field, names)) is not None:
+        if field not in read and (column := guessed(place, plain, field, names)) is not None:
             columns[field] = column
     return columns
 
@@ -169,7 +170,8 @@ def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], r
 
 def complete(header: Sequence[str]) -> bool:
     """Whether the common names say when each job came, how long it ran and what it asked for."""
-    fields = {field for field in NAMES if any(_plain(name)[0] in NAMES[field] for name in header)}
+    plain = {name for _, name in plain_names(header)}
+    fields = {field for field, names in NAMES.items() if not plain.isdisjoint(names)}
     return (
         "submit" in fields and bool(fields & {"gpus", "cpus"}) and ("duration" in fields or {"start", "end"} <= fields)
     )
@@ -210,9 +212,14 @@ def _constant(field: str, text: str) -> str | None:
     return None
 
 
-def guessed(place: Place, header: Sequence[str], field: str, names: Sequence[str]) -> Column | None:
-    """The one column that has one of a field's common names; InvalidInput where several have."""
-    those = [name for name in header if _plain(name)[0] in names]
+def plain_names(header: Sequence[str]) -> list[tuple[str, str]]:
+    """(column, its name in small letters with "_" between words and without a unit), as common names are compared."""
+    return [(column, _plain(column)[0]) for column in header]
+
+
+def guessed(place: Place, columns: Sequence[tuple[str, str]], field: str, names: Sequence[str]) -> Column | None:
+    """The one column (of `plain_names`) that has one of a field's common names; InvalidInput where several have."""
+    those = [column for column, name in columns if name in names]
     if len(those) > 1:
         both = " and ".join(map(shown, those[:2]))
         place.fail(f"columns {both} could both be {field}", f"say which: read {field}=COLUMN, or {field}= for neither")
@@ -225,7 +232,8 @@ def guessed(place: Place, header: Sequence[str], field: str, names: Sequence[str
 def near(header: Sequence[str], field: str, columns: Mapping[str, Column]) -> str:
     """ " (there is 'gpu_capacity_num')": unread columns that may be meant by a field that was not recognised."""
     read = {column.name for column in columns.values()}
-    those = [n for n in header if n not in read and any(part in _plain(n)[0] for part in _NEAR.get(field, ()))]
+    parts = _NEAR.get(field, ())
+    those = [column for column, name in plain_names(header) if column not in read and any(p in name for p in parts)]
     return f" (there is {', '.join(map(shown, those[:3]))})" if those else ""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mlsched.instances.traces import columns
-from mlsched.instances.traces.columns import Column, Given, columns_of, guessed, near, value_of
+from mlsched.instances.traces.columns import Column, Given, columns_of, guessed, near, plain_names, value_of
 from mlsched.instances.traces.source import SEPARATORS, Text, csv_header, csv_rows, separator_of, shown
 from mlsched.instances.traces.trace import Nodes
 from mlsched.instances.traces.values import COUNTS, MEMORIES, amount
@@ -34,8 +34,9 @@ def read(text: Text, given: Given) -> Nodes:
     separator = SEPARATORS[given.separator] if given.separator else separator_of(text)
     header = csv_header(text, separator, header=given.header)
     text.line += 1
+    plain = plain_names(header)
     for field in ("submit", "start", "end", "duration"):
-        if (column := guessed(text, header, field, columns.NAMES[field])) is not None:
+        if (column := guessed(text, plain, field, columns.NAMES[field])) is not None:
             text.fail(
                 f"has a column {shown(column.name)}: this is a log of jobs, no list of nodes", "give one of nodes"
             )

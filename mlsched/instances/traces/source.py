@@ -87,6 +87,8 @@ class Text:
             if text.strip():
                 return text  # not counted yet: the reader that uses it does
             self._count_blank()
+            if len(text) >= MAX_LINE:
+                self.fail(f"begins with more than {MAX_LINE} blanks", "check that this is a trace")
         raise InvalidFile(f"{self.name}: is empty; give a file with a header and rows")
 
     def _take(self, size: int, *, by_line: bool) -> str:
