@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mlsched
-from mlsched.core.arguments import explained
+from mlsched.training import train
+from mlsched.training.environments import harmony, placement, rounds, taskgraph, workers
 
 
 def inst() -> mlsched.Instance:
@@ -67,6 +72,85 @@ def test_a_wrong_type_is_named_with_what_it_must_be(call, said):
     assert "\n" not in str(caught.value)
 
 
+#: Function -> arguments of it that mean nothing, and what is said: before anything else of the call is looked at.
+MEANINGLESS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (mlsched.solve, {"time_limit": True}, "solve: time_limit = True: must be a number or None"),
+    (mlsched.solve, {"time_limit": np.True_}, "solve: time_limit = np.True_: must be a number or None"),
+    (mlsched.solve, {"work_limit": math.nan}, "work_limit = nan: must be above 0"),
+    (mlsched.solve, {"seed": False}, "solve: seed = False: must be an integer"),
+    (mlsched.solve, {"seed": 1.0}, "solve: seed = 1.0: must be an integer"),
+    (mlsched.solve, {"isolate": "yes"}, "solve: isolate = 'yes': must be True or False"),
+    (mlsched.solve, {"confirm": 1}, "solve: confirm = 1: must be True or False"),
+    (mlsched.solve, {"memory_limit": 0}, "memory_limit = 0: must be at least 1"),
+    (mlsched.solve, {"memory_limit": 1.5}, "solve: memory_limit = 1.5: must be an integer or None"),
+    (mlsched.generate, {"seed": True}, "generate: seed = True: must be an integer"),
+    (mlsched.pareto, {"solve_limit": 0.5}, "pareto: solve_limit = 0.5: must be an integer or None"),
+    (mlsched.pareto, {"stages": "three"}, "stages = 'three': must be one of one, two"),
+    (mlsched.simulate, {"record": 1.5}, "record = 1.5: must be between 0 and 1"),
+    (mlsched.simulate, {"record": True}, "simulate: record = True: must be a number"),
+    (mlsched.simulate, {"isolate": None}, "simulate: isolate = None: must be True or False"),
+    (mlsched.workload, {"limit": -1}, "limit = -1: must be at least 1"),
+    (mlsched.workload, {"strict": "no"}, "workload: strict = 'no': must be True or False"),
+    (mlsched.read_log, {"limit": 1.5}, "read_log: limit = 1.5: must be an integer or None"),
+    (mlsched.judge, {"time_limit": 0}, "time_limit = 0: must be above 0"),
+    (mlsched.judge, {"now": True}, "judge: now = True: must be a text, an integer or None"),
+    (mlsched.certify, {"time_limit": False}, "certify: time_limit = False: must be a number or None"),
+    (mlsched.check_certificate, {"time_limit": -1}, "time_limit = -1: must be above 0"),
+    (mlsched.make_reference, {"moves": -1}, "moves = -1: must be at least 0"),
+    (mlsched.make_reference, {"pausing": 1}, "make_reference: pausing = 1: must be True or False"),
+    (mlsched.run_suite, {"workers": 0}, "workers = 0: must be at least 1"),
+    (mlsched.run_suite, {"resume": "yes"}, "run_suite: resume = 'yes': must be True or False"),
+    (mlsched.worst_cases, {"most": 0}, "most = 0: must be at least 1"),
+    (mlsched.from_networkx, {"tick_ms": -1}, "tick_ms = -1: must be at least 0"),
+    (mlsched.check_scheduler, {"calls": -5}, "calls = -5: must be at least 0"),
+    (mlsched.check_scheduler, {"examples": True}, "check_scheduler: examples = True: must be an integer"),
+    (mlsched.check_scheduler, {"largest_gap": -0.1}, "largest_gap = -0.1: must be at least 0"),
+    (mlsched.testing.check_relations, {"examples": 0}, "examples = 0: must be at least 1"),
+    (mlsched.testing.clock_machine, {"stateful": "no"}, "clock_machine: stateful = 'no': must be True or False"),
+    (mlsched.papers.reproduce, {"seeds": True}, "reproduce: seeds = True: must be an integer or None"),
+    (train, {"iterations": True}, "train: iterations = True: must be an integer or None"),
+    (train, {"cpu_limit": 0}, "cpu_limit = 0: must be above 0 and at most 10000000"),
+    (workers.WorkersEnv, {"pair": "yes"}, "Task: pair = 'yes': must be True or False"),
+    (rounds.RoundsEnv, {"window": True}, "RoundsEnv: window = True: must be an integer"),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "said"), MEANINGLESS, ids=[said for *_, said in MEANINGLESS])
+def test_an_argument_that_means_nothing_is_refused_before_anything_is_done(function, arguments, said):
+    with pytest.raises(mlsched.InvalidInput, match=re.escape(said)):
+        function(**arguments)
+
+
+#: Annotations of numbers.
+NUMBERS = re.compile(r"\b(int|float|Number|Positive|NotNegative|Share|Seed|Count)\b")
+OTHERS = (mlsched.papers.reproduce, train)
+ENVIRONMENTS = (
+    harmony.HarmonyEnv,
+    placement.PlacementEnv,
+    rounds.RoundsEnv,
+    taskgraph.TaskGraphEnv,
+    workers.WorkersVectorEnv,
+)
+
+
+def numbers_and_truth_values() -> Iterator[Any]:
+    """Every argument of a public function that is a number or a truth value, with a value that is the other."""
+    public = [getattr(there, name) for there in (mlsched, mlsched.testing) for name in there.__all__]
+    functions = dict.fromkeys([*filter(inspect.isroutine, public), *OTHERS, *ENVIRONMENTS])
+    for function in functions:
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.annotation == "bool":
+                yield pytest.param(function, name, 1, id=f"{function.__name__} {name}")
+            elif re.fullmatch(NUMBERS.pattern + r"( \| None)?|Annotated\[(int|float), .*", parameter.annotation):
+                yield pytest.param(function, name, True, id=f"{function.__name__} {name}")
+
+
+@pytest.mark.parametrize(("function", "name", "value"), list(numbers_and_truth_values()))
+def test_no_public_function_takes_a_truth_value_for_a_number_or_a_number_for_a_truth_value(function, name, value):
+    with pytest.raises(mlsched.InvalidInput, match=f"{function.__name__}: {name} = {value}: must be"):
+        function(**{name: value})
+
+
 LOG = {"submit_time": [0, 60], "run_s": [600, 900], "gpus": [1, 8]}
 
 
@@ -96,30 +180,3 @@ def test_runs_are_asked_rightly():
     ):
         with pytest.raises(mlsched.InvalidInput, match=said):
             mlsched.simulate(work, "fifo", **wrong)
-
-
-def test_an_error_from_inside_is_left_as_it_is():
-    """Only where an argument is of another type than annotated is it blamed."""
-
-    @explained
-    def broken(number: int) -> int:
-        return number + None
-
-    with pytest.raises(TypeError, match="unsupported operand"):
-        broken(5)
-    with pytest.raises(mlsched.InvalidInput, match="broken: number = 'five': must be an integer") as caught:
-        broken("five")
-    assert isinstance(caught.value.__cause__, TypeError)
-    with pytest.raises(TypeError, match="missing 1 required"):
-        broken()
-
-
-def test_types_that_are_unknown_at_run_time_blame_nobody():
-    @explained
-    def odd(thing: NotThere[str] | None, number: int):  # noqa: F821
-        return thing.name + number
-
-    with pytest.raises(AttributeError):
-        odd(5, 6)
-    with pytest.raises(mlsched.InvalidInput, match="odd: number = None: must be an integer"):
-        odd(5, None)

@@ -6,32 +6,34 @@ import contextlib
 import time
 from typing import Any
 
-from mlsched.api.asked import AnyAnswerer, aim, make_limits, resolve_answerer
+from mlsched.api.asked import AnyAnswerer, aim, resolve_answerer
 from mlsched.api.calls import answer_once
 from mlsched.api.confirm import confirmed
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.judging import judged
 from mlsched.api.known import ended_early, in_spite_of, keep_known
 from mlsched.api.starts import start_within, starts_cold, unsearched_start
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.formulation import Limits
+from mlsched.core.params import Number, Positive, Seed
 from mlsched.core.result import Result
 
 
-@explained
+@checked
 def solve(
     instance: Instance,
     solver: AnyAnswerer,
     *,
     objective: str | None = None,
-    time_limit: float | None = None,
-    work_limit: float | None = None,
-    seed: int = 0,
-    threads: int = 1,
+    time_limit: Positive | None = None,
+    work_limit: Positive | None = None,
+    seed: Seed = 0,
+    threads: Number = 1,
     hint: Plan | str | None = None,
     isolate: bool = False,
-    memory_limit: int | None = None,
+    memory_limit: Number | None = None,
     confirm: bool = False,
     certify: bool = False,
     **params: Any,
@@ -83,7 +85,7 @@ def solve(
     objective = aim(instance, objective).name
     if answerer.rule is None and objective not in answerer.objectives:
         raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
-    limits = make_limits(time_limit, work_limit, seed, threads)
+    limits = Limits(time_limit, work_limit, int(threads), int(seed))
     check_memory_limit(memory_limit, isolate)
     with contextlib.ExitStack() as stack:
         process = None

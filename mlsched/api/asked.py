@@ -11,8 +11,7 @@ from mlsched.api.guard import guarded
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Information, Instance, Objective, Question
 from mlsched.core.errors import InvalidInput
-from mlsched.core.formulation import Limits
-from mlsched.core.params import check_seed, one_of, resolve
+from mlsched.core.params import one_of, resolve
 from mlsched.core.registry import registry
 
 #: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function, also by
@@ -55,12 +54,3 @@ def aim(instance: Instance, objective: str | None) -> Objective:
     """
     judges = type(instance) if instance.objectives else registry().problem(instance.problem).instance_type
     return judges.objectives[0] if objective is None else judges.objective(objective)
-
-
-def make_limits(time_limit: float | None, work_limit: float | None, seed: int, threads: int) -> Limits:
-    for name, value in (("time_limit", time_limit), ("work_limit", work_limit)):
-        if value is not None and not (isinstance(value, (int, float)) and value > 0):
-            raise InvalidInput(f"{name} = {value!r}: must be above 0")
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidInput(f"threads = {threads!r}: must be an integer >= 1")
-    return Limits(time_limit, work_limit, threads, check_seed(seed))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mlsched.api.adapters import prover
 from mlsched.api.answers import solve
-from mlsched.api.asked import aim, make_limits
+from mlsched.api.asked import aim
 from mlsched.certificates import bundle, engine, fronts, points
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.fronts import CheckedFront
@@ -17,10 +17,11 @@ from mlsched.certificates.points import CheckedPoints
 from mlsched.certificates.prices.statement import Within, statement_of, statements
 from mlsched.certificates.received import FRONT, KINDS, POINTS, manifest_of
 from mlsched.certificates.translation import translation_of
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError
+from mlsched.core.params import Positive
 from mlsched.core.registry import registry
 from mlsched.solvers import prices
 
@@ -33,7 +34,7 @@ FOR_PLAN, FOR_PROOF = 0.5, 0.8
 FOR_GAP = 0.3
 
 
-@explained
+@checked
 def certify(
     instance: Instance,
     folder: str | os.PathLike[str],
@@ -41,7 +42,7 @@ def certify(
     objective: str | None = None,
     solver: str | None = None,
     plan: Plan | None = None,
-    time_limit: float | None = None,
+    time_limit: Positive | None = None,
     proof: Proofs | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
@@ -74,8 +75,6 @@ def certify(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     goal = aim(instance, objective).name
-    if proof not in (None, "prices", "formulas"):
-        raise InvalidInput(f"proof = {proof!r}: must be 'prices' or 'formulas'")
     kinds = (proof,) if proof else _kinds(instance, goal)
     if "prices" in kinds:
         statement_of(instance).check(goal)
@@ -84,7 +83,7 @@ def certify(
     bundle.check_target(Path(folder))
     if "prices" not in kinds:
         translation_of(instance)
-    deadline = Deadline(make_limits(time_limit, None, seed=0, threads=1).seconds)
+    deadline = Deadline(time_limit)
     if searched := plan is None:
         share = FOR_PLAN * time_limit if time_limit is not None and "prices" in kinds else time_limit
         progress("finding a plan")
@@ -165,7 +164,7 @@ def check_objectives(instance: Instance, objectives: Sequence[str], proof: Proof
     return proof
 
 
-@explained
+@checked
 def certify_front(
     instance: Instance,
     plans: Sequence[Plan],
@@ -173,7 +172,7 @@ def certify_front(
     *,
     objectives: Sequence[str],
     first: Sequence[str] = (),
-    time_limit: float | None = None,
+    time_limit: Positive | None = None,
     proof: Proofs | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> CheckedFront | CheckedPoints:
@@ -208,12 +207,10 @@ def certify_front(
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    if proof not in (None, "prices", "formulas"):
-        raise InvalidInput(f"proof = {proof!r}: must be 'prices' or 'formulas'")
     objectives, first = ([names] if isinstance(names, str) else names for names in (objectives, first))
     kind = check_objectives(instance, objectives, proof)
     check_folder(folder, proof=kind)
-    seconds = make_limits(time_limit, None, seed=0, threads=1).seconds
+    seconds = time_limit
     if kind == "formulas":
         return fronts.certify_front(
             instance, plans, objectives, Path(folder), first=first, seconds=seconds, progress=progress
@@ -235,9 +232,9 @@ def certify_front(
     return points.certify_points(instance, plans, objectives, Path(folder), prove)
 
 
-@explained
+@checked
 def check_certificate(
-    folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS
+    folder: str | os.PathLike[str], *, time_limit: Positive | None = bundle.SECONDS
 ) -> Checked | CheckedFront | CheckedPoints:
     """Check a folder that `certify` or `certify_front` wrote: judge, claims or formulas, proofs, hashes.
 
@@ -258,7 +255,7 @@ def check_certificate(
         >>> mlsched.check_certificate("proof").wrong
         ()
     """
-    place, seconds = Path(folder), make_limits(time_limit, None, seed=0, threads=1).seconds
+    place, seconds = Path(folder), time_limit
     kind = manifest_of(place, *KINDS)["kind"]
     if kind == FRONT:
         return fronts.check_front(place, seconds=seconds)

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.api.asked import resolve_answerer
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, meant
-from mlsched.core.params import check_seed
+from mlsched.core.params import Number, Positive, Seed
 from mlsched.core.registry import registry
 
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front
 
 
-@explained
+@checked
 def pareto(
     instance: Instance,
     objectives: Sequence[str] | None = None,
@@ -25,11 +25,11 @@ def pareto(
     *,
     method: str | None = None,
     stages: Literal["one", "two"] | None = None,
-    time_limit: float | None = None,
-    solve_limit: int | None = None,
+    time_limit: Positive | None = None,
+    solve_limit: Number | None = None,
     resume: str | os.PathLike[str] | None = None,
-    seed: int = 0,
-    threads: int = 1,
+    seed: Seed = 0,
+    threads: Number = 1,
     confirm: bool = False,
     progress: Callable[[int, int], None] | None = None,
     **params: Any,
@@ -91,8 +91,8 @@ def pareto(
         instance,
         chosen,
         values,
-        threads=threads,
-        seed=check_seed(seed),
+        threads=int(threads),
+        seed=int(seed),
         method=method,
         stages=stages,
         time_limit=time_limit,

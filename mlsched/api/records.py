@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Generator, Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import open_file, shown_path
-from mlsched.core.params import check_seed, parameters_of, resolve
+from mlsched.core.params import Seed, parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
 
 
-@explained
-def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
+@checked
+def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: Any) -> Instance:
     """A random instance of a problem. The same call gives the same instance on every machine.
 
     Args:
@@ -43,7 +43,7 @@ def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: An
     settings: dict[str, Any] = dict(generator.presets[preset].sizes) if preset is not None else {}
     settings.update(sizes)
     values = resolve(f"generate {problem}", parameters_of(generator.generate), settings)
-    return generator.generate(np.random.default_rng(check_seed(seed)), **values)
+    return generator.generate(np.random.default_rng(int(seed)), **values)
 
 
 def _generator(problem: Problem, preset: str) -> Generator:
@@ -90,7 +90,7 @@ def _types_for(kind: object) -> dict[str, type[Record]]:
     return record_types()
 
 
-@explained
+@checked
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
     """What `save` or the command line wrote to a file; or the instance in a file of others.
 
@@ -159,7 +159,7 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
         return stream.read(64).lstrip().startswith(b"{")
 
 
-@explained
+@checked
 def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
     """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 

@@ -6,15 +6,15 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mlsched.api.runs import simulate
 from mlsched.certificates.prices import intervals
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import check_seed
+from mlsched.core.params import Range, Seed
 from mlsched.core.versions import versions
 from mlsched.simulation import Run
 from mlsched.simulation.bound.completion import OF_REFERENCES, OF_RUNS, climbed
@@ -40,15 +40,15 @@ KEPT_EVERY = 1000
 Told = Callable[[str, int, int], bool]
 
 
-@explained
+@checked
 def make_reference(
     workload: Any,
     folder: str | os.PathLike[str],
     *,
     pausing: bool = False,
     weights: str = "jobs",
-    moves: int = MOVES,
-    seed: int = 0,
+    moves: Annotated[int, Range(0)] = MOVES,
+    seed: Seed = 0,
     reading: Mapping[str, Any] | None = None,
     told: Told | None = None,
 ) -> Reference:
@@ -87,7 +87,7 @@ def make_reference(
     weight = proof.weights(workload, weights)
     before = _before(target, workload, pausing, weights)
     asked = proof.weighted(workload, weight)
-    claim = _claim(workload, before, pausing, weights, check_seed(seed), dict(reading or {}))
+    claim = _claim(workload, before, pausing, weights, int(seed), dict(reading or {}))
     prices = None
     if before is None:
         climb = climbed(asked, earliest_end(asked), pausing=pausing, effort=OF_REFERENCES[pausing])
@@ -271,7 +271,7 @@ def _runs_of_rules(workload: Jobs, claim: Reference, better: Callable[..., None]
                 return
 
 
-@explained
+@checked
 def read_reference(folder: str | os.PathLike[str]) -> Reference:
     """What a reference claims, unchecked; `check_reference` recomputes it.
 
@@ -289,7 +289,7 @@ def read_reference(folder: str | os.PathLike[str]) -> Reference:
     return files.claimed(Path(folder))
 
 
-@explained
+@checked
 def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Reference, dict[str, int], list[str]]:
     """Recompute a reference from its workload.
 
@@ -317,7 +317,7 @@ def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Refe
     return files.checked(Path(folder), workload)
 
 
-@explained
+@checked
 def losses(run: Run, reference: Reference) -> tuple[float, float]:
     """How much a run loses against the best schedule: at least, and at most, as shares of it.
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlsched.api.adapters import as_rule
-from mlsched.api.asked import AnyAnswerer, make_limits, resolve_answerer
+from mlsched.api.asked import AnyAnswerer, resolve_answerer
 from mlsched.api.functions import is_function
 from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.starts import start_within
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import check_seed
+from mlsched.core.params import Number, Positive, Seed, Share
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
 from mlsched.simulation import Run, Simulation, every_simulation
@@ -26,20 +26,20 @@ from mlsched.simulation.run import AsLogged
 from mlsched.simulation.wake import Wake
 
 
-@explained
+@checked
 def simulate(
     workload: Any,
     solver: AnyAnswerer,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     wake: str | None = None,
-    record: float = 0.0,
+    record: Share = 0.0,
     options: Mapping[str, Any] | None = None,
     objective: str | None = None,
-    time_limit: float | None = None,
+    time_limit: Positive | None = None,
     progress: Callable[[int, int], None] | None = None,
     isolate: bool = False,
-    memory_limit: int | None = None,
+    memory_limit: Number | None = None,
     **params: Any,
 ) -> Run:
     """Run an answerer over a workload.
@@ -76,6 +76,7 @@ def simulate(
         >>> run.violations()
         []
     """
+    seed = int(seed)
     names = {s.workload_type: s for s in every_simulation()}
     if type(workload) not in names:
         raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
@@ -83,26 +84,25 @@ def simulate(
     if world.as_logged is not None and solver == world.as_logged.name:
         if params:
             raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
-        return _as_logged(world, world.as_logged, workload, dict(options or {}), wake, check_seed(seed))
+        return _as_logged(world, world.as_logged, workload, dict(options or {}), wake, seed)
     answerer, values = resolve_answerer(world.problem, solver, params)
     settings = world.options({**answerer.world(values), **(options or {})})
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
-        warnings.warn(reason, stacklevel=3)  # above `explained`
+        warnings.warn(reason, stacklevel=3)  # above `checked`
     aim = _objective(world.problem, objective)
-    seconds = make_limits(time_limit, None, seed, 1).seconds
     check_memory_limit(memory_limit, isolate)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
     unit = world.parts_of_second(workload)
     with contextlib.ExitStack() as stack:
         process = None
         if isolate:
-            rule, process = isolated_rule(answerer, values, aim, seconds, memory_limit, tell_memory=record > 0)
+            rule, process = isolated_rule(answerer, values, aim, time_limit, memory_limit, tell_memory=record > 0)
             stack.enter_context(process)
         else:
-            rule = as_rule(answerer, values, aim, seconds, start_within)
+            rule = as_rule(answerer, values, aim, time_limit, start_within)
         wall, cpu = time.perf_counter(), cpu_time()
-        trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress, unit=unit)
+        trip = run_clock(state, rule, wake=cadence, seed=seed, record=record, progress=progress, unit=unit)
     cpu = cpu_time() - cpu + (0.0 if process is None else process.cpu_seconds)
     return Run(
         simulation=world,
@@ -165,7 +165,7 @@ def refusal(
         state.advance(first)
         question = state.ask()
         if question is not None:
-            as_rule(answerer, values, aim, None).call(question, None, decision_rng(check_seed(seed), 0))
+            as_rule(answerer, values, aim, None).call(question, None, decision_rng(seed, 0))
     except InvalidInput as error:
         return str(error)
     except (Exception, SystemExit):

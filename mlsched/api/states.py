@@ -12,10 +12,11 @@ from mlsched.api.certificates import certify_front
 from mlsched.api.judgement import Judgement
 from mlsched.api.records import load_with_hash
 from mlsched.certificates.fronts import CheckedFront
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import open_file, read_text, shown_path
+from mlsched.core.params import Positive, Seed
 from mlsched.core.result import Result
 from mlsched.instances.admission import Instance, Plan
 from mlsched.instances.admission.states import Options, State, instance_of, read_documents, states_of, values
@@ -31,7 +32,7 @@ _KINDS = ("unknown", "ineligible", "does not start", "needless", "dominated", "o
 _PLANS = (b'"admission.plan"', b'"kind": "result"')
 
 
-@explained
+@checked
 def judge(
     *states: Paths,
     decision: Paths | Plan | Sequence[str] | None = None,
@@ -42,8 +43,8 @@ def judge(
     checkpoint_annotation: str | None = None,
     flavors: str = "chosen",
     slurm_conf: Paths | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
+    time_limit: Positive | None = None,
+    seed: Seed = 0,
 ) -> Judgement:
     """Judge what a scheduler decided: whether another plan is better, and what it would take to evict nobody.
 
@@ -91,12 +92,13 @@ def judge(
     return dataclasses.replace(best, needs=what_it_takes(best.instance, jobs=jobs, **limits))
 
 
-@explained
+@checked
+@checked
 def certify_judgement(
     found: Judgement,
     folder: Paths,
     *,
-    time_limit: float | None = None,
+    time_limit: Positive | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> CheckedFront:
     """Prove the front of a judgement whole, in a folder that anyone can check; see `certify_front`.

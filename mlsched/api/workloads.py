@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api.records import load
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant, shortened
 from mlsched.core.files import read_json
 from mlsched.core.opening import open_file, shown_path
-from mlsched.core.params import check_seed, parameters_of, resolve, split
+from mlsched.core.params import Number, Seed, parameters_of, resolve, split
 from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
 from mlsched.instances.traces.public import located
 from mlsched.simulation import Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.nodes import capacities, is_text, parse_nodes
 
 
-@explained
+@checked
 def workload(
     source: Any,
     problem: str | None = None,
     *,
     cluster: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
+    limit: Number | None = None,
+    seed: Seed = 0,
     physics: str | None = None,
     read: str | Mapping[str, str] | None = None,
     read_cluster: str | Mapping[str, str] | None = None,
@@ -69,7 +69,7 @@ def workload(
         if read is not None or read_cluster is not None or strict:
             raise InvalidInput(f"{text}: read, read_cluster and strict are for logs; leave them out")
         name, settings = split(text.removeprefix("synthetic:"))
-        return _synthetic(world, name, cluster, limit, {"seed": check_seed(seed), **options, **settings})
+        return _synthetic(world, name, cluster, limit, {"seed": int(seed), **options, **settings})
     if world.from_file is not None and text and not _world_of_file(text):
         if read is not None or read_cluster is not None or strict:
             raise InvalidInput(f"{text}: read, read_cluster and strict are not for files of {world.problem}")
@@ -88,7 +88,7 @@ def workload(
         nodes = capacities(nodes)
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
-    return world.from_trace(trace, nodes, seed=check_seed(seed), **settings)
+    return world.from_trace(trace, nodes, seed=int(seed), **settings)
 
 
 def _finished(source: str | os.PathLike[str]) -> Any:
@@ -102,9 +102,9 @@ def _finished(source: str | os.PathLike[str]) -> Any:
     return found
 
 
-@explained
+@checked
 def read_log(
-    source: Any, *, limit: int | None = None, read: str | Mapping[str, str] | None = None, strict: bool = False
+    source: Any, *, limit: Number | None = None, read: str | Mapping[str, str] | None = None, strict: bool = False
 ) -> Trace | None:
     """The jobs of a log, checked row by row; None where `source` is no log (a synthetic name, a workload file).
 

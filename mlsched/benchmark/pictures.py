@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.benchmark import plan_pictures, plots, run_pictures, worst
 from mlsched.benchmark.worst import Loss
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.result import Result
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WHAT = "a plan, a Result, a Front, a Run or several, or losses"
 
 
-@explained
+@checked
 def plot(
     thing: Any,
     instance: Instance | None = None,

@@ -20,8 +20,9 @@ from mlsched.benchmark.shards import Shard, check_shard, shard_tasks
 from mlsched.benchmark.store import Store
 from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, said
+from mlsched.core.params import Number
 
 #: Called with (rows there are, rows there will be), once at the start and after every task.
 Progress = Callable[[int, int], None]
@@ -35,14 +36,14 @@ class Interrupted(KeyboardInterrupt):
         self.rows = rows
 
 
-@explained
+@checked
 def run_suite(
     suite: Suite | str,
     *,
     solvers: Sequence[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    workers: int = 1,
+    workers: Number = 1,
     isolate: bool = True,
     confirm: bool = True,
     reference: bool = True,
@@ -90,8 +91,6 @@ def run_suite(
         suite = find_suite(suite)
     if isinstance(solvers, str):
         solvers = [solvers]
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
     if store is not None:
         os.fspath(store)  # what is no path is refused before anything is drawn
     if resume and store is None:

@@ -12,7 +12,7 @@ from mlsched.benchmark.compare import Interval, interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.answerer import Kind
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.brief import brief, counted
 from mlsched.core.gap import Gaps, sum_up
 
@@ -130,7 +130,7 @@ def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]
     return dict(groups)
 
 
-@explained
+@checked
 def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
     """The gap table: how far each answerer is from the proven optimum, preset by preset and objective by objective.
 

@@ -12,11 +12,12 @@ from mlsched.api.adapters import prover
 from mlsched.api.asked import aim
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap
+from mlsched.core.params import Number, Positive, Seed
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
@@ -99,16 +100,16 @@ def _refuse_unproving(best: str, instance: Instance) -> None:
         raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact answerer: {known}")
 
 
-@explained
+@checked
 def worst_cases(
     solver: api.AnyAnswerer,
     instances: Iterable[Instance] | Mapping[str, Instance],
     *,
-    most: int = 3,
+    most: Number = 3,
     best: str | None = None,
     objective: str | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
+    time_limit: Positive | None = None,
+    seed: Seed = 0,
     progress: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> Losses:
@@ -156,7 +157,7 @@ def worst_cases(
     return Losses(losses[:most])
 
 
-@explained
+@checked
 def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
     """Draw losses into a picture (.png, .svg, .pdf), a row an instance: the rule's plan beside the best one.
 

@@ -1,34 +1,44 @@
-"""Arguments of a wrong type end in one line that names them: `gap_to: reference = 5: must be a Result`.
+"""Arguments of a call are held against its annotations: a wrong one ends in one line that names it.
 
-Nothing is looked at before a call: one that fails of an argument's type does so by itself, with a TypeError or an
-AttributeError from somewhere inside. Then the arguments are held against the annotations, and one that is of another
-type is named. Where all are as they are annotated, the error is left as it is.
+Plain values (numbers, texts, True or False) are looked at before a call: `solve: threads = True: must be an integer`.
+Where the annotation also says which numbers or texts there may be (`Annotated[int, Range(1)]`, see `params`), others
+are refused by the same words as a parameter of an answerer: `threads = 0: must be at least 1`.
+
+Nothing else is looked at before a call: one that fails of an argument's type does so by itself, with a TypeError or an
+AttributeError from somewhere inside. Then all arguments are held against the annotations, and one that is of another
+type is named: `gap_to: reference = 5: must be a Result`. Where all are as they are annotated, the error is left as it
+is.
 """
 
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import inspect
 import numbers
 import os
 import types
 import typing
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from mlsched.core.errors import InvalidInput, a_or_an, shortened
+from mlsched.core.params import Range, Rule, keep_to, ruled
 
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Elements of a list that are looked at.
 MOST = 1000
-#: What a built-in type is called in a sentence, and what counts as one: numpy's numbers do.
+#: What a built-in type is called in a sentence, and what counts as one: numpy's numbers do, and no truth value is a
+#: number.
 _CALLED: dict[Any, tuple[str, Any]] = {
     str: ("a text", str),
     int: ("an integer", numbers.Integral),
     float: ("a number", numbers.Real),
-    bool: ("True or False", bool),
+    bool: ("True or False", (bool, np.bool_)),
     dict: ("a dictionary", dict),
 }
 #: What kinds of things are called, by the names of their types.
@@ -36,19 +46,77 @@ _KINDS = {"Callable": "a function", "PathLike": "a path", "Mapping": "a dictiona
 _UNIONS = (typing.Union, types.UnionType)
 
 
-def explained(function: Callable[P, T]) -> Callable[P, T]:
-    """The function; a call that fails since an argument is of another type than annotated raises InvalidInput."""
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, which raises InvalidInput for an argument that its annotations do not allow."""
+    owner = function.__qualname__.split(".")[-2] if function.__name__ == "__init__" else function.__name__
 
     @functools.wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> T:
+        order, hints = _plain_arguments(function)
+        if hints:
+            for name, value in (*zip(order, given, strict=False), *named.items()):
+                if name in hints:
+                    _refuse(owner, name, value, hints[name])
         try:
             return function(*given, **named)
         except (TypeError, AttributeError) as error:
             if (wrong := wrong_argument(function, given, named)) is None:
                 raise
-            raise InvalidInput(f"{function.__name__}: {wrong}") from error
+            raise InvalidInput(f"{owner}: {wrong}") from error
 
     return called
+
+
+class Checked:
+    """Base of dataclasses that raise InvalidInput for a field that its annotation does not allow."""
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        for name, hint in _plain_fields(kind).items():
+            _refuse(kind.__name__, name, getattr(self, name), hint)
+
+
+def _refuse(owner: str, name: str, value: Any, hint: Any) -> None:
+    """Raise InvalidInput for a plain value that an annotation does not allow."""
+    for kind, rule in map(ruled, _alternatives(hint)):
+        if _fits(value, kind):
+            keep_to(rule, name, value)
+            return
+    raise InvalidInput(f"{owner}: {_wrong(name, value, hint)}")
+
+
+@functools.cache
+def _plain_arguments(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """The names of a function's positional arguments, in order, and the annotations of those that are plain values."""
+    every = inspect.signature(function).parameters.values()
+    order = tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    single = {p.name for p in every if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    return order, {name: hint for name, hint in _hints(function).items() if name in single and _is_plain(hint)}
+
+
+@functools.cache
+def _plain_fields(kind: type) -> Mapping[str, Any]:
+    """The annotations of a dataclass's fields that are plain values."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind) if _is_plain(hints[field.name])}
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types of a union, or the one type."""
+    return typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+
+
+def _is_plain(hint: Any) -> bool:
+    """Whether a type is of numbers, texts or truth values alone; None may be among them.
+
+    "page" or a number of inches is not: a wrong text is refused where both are known.
+    """
+    kinds, rules = zip(*(ruled(one) for one in _alternatives(hint) if one not in (None, type(None))), strict=True)
+    return {*kinds} <= _CALLED.keys() - {dict} and (len(kinds) == 1 or not any(map(_is_choice, rules)))
+
+
+def _is_choice(rule: Rule) -> bool:
+    return rule is not None and not isinstance(rule, Range)
 
 
 def wrong_argument(function: Callable[..., Any], given: Any, named: Any) -> str | None:
@@ -64,8 +132,12 @@ def wrong_argument(function: Callable[..., Any], given: Any, named: Any) -> str 
         values = value if kind is kind.VAR_POSITIONAL else [] if kind is kind.VAR_KEYWORD else [value]
         for one in values:
             if not _fits(one, hint):
-                return f"{name} = {_shown(one)}: must be {called_in_words(hint)}"
+                return _wrong(name, one, hint)
     return None
+
+
+def _wrong(name: str, value: Any, hint: Any) -> str:
+    return f"{name} = {_shown(value)}: must be {called_in_words(hint)}"
 
 
 class _Anything:
@@ -96,10 +168,13 @@ def _fits(value: Any, hint: Any) -> bool:
         return value is None
     if origin in _UNIONS:
         return any(_fits(value, one) for one in args)
+    if origin is Annotated:
+        return _fits(value, args[0])
     if origin is typing.Literal:
         return value in args
     if hint in _CALLED:
-        return isinstance(value, _CALLED[hint][1])
+        truth = isinstance(value, (bool, np.bool_))
+        return isinstance(value, _CALLED[hint][1]) and truth == (hint is bool)
     kind: Any = origin or hint
     if kind is Any or getattr(kind, "_is_protocol", False) or not isinstance(kind, type) or issubclass(kind, _Anything):
         return True
@@ -122,6 +197,8 @@ def called_in_words(hint: Any) -> str:
         words = ["a path" if path and one is str else called_in_words(one) for one in args]
         words = list(dict.fromkeys(words))
         return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    if origin is Annotated:
+        return called_in_words(args[0])
     if origin is typing.Literal:
         return " or ".join(map(repr, args))
     if hint in _CALLED:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from mlsched.core import tables
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.brief import brief
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.record import UNREAD, Record, specs
@@ -109,7 +109,7 @@ class Instance(Record):
         super().__init_subclass__(**given)
         for name in ("evaluate", "deferrals", "table"):
             if name in vars(cls):
-                setattr(cls, name, explained(vars(cls)[name]))
+                setattr(cls, name, checked(vars(cls)[name]))
 
     def shown(self, information: Information) -> Self:
         """The instance as an answerer with that information is handed it: itself, or a copy without its secrets.

@@ -73,7 +73,7 @@ class InvalidInput(MlschedError, ValueError):
     Examples:
         >>> mlsched.generate("quality", "small", seed=-1)
         Traceback (most recent call last):
-        mlsched.core.errors.InvalidInput: seed = -1: must be an integer >= 0
+        mlsched.core.errors.InvalidInput: seed = -1: must be at least 0
     """
 
 

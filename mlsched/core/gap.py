@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Rank, Sense
 
 
@@ -151,7 +151,7 @@ def gap_between(
     return Gap(difference, unit, difference / abs(reference) if reference else None)
 
 
-@explained
+@checked
 def sum_up(gaps: Sequence[Gap]) -> Gaps:
     """Means over the gaps of one objective; percentages, differences and ranks are never mixed.
 

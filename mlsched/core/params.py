@@ -19,8 +19,6 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-import numpy as np
-
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
 
@@ -45,12 +43,13 @@ class Range:
 #: What a value may be: in a range, one of some texts, or anything of its type.
 Rule = Range | Collection[str] | None
 
-#: A share of a whole; a real number above 0, or at least 0; a whole number of at least 1; how many of what something is
-#: drawn for, and how many where there may be none.
+#: A share of a whole; a real number above 0, or at least 0; a whole number of at least 1, and one of at least 0 from
+#: which random numbers start; how many of what something is drawn for, and how many where there may be none.
 Share = Annotated[float, Range(0, 1)]
 Positive = Annotated[float, Range(0, open_low=True)]
 NotNegative = Annotated[float, Range(0)]
 Number = Annotated[int, Range(1)]
+Seed = Annotated[int, Range(0)]
 Count = Annotated[int, Range(1, MOST_SIZE)]
 CountOrNone = Annotated[int, Range(0, MOST_SIZE)]
 
@@ -80,7 +79,7 @@ class Parameter:
             raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be {_IN_WORDS[self.type]}")
         if isinstance(value, float) and math.isnan(value):
             raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be a finite number")
-        _keep_to(self.rule, f"{owner}: {self.name}", value)
+        keep_to(self.rule, f"{owner}: {self.name}", value)
         if isinstance(value, float) and math.isinf(value):
             raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be a finite number")
         return value
@@ -109,7 +108,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
         if _is_group(kind):
             parameters.update(parameters_of(kind))
             continue
-        kind, rule = _ruled(kind)
+        kind, rule = ruled(kind)
         if default is inspect.Parameter.empty or kind not in (int, float, bool, str):
             raise TypeError(
                 f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str"
@@ -132,7 +131,7 @@ def _declared(function: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
             yield name, hints.get(name), p.default
 
 
-def _ruled(kind: Any) -> tuple[Any, Rule]:
+def ruled(kind: Any) -> tuple[Any, Rule]:
     """The type that a value must have, and what it may be, of a parameter's annotation."""
     if typing.get_origin(kind) is Literal:
         return str, typing.get_args(kind)
@@ -141,40 +140,11 @@ def _ruled(kind: Any) -> tuple[Any, Rule]:
     return kind, None
 
 
-def _keep_to(rule: Rule, name: str, value: Any) -> None:
+def keep_to(rule: Rule, name: str, value: Any) -> None:
     if isinstance(rule, Range):
         within(name, value, rule.low, rule.high, open_low=rule.open_low)
     elif rule is not None:
         one_of(name, value, rule)
-
-
-@functools.cache
-def _rules(declared: Any) -> list[tuple[str, Rule]]:
-    """Name -> what it may be, of the arguments of a function or the fields of a class that say so."""
-    hints = typing.get_type_hints(declared, include_extras=True)
-    return [(name, rule) for name, kind in hints.items() if (rule := _ruled(kind)[1]) is not None]
-
-
-def checked(function: F) -> F:
-    """The function, which refuses keyword arguments that its types do not allow."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        for name, rule in _rules(function):
-            if name in given:
-                _keep_to(rule, name, given[name])
-        return function(*args, **given)
-
-    return typing.cast(F, call)
-
-
-class Checked:
-    """Base of dataclasses that refuse what the types of their fields do not allow."""
-
-    def __post_init__(self) -> None:
-        kind: Any = type(self)
-        for name, rule in _rules(kind):
-            _keep_to(rule, name, getattr(self, name))
 
 
 def ungrouped(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -224,13 +194,6 @@ def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, A
         else:
             values[name] = parameter.check(owner, given[name])
     return {n: v for n, v in values.items() if not (declared[n].later and v == declared[n].default)}
-
-
-def check_seed(seed: int) -> int:
-    """`seed` as an int >= 0, or InvalidInput."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInput(f"seed = {seed!r}: must be an integer >= 0")
-    return int(seed)
 
 
 def one_of(name: str, value: str, choices: Collection[str]) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar, Literal
 
 from mlsched.core import html, tables
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan, Rank, Sense, bound_figure, worded
 from mlsched.core.errors import InvalidInput
@@ -100,7 +100,7 @@ class Result:
         """Equal results have equal hashes; params, values, work and versions are dictionaries, which have none."""
         return hash((self.instance_hash, self.answerer, self.objective, self.seed, self.status, self.plan, self.bound))
 
-    @explained
+    @checked
     def gap_to(self, reference: Result) -> Gap:
         """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.
 

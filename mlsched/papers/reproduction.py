@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.params import Number
 from mlsched.core.registry import scan
 from mlsched.papers.experiment import Experiment, Progress, Settings
 from mlsched.papers.recorded import recorded
@@ -16,17 +17,17 @@ from mlsched.papers.report import Report
 EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan("mlsched.papers", "EXPERIMENT", Experiment)}
 
 
-@explained
+@checked
 def reproduce(
     name: str,
     *,
     quick: bool = False,
-    workers: int = 1,
+    workers: Number = 1,
     progress: Progress | None = None,
     trace: str | None = None,
     cluster: str | None = None,
-    jobs: int | None = None,
-    seeds: int | None = None,
+    jobs: Number | None = None,
+    seeds: Number | None = None,
     papers_size: bool = False,
     loads: Sequence[float] | None = None,
     claim: str | None = None,
@@ -57,9 +58,6 @@ def reproduce(
     """
     if name not in EXPERIMENTS:
         raise UnknownName(f"no experiment '{name}'{meant(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}")
-    for label, value in (("workers", workers), ("jobs", jobs), ("seeds", seeds)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise InvalidInput(f"{label} = {value!r}: must be an integer >= 1")
     if cluster is not None and trace is None:
         raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
     if quick and papers_size:

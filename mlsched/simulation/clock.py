@@ -15,11 +15,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError, Stuck, said
 from mlsched.core.interrupts import interrupts
-from mlsched.core.params import Share, checked
+from mlsched.core.params import Share
 from mlsched.simulation.wake import Wake
 
 #: A rule that has itself asked again so often, while nothing runs and nothing will arrive, is stuck.

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Objective, Relation
 from mlsched.core.errors import InvalidInput, TooLarge
 from mlsched.core.gap import sum_up
+from mlsched.core.params import Number
 from mlsched.core.registry import registry
 from mlsched.testing.counterexample import Counterexample
 from mlsched.testing.drawing import drawn
@@ -30,13 +31,13 @@ class _Broken(Exception):
         self.counterexample = counterexample
 
 
-@explained
+@checked
 def check_relations(
     solver: Any,
     problem: str,
     *,
     objective: str | None = None,
-    examples: int = 50,
+    examples: Number = 50,
     relations: Collection[str] | None = None,
 ) -> Report:
     """Check that a solver keeps the problem's relations between the optimum of an instance and that of a changed one.

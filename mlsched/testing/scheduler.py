@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Problem, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import sum_up
+from mlsched.core.params import NotNegative, Range
 from mlsched.core.registry import registry
 from mlsched.testing.checks import CHECKS, Examiner, Failed, exact
 from mlsched.testing.counterexample import Counterexample
@@ -27,21 +28,21 @@ CALLS, FULL = 400, 100
 STARVED = "in {} of them jobs wait for ever, which it serves in a larger cluster"
 
 
-@explained
+@checked
 def check_scheduler(
     scheduler: str | Callable[..., Any],
     problem: str,
     *,
     objective: str | None = None,
-    examples: int = 200,
+    examples: Annotated[int, Range(4)] = 200,
     reference: str | None = "brute-force",
     stateful: bool = False,
     asks: Question | None = None,
     checks: Collection[str] | None = None,
     expected_failures: Mapping[str, str] | None = None,
-    largest_gap: float | None = None,
-    mean_gap: float | None = None,
-    calls: int | None = None,
+    largest_gap: NotNegative | None = None,
+    mean_gap: NotNegative | None = None,
+    calls: Annotated[int, Range(0)] | None = None,
     keep: str | Path | None = None,
     raising: bool = True,
 ) -> Report:
@@ -88,8 +89,6 @@ def check_scheduler(
         ()
     """
     wanted, known = _wanted(checks, expected_failures, largest_gap, mean_gap)
-    if examples < 4:
-        raise InvalidInput(f"examples = {examples}: must be at least 4")
     entry = registry().problem(problem)
     goals = {o.name: o for o in entry.instance_type.objectives}
     goal = next(iter(goals.values())) if objective is None else goals.get(objective)

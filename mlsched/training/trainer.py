@@ -14,11 +14,12 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import target_of
-from mlsched.core.params import within
+from mlsched.core.params import Count, Range
 from mlsched.core.versions import versions
 from mlsched.learned.weights import KIND, VERSION, Weights, read, write
 from mlsched.training._recipe import Learner, Recipe, recipe
@@ -47,16 +48,17 @@ def checkpoint_of(output: str | os.PathLike[str]) -> Path:
     return Path(output).with_suffix(".checkpoint")
 
 
+@checked
 def train(
     policy: str,
     *,
-    iterations: int | None = None,
-    seed: int = 0,
+    iterations: Count | None = None,
+    seed: Annotated[int, Range(0, 2**31)] = 0,
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     device: str = "cpu",
     until_trained: bool | None = None,
-    cpu_limit: float | None = None,
+    cpu_limit: Annotated[float, Range(0, 10**7, open_low=True)] | None = None,
     progress: Callable[[int, int, float], None] | None = None,
     **params: Any,
 ) -> Training:
@@ -73,14 +75,10 @@ def train(
     chosen = recipe(policy)
     settings = chosen.resolve(params)
     total = chosen.iterations if iterations is None else iterations
-    within("iterations", total, 1, 10**6)
-    within("seed", seed, 0, 2**31)
     if until_trained is None:
         until_trained = iterations is None and chosen.trained is not None
     if until_trained and chosen.trained is None:
         raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
-    if cpu_limit is not None:
-        within("cpu_limit", cpu_limit, 0, 10**7, open_low=True)
     if resume and output is None:
         raise InvalidInput("resume: needs the output whose checkpoint to go on from")
     if output is not None:

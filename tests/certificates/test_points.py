@@ -377,7 +377,7 @@ def test_what_cannot_be_is_refused_in_a_line_before_any_work(tmp_path):
         certify(["total_jct", "deadlines_met"], first=["makespan"])
     with pytest.raises(InvalidInput, match=r"fronts of a taskgraph\.instance cannot be certified"):
         certify(["total_jct", "makespan"], proof="formulas")
-    with pytest.raises(InvalidInput, match="proof = 'words': must be 'prices' or 'formulas'"):
+    with pytest.raises(InvalidInput, match="proof = 'words': must be one of prices, formulas"):
         certify(["total_jct", "makespan"], proof="words")
     with pytest.raises(InvalidInput, match=r"points of fronts of a quality\.instance cannot be certified"):
         certify(["worst_loss", "proportional_loss"], next(drawn("quality", 1)), proof="prices")

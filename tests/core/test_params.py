@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 import pytest
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import Checked, Number, Range, Share, checked, parameters_of, resolve, split, ungrouped
+from mlsched.core.params import Number, Range, parameters_of, resolve, split, ungrouped
 
 
 def rule(instance, *, rng, s: float = 4.0, P: int = 0, name: str = "x", strict: bool = False):
@@ -138,12 +139,6 @@ def bounded(
     return s, n, fill, model
 
 
-@dataclasses.dataclass(frozen=True)
-class Bounded(Checked):
-    share: Share = 0.5
-    n: Number = 1
-
-
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -165,11 +160,3 @@ def test_what_a_type_allows_is_kept():
     declared = parameters_of(bounded)
     assert {name: p.type for name, p in declared.items()} == {"s": float, "n": int, "fill": str, "model": str}
     assert bounded(1, **resolve("", declared, {"s": "10", "fill": "first-fit"})) == (10.0, 1, "first-fit", "linear")
-
-
-def test_fields_of_a_dataclass_are_held_to_their_types():
-    assert Bounded(share=1.0) == Bounded(1.0, 1)
-    with pytest.raises(InvalidInput, match=r"^share = 1\.5: must be between 0 and 1$"):
-        Bounded(share=1.5)
-    with pytest.raises(InvalidInput, match=r"^n = 0: must be at least 1$"):
-        Bounded(n=0)

@@ -21,11 +21,12 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
 from mlsched.core.losses.fits import Fits, Mask, fit
 from mlsched.core.losses.window import MOST_LOSS, Window
-from mlsched.core.params import Checked, Number, Range, checked
+from mlsched.core.params import Number, Range
 
 Histories = Sequence[npt.ArrayLike]
 """One list of numbers per job, of any lengths."""

@@ -39,9 +39,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import Checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Count, Range
+from mlsched.core.params import Count, Range
 from mlsched.heuristics.placement._room import PS, WORKER, Choose, Room, place_all
 from mlsched.heuristics.placement.load_balancing import least_loaded
 from mlsched.instances.placement import Instance, Plan

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@explained
+@checked
 def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Round:
     """A round that starts what may start, jobs of the smallest key first, jobs of equal key in order of arrival.
 

@@ -29,9 +29,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import MIN_LOSSES
-from mlsched.core.params import Checked, NotNegative, Range, Share
+from mlsched.core.params import NotNegative, Range, Share
 from mlsched.core.registry import answerer, registry
 from mlsched.heuristics.taskgraph import _mlf_stop
 from mlsched.heuristics.taskgraph._mlf_inner import Inner

@@ -31,8 +31,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, NotNegative, Number, Positive, Share
+from mlsched.core.params import NotNegative, Number, Positive, Share
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import remaining_ticks, share_units, stops_after, sum_per_job
 from mlsched.heuristics.taskgraph._mlf_compete import Competition, lift, settle

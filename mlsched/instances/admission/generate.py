@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Preset
-from mlsched.core.params import Count, CountOrNone, Share, checked, not_too_many
+from mlsched.core.params import Count, CountOrNone, Share, not_too_many
 from mlsched.instances.admission.instance import Instance
 
 PRESETS: Mapping[str, Preset] = {

@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.opening import gunzipped, read_bytes
-from mlsched.core.params import Number, Range, checked
+from mlsched.core.params import Number, Range
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
 from mlsched.instances.traces.throughputs import key_of, rate_of, throughputs_of

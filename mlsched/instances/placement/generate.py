@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.core.params import Count, CountOrNone, Range, Share, checked, not_too_many
+from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
 from mlsched.instances.placement.instance import Instance
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 

@@ -17,10 +17,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, CountOrNone, Range, Share, checked
+from mlsched.core.params import Count, CountOrNone, Range, Share
 from mlsched.instances.preemption import _state
 from mlsched.instances.preemption.demand import BE_DEMAND, MINIMAL, NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.instances.preemption.instance import Instance

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Generator, Preset
-from mlsched.core.params import Count, CountOrNone, Positive, Range, checked
+from mlsched.core.params import Count, CountOrNone, Positive, Range
 from mlsched.instances.preemption._state import te_demand
 from mlsched.instances.preemption.demand import (
     BE_DEMAND,

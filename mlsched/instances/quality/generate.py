@@ -12,10 +12,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import Family
-from mlsched.core.params import Count, CountOrNone, Range, Share, checked, not_too_many
+from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
 from mlsched.instances.quality.instance import Instance
 from mlsched.instances.quality.tables import Curves, Epoch, from_curves
 

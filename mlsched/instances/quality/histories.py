@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.losses.curves import Family, FloatArray, Floats
-from mlsched.core.params import NotNegative, Number, checked, within
+from mlsched.core.params import NotNegative, Number, within
 from mlsched.instances.quality.table1 import TABLE_1, Algorithm
 from mlsched.instances.traces.curve import Curve
 

@@ -12,10 +12,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Generator, Preset
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, checked, not_too_many
+from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, not_too_many
 from mlsched.instances.quality.histories import synthetic_mix
 from mlsched.instances.quality.horizon import Horizon
 from mlsched.instances.quality.instance import PPM

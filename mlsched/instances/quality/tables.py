@@ -22,10 +22,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import Checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
 from mlsched.core.losses.curves import Family, FloatArray, sublinear, superlinear
-from mlsched.core.params import Checked, Number, Range
+from mlsched.core.params import Number, Range
 from mlsched.instances.quality.instance import PPM, Instance, waiting_in_arrival_order
 
 Rounding = Literal["floor", "fluid"]

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Preset
-from mlsched.core.params import Count, Range, Share, checked, not_too_many
+from mlsched.core.params import Count, Range, Share, not_too_many
 from mlsched.instances.rounds.goodput import Configurations
 from mlsched.instances.rounds.instance import Instance
 from mlsched.instances.rounds.tables import State, from_rates

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.fields import UNLIMITED, IntArray, as_int, ints
+from mlsched.core.params import Range
 from mlsched.instances.taskgraph.instance import Instance
 
 #: Default of each integer attribute; None: must be given, or follows from others.
@@ -32,15 +33,15 @@ OF_TASK = {"parameters": 0, "role": 0, "replica": 0}
 OF_EDGE = {"lag": 0, "volume": 0, "delay": 0}
 
 
-@explained
+@checked
 def from_networkx(
     graphs: Any,
     nodes: Sequence[Mapping[str, int]],
     *,
     movement: str = "none",
     accuracy_at: str = "deadline",
-    tick_ms: int = 0,
-    gpu_unit: int = 0,
+    tick_ms: Annotated[int, Range(0)] = 0,
+    gpu_unit: Annotated[int, Range(0)] = 0,
     ignore: Collection[str] = (),
 ) -> Instance:
     """An instance of jobs given as networkx graphs (one, or an iterable of them).

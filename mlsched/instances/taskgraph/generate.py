@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import Count, Range, Share, checked, not_too_many, within
+from mlsched.core.params import Count, Range, Share, not_too_many, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS

@@ -20,10 +20,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import parse_json
 from mlsched.core.opening import open_tar, read_text, shown_path
-from mlsched.core.params import Positive, checked, within
+from mlsched.core.params import Positive, within
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
 
 #: Largest archive of profiles, uncompressed; the published ones have 1 and 3 MB.

@@ -12,7 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.params import Number
 from mlsched.instances.traces import alibaba, helios, nodes, own, philly, slurm, swf
 from mlsched.instances.traces.account import Account, Rows
 from mlsched.instances.traces.builder import TraceBuilder
@@ -55,11 +57,12 @@ OWN = "own log"
 """How the source of a trace calls a log of no known format."""
 
 
+@checked
 def read_trace(
     source: Any,
     *,
     format: str | None = None,  # noqa: A002  # what every reader of files calls it
-    limit: int | None = None,
+    limit: Number | None = None,
     read: str | Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Trace:
@@ -86,8 +89,6 @@ def read_trace(
         raise UnknownName(f"trace format {format!r} does not exist; use one of {', '.join(FORMATS)}")
     if format is not None and read is not None:
         raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise InvalidInput(f"limit = {shown(limit)}: must be an integer >= 1, or None to read every job")
     given = parse(read or {})
     jobs = TraceBuilder(limit, strict=strict)
     if is_frame(source):

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import checked
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous
 
 #: A measured point: workers, PSs, seconds per iteration.

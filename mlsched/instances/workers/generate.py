@@ -10,7 +10,8 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.params import Count, CountOrNone, Range, Share, checked, not_too_many
+from mlsched.core.arguments import checked
+from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
 from mlsched.instances.workers.instance import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous, Table

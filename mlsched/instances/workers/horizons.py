@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Preset
 from mlsched.core.errors import UnknownName
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, CountOrNone, Range, checked, not_too_many
+from mlsched.core.params import Count, CountOrNone, Range, not_too_many
 from mlsched.instances.workers.horizon import Horizon
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 

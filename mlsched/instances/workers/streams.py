@@ -10,9 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.contract import Generator, Preset
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Count, Positive, Range, checked
+from mlsched.core.params import Count, Positive, Range
 from mlsched.instances.workers.models import MODELS, RESOURCES
 from mlsched.instances.workers.stream import MOST_JOBS, Stream
 

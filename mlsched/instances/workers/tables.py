@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import checked
 from mlsched.instances.workers.instance import DELAY, Instance, pair_terms, waiting_terms
 from mlsched.instances.workers.models import TrainingModel
 

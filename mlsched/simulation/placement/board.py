@@ -17,8 +17,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Range
+from mlsched.core.params import Range
 from mlsched.instances.placement import Instance, Plan
 
 #: No job is in a slot of this type.

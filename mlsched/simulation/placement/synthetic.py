@@ -16,8 +16,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Count, Positive, Range, Share, checked, ungrouped
+from mlsched.core.params import Count, Positive, Range, Share, ungrouped
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 from mlsched.simulation.placement.workload import INTERVAL, Workload

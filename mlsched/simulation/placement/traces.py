@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import NotNegative, Positive, Range, checked
+from mlsched.core.params import NotNegative, Positive, Range
 from mlsched.instances.placement.generate import worker_demand
 from mlsched.instances.placement.models import KINDS, PS, RESOURCES, SERVER, interference
 from mlsched.instances.traces import Trace

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
+from mlsched.core.arguments import Checked
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import Checked, Range
+from mlsched.core.params import Range
 
 
 @dataclasses.dataclass(frozen=True)

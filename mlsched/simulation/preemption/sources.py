@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, ints
-from mlsched.core.params import NotNegative, Positive, Share, checked
+from mlsched.core.params import NotNegative, Positive, Share
 from mlsched.instances.preemption.demand import GRACE_MINUTES, fits_somewhere, truncated_normal
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES

@@ -15,8 +15,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import NotNegative, Positive, Range, Share, checked
+from mlsched.core.params import NotNegative, Positive, Range, Share
 from mlsched.instances.preemption.demand import (
     BE_MINUTES,
     GRACE_MINUTES,

@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, checked, not_too_many
+from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, not_too_many
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history
 from mlsched.instances.quality.table1 import TABLE_1, algorithm

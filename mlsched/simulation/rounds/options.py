@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from mlsched.core.params import Checked, Range
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Range
 
 
 @dataclasses.dataclass(frozen=True)

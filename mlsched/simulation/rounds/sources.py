@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import ints
-from mlsched.core.params import Range, checked
+from mlsched.core.params import Range
 from mlsched.simulation.rounds.files import parse_types, read_jobs
 from mlsched.simulation.rounds.workload import MICRO, PICO, PPM, Workload
 

@@ -30,8 +30,9 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Positive, checked
+from mlsched.core.params import Positive
 from mlsched.heuristics.taskgraph._measures import remaining_ticks, stops_after
 from mlsched.heuristics.taskgraph._mlf_compete import lift, settle
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts

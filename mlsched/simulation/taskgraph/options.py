@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from mlsched.core.params import Checked
+from mlsched.core.arguments import Checked
 
 
 @dataclasses.dataclass(frozen=True)

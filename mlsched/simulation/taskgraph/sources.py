@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import Count, Positive, Range, Share, checked
+from mlsched.core.params import Count, Positive, Range, Share
 from mlsched.instances.taskgraph import Instance, from_networkx, generate
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link

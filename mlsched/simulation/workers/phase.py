@@ -29,9 +29,10 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import Checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Count, Range
+from mlsched.core.params import Count, Range
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 Mask = npt.NDArray[np.bool_]

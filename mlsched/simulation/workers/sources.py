@@ -8,9 +8,10 @@ from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Positive, Range, checked
+from mlsched.core.params import Positive, Range
 from mlsched.instances.traces import Trace
 from mlsched.instances.workers.models import CLUSTER, MODELS, RESOURCES
 from mlsched.simulation.workers.synthetic import chic, workload

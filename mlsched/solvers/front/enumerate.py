@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, SolverError, a_or_an
-from mlsched.core.params import one_of
+from mlsched.core.params import Number, Positive, Seed, one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
 from mlsched.solvers.front.certificate import Certificate
@@ -29,7 +29,7 @@ METHODS: dict[str, Callable[[Search], None]] = {
 AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 
-@explained
+@checked
 def enumerate_front(
     model: Any,
     objectives: Sequence[Any],
@@ -39,10 +39,10 @@ def enumerate_front(
     decode: Callable[[Callable[[Any], Any]], Any] | None = None,
     method: str | None = None,
     stages: Stages | None = None,
-    threads: int = 1,
-    seed: int = 0,
-    time_limit: float | None = None,
-    solve_limit: int | None = None,
+    threads: Number = 1,
+    seed: Seed = 0,
+    time_limit: Positive | None = None,
+    solve_limit: Number | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
@@ -81,7 +81,8 @@ def enumerate_front(
         >>> front.values.tolist()
         [[9, 7], [5, 4], [4, 3], [0, 0]]
     """
-    _check_call(objectives, threads, time_limit, solve_limit)
+    check_number(objectives)
+    threads, seed = int(threads), int(seed)
     workers = workers_of(method_of(method, len(objectives)), "cp-sat" if is_cp_sat(model) else "highs", threads)
     scalar = scalar_of(model, objectives, senses, threads=threads // workers, seed=seed)
 
@@ -116,14 +117,10 @@ def workers_of(method: str, backend: str, threads: int) -> int:
     return min(threads, AT_ONCE[method]) if backend == "cp-sat" else 1
 
 
-def _check_call(objectives: Sequence[Any], threads: int, time_limit: float | None, solve_limit: int | None) -> None:
+def check_number(objectives: Sequence[Any]) -> None:
+    """Refuse a front of less than two objectives."""
     if len(objectives) < 2:
         raise InvalidInput(f"objectives: {len(objectives)} given: a front needs two or more; for one, solve")
-    for name, value in (("time_limit", time_limit), ("solve_limit", solve_limit)):
-        if value is not None and not value > 0:
-            raise InvalidInput(f"{name} = {value!r}: must be above 0")
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidInput(f"threads = {threads!r}: must be an integer >= 1")
 
 
 def is_cp_sat(model: Any) -> bool:

@@ -13,7 +13,7 @@ from mlsched.core.formulation import NO_LIMITS, Formulation
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.scalar import Limited, Scalar
-from mlsched.solvers.front.enumerate import _check_call, method_of, run, scalar_of, workers_of
+from mlsched.solvers.front.enumerate import check_number, method_of, run, scalar_of, workers_of
 from mlsched.solvers.front.result import Front
 
 
@@ -34,7 +34,7 @@ def front_of(
     """
     if SOLVER in params:
         raise InvalidInput(f"{SOLVER} = {params[SOLVER]!r}: fronts are enumerated by highs itself; leave it out")
-    _check_call(objectives, threads, settings.get("time_limit"), settings.get("solve_limit"))
+    check_number(objectives)
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in objectives]
     assert answerer.fronts_by is not None

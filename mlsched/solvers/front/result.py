@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlsched.core import html, tables
-from mlsched.core.arguments import explained
+from mlsched.core.arguments import checked
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance
 from mlsched.core.errors import Contradiction, InvalidInput, SolverError
@@ -155,12 +155,12 @@ class Front:
     def _signs(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
 
-    @explained
+    @checked
     def hypervolume(self, ref: Sequence[float]) -> float:
         """The volume between the points and `ref` (natural senses, worse than the points), by moocore."""
         return self.hypervolume_bounds(ref)[0]
 
-    @explained
+    @checked
     def hypervolume_bounds(self, ref: Sequence[float]) -> tuple[float, float]:
         """(lower, upper) bounds on the hypervolume of the complete front.
 
@@ -180,7 +180,7 @@ class Front:
             return lower, float("inf")
         return lower, _volume(np.vstack([points, reachable]), end) if len(reachable) else lower
 
-    @explained
+    @checked
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
         """Replay the certificate; sentences that say what does not hold, empty when all of it does.
 

@@ -24,12 +24,13 @@ what they hold is missing in v. Neither interference nor lengths of jobs are see
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Range, one_of
 from mlsched.simulation.placement.board import NOBODY, Board, Shape
 from mlsched.simulation.placement.options import Options
 from mlsched.simulation.placement.synthetic import SOURCES
@@ -71,19 +72,19 @@ class HarmonyEnv(MaskedEnv):
     | N A + m B + K + 2 n + k | workers or PSs of slot n on server m, in units of 3 |
     """
 
+    @checked
     def __init__(
         self,
         pattern: str = "uniform",
         jobs: int = 60,
         servers: int = 6,
         new: int = 6,
-        running: int = 0,
+        running: Annotated[int, Range(0, 10**4)] = 0,
         mask_observation: bool = False,
         render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
         one_of("pattern", pattern, tuple(SOURCES))
-        within("running", running, 0, 10**4)
         self._source, self._sizes = SOURCES[pattern], {"jobs": jobs, "servers": servers, **sizes}
         example = self._draw(FIRST_SEED)
         shape = Shape(

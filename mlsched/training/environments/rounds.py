@@ -14,13 +14,14 @@ episode; `log` is checked by the world's replay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of, parameters_of, resolve, within
+from mlsched.core.params import Range, one_of, parameters_of, resolve
 from mlsched.heuristics.taskgraph._measures import STOPS, stops_after
 from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
@@ -59,9 +60,10 @@ class RoundsEnv(MaskedEnv):
     queueing="iteration" then how the jobs stand to each other (`_competition_features.py`).
     """
 
+    @checked
     def __init__(
         self,
-        window: int = 32,
+        window: Annotated[int, Range(1, 10**4)] = 32,
         stop: str = "most",
         stopping: bool = False,
         wake: str = "events+interval:600",
@@ -80,7 +82,6 @@ class RoundsEnv(MaskedEnv):
         if render_mode is not None:
             one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode
-        within("window", window, 1, 10**4)
         one_of("stop", stop, STOPS)
         one_of("queueing", queueing, QUEUEING)
         self._queueing = queueing

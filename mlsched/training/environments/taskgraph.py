@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, UnknownName
-from mlsched.core.params import one_of, parameters_of, resolve, within
+from mlsched.core.params import Number, one_of, parameters_of, resolve, within
 from mlsched.heuristics.taskgraph._measures import STOPS, by_job, per_job, remaining_ticks
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Instance, Snapshot, Timetable, generate
@@ -76,19 +77,18 @@ class TaskGraphEnv(InstanceEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
+    @checked
     def __init__(
         self,
         preset: str | None = None,
-        window: int = 8,
-        unit: int = 10,
+        window: Number = 8,
+        unit: Number = 10,
         stop: str = "most",
         instances: Sequence[Instance] | None = None,
         mask_observation: bool = False,
         render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
-        within("window", window, 1)
-        within("unit", unit, 1)
         one_of("stop", stop, STOPS)
         self._window, self._unit, self._stop = window, unit, stop
         self._instances = None if instances is None else list(instances)

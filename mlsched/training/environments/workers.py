@@ -17,8 +17,9 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import within
+from mlsched.core.params import Number
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
 from mlsched.simulation.workers.synthetic import chic
 from mlsched.simulation.workers.workload import MS, Workload
@@ -38,6 +39,7 @@ class Task:
     floor: what a re-schedule costs ("always", Eq. 7, or "never").
     """
 
+    @checked
     def __init__(
         self,
         *,
@@ -49,10 +51,9 @@ class Task:
         limit: int = 100,
         p1: float = 5.0,
         p2: float = 1.0,
-        unit_s: int = 1200,
+        unit_s: Number = 1200,
         floor: Literal["always", "never"] = "always",
     ) -> None:
-        within("unit_s", unit_s, 1)
         if workloads is not None and not len(workloads):
             raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
         if workloads is not None and (jobs is not None or rate is not None):
@@ -184,8 +185,8 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    def __init__(self, num_envs: int = 1, mask_observation: bool = False, **keywords: Any) -> None:
-        within("num_envs", num_envs, 1)
+    @checked
+    def __init__(self, num_envs: Number = 1, mask_observation: bool = False, **keywords: Any) -> None:
         self.task, self.num_envs = Task(**keywords), num_envs
         self.single_action_space = self.task.actions
         self.single_observation_space = seen_space(self.task.observations, self.task.phase.actions, mask_observation)

@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import Checked, Count, Range, Share, within
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
 from mlsched.learned._net import sample
 from mlsched.learned.placement._harmony import Net, Policy

@@ -19,7 +19,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import Checked, Range, Share, within
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned._net import Mlp
 from mlsched.simulation.placement.board import NOBODY

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import Checked, Count, CountOrNone, Range
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, CountOrNone, Range
 from mlsched.instances.placement import Plan
 from mlsched.instances.placement.models import KINDS
 from mlsched.learned.placement._plus_net import MOST_ATTENTION, PlusNet, View, shapes

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import Checked, Count, Range, Share, within
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, Range, Share, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned._net import Mlp
 from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, placed

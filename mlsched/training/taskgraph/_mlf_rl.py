@@ -20,8 +20,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import Checked
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Checked, Count, CountOrNone, NotNegative, Range, Share, within
+from mlsched.core.params import Count, CountOrNone, NotNegative, Range, Share, within
 from mlsched.heuristics.taskgraph._measures import stops_after
 from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS

@@ -20,7 +20,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import Checked, Count, NotNegative, Range, within
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, NotNegative, Range, within
 from mlsched.core.student import half_width
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.taskgraph._plus_order import FEATURES, HOUR, LEFT, NAMES, SIZE, Standing, features

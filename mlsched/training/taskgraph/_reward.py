@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.params import Checked, NotNegative, within
+from mlsched.core.arguments import Checked
+from mlsched.core.params import NotNegative, within
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
 from mlsched.simulation.taskgraph.iterations.log import Stretches

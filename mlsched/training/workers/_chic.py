@@ -34,7 +34,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import Checked, Count, CountOrNone, Range, Share
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, CountOrNone, Range, Share
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.workers._chic import PAPER, VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase

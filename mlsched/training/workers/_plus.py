@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import Checked, Count, CountOrNone, Range, within
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, CountOrNone, Range, within
 from mlsched.learned._net import sample
 from mlsched.learned.workers._plus import CODE, DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase

@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
-from mlsched.core.params import Checked, Number, checked
+from mlsched.core.params import Number
 from mlsched.instances.workers import NEVER
 from mlsched.simulation.workers.log import PARTS
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, FIELDS, ITERATIONS_UNIT, TASKS_UNIT, Features, Mask, Phase

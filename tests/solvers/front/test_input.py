@@ -181,8 +181,8 @@ def test_what_is_refused(make, words):
         ({"method": "simplex"}, "method = 'simplex': must be one of epsilon-constraint, laumanns, tamby"),
         ({"stages": "three"}, "stages = 'three': must be one of one, two"),
         ({"time_limit": 0}, "time_limit = 0: must be above 0"),
-        ({"solve_limit": -1}, "solve_limit = -1: must be above 0"),
-        ({"threads": 0}, "threads = 0: must be an integer >= 1"),
+        ({"solve_limit": -1}, "solve_limit = -1: must be at least 1"),
+        ({"threads": 0}, "threads = 0: must be at least 1"),
     ],
 )
 def test_calls_that_are_refused(settings, words):

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Number, Positive, Range, checked
+from mlsched.core.params import Number, Positive, Range
 from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities

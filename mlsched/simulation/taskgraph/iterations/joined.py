@@ -24,10 +24,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.opening import shown_path
-from mlsched.core.params import CountOrNone, Positive, Range, checked, not_too_many
+from mlsched.core.params import CountOrNone, Positive, Range, not_too_many
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, serve, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.profiles import job_graph, read_profiles

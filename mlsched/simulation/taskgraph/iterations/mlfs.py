@@ -26,8 +26,9 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.arguments import checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, Positive, Range, checked
+from mlsched.core.params import Count, Positive, Range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.generate import GPUS, SERVER

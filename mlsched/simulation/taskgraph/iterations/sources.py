@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.params import Count, Positive, Range, checked
+from mlsched.core.arguments import checked
+from mlsched.core.params import Count, Positive, Range
 from mlsched.simulation.taskgraph import sources as of_tasks
 from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
 from mlsched.simulation.taskgraph.iterations.joined import joined
