@@ -41,6 +41,17 @@ def test_a_model_for_highs_needs_no_scipy():
     assert "scipy" not in found
 
 
+def test_a_rule_loads_its_own_file_and_no_reader_of_logs():
+    code = (
+        "import sys\nfrom mlsched import api\napi.solve(api.generate('taskgraph', 'small'), 'mlf-h')\n"
+        "print(*(name for name in sys.modules if name.startswith('mlsched.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "mlsched.heuristics.taskgraph.mlf_h" in loaded
+    assert not {"mlsched.heuristics.taskgraph.gavel", "mlsched.solvers.taskgraph.cp_sat"} & set(loaded)
+    assert not [name for name in loaded if name.startswith("mlsched.instances.traces.") and name.endswith("read")]
+
+
 BARE = """
 import sys
 OPTIONAL = "torch gymnasium matplotlib pyarrow pooch hypothesis pytest distributed optuna polars exact".split()

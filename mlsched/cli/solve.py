@@ -139,8 +139,6 @@ def _plot(result: Result, path: Path) -> None:
 
 def _render(instance: Instance, result: Result, asked: str, confirm: bool, certify: bool) -> list[Any]:
     """asked: the answerer with its parameters, as the call named it. confirm, certify: whether these were asked for."""
-    from mlsched.api.certified import uncertified
-
     rows = []
     for goal in instance.objectives:
         optimised = goal.name == result.objective
@@ -161,12 +159,20 @@ def _render(instance: Instance, result: Result, asked: str, confirm: bool, certi
         line,
         *([] if result.doubt is None else [result.doubt]),
         *(["nothing to confirm: no optimum is proved"] if confirm and result.status == "feasible" else []),
-        *([why] if certify and (why := uncertified(instance, result)) is not None else []),
+        *(_uncertified(instance, result) if certify else []),
         table("", ["objective", "sense", "value", "bound", "gap to bound", "unit"], rows),
     ]
     if result.plan is not None:
         lines.append(_plan(instance, result.plan))
     return lines
+
+
+def _uncertified(instance: Instance, result: Result) -> list[str]:
+    """Why there is no certificate, where there is none."""
+    from mlsched.api.certified import uncertified
+
+    why = uncertified(instance, result)
+    return [] if why is None else [why]
 
 
 def unit_of(instance: Instance, figure: str) -> str:

@@ -2,8 +2,9 @@
 
 Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers,
 then the entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched,
-and it happens at the first look-up, never at `import mlsched`: a look-up imports the folders of the problem that it
-names, and only what asks for all problems imports all. Adding an answerer touches its own file and its test.
+and it happens at the first look-up, never at `import mlsched`. A look-up imports the file that has the answerer's name,
+if it declares it, or else the folders of the problem that it names; only what asks for all problems imports all. Adding
+an answerer touches its own file and its test.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Registry:
     def __init__(self) -> None:
         self.problems: Gathered[str, Problem] = Gathered(_folders, str, _problem_in)
         self.answerers: Gathered[tuple[str, str], Answerer] = Gathered(
-            lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._answerers_of
+            lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._answerers_of, self._in_own_file
         )
 
     def add(self, answerer: Answerer) -> None:
@@ -68,9 +69,26 @@ class Registry:
         if key in among:
             first = among[key].function.__module__
             raise ValueError(f"answerer {key} registered twice: in {first} and in {answerer.function.__module__}")
-        if answerer.asks is None and answerer.problem in self.problems:
-            answerer = dataclasses.replace(answerer, asks=self.problems[answerer.problem].instance_type.asks)
-        among[key] = answerer
+        among[key] = self._completed(answerer)
+
+    def _completed(self, answerer: Answerer) -> Answerer:
+        """The answerer, with the form of question that its problem asks where it names none."""
+        if answerer.asks is not None or answerer.problem not in self.problems:
+            return answerer
+        return dataclasses.replace(answerer, asks=self.problems[answerer.problem].instance_type.asks)
+
+    def _in_own_file(self, key: tuple[str, str]) -> Answerer | None:
+        """The answerer "mlf-h" of task graphs from a file `mlf_h.py` of theirs, where there is one that declares it."""
+        problem, name = key
+        if problem not in self.problems:
+            return None
+        for layer in LAYERS:
+            folder = f"mlsched.{layer}.{problem}"
+            if (file := f"{folder}.{name.replace('-', '_')}") in _modules(folder):
+                for declared in declared_in(importlib.import_module(file)):
+                    if (declared.problem, declared.name) == key:
+                        return self._completed(declared)
+        return None
 
     def _answerers_of(self, problem: str) -> dict[tuple[str, str], Answerer]:
         """The answerers in the folders of a problem, and those of other packages for it."""

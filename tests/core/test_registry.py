@@ -64,6 +64,28 @@ def test_look_up_by_text_gives_all_parameters():
     assert values.items() >= {"s": 8.0, "P": 0}.items()
 
 
+def test_an_answerer_is_found_in_the_file_of_its_name_and_stays_the_one_that_was_found():
+    found = registry.__wrapped__()
+    alone = found.answerers["preemption", "fitgpp"]
+    assert found.answerers["preemption", "fitgpp"] is alone
+    assert (alone.asks, alone.function.__module__) == ("decision", "mlsched.heuristics.preemption.fitgpp")
+    assert [a for a in found.available("preemption") if a.name == "fitgpp"] == [alone]
+    assert next(a for a in found.available("preemption") if a.name == "fitgpp") is alone
+    assert found.answerers["preemption", "fitgpp"] is alone
+
+
+@pytest.mark.parametrize("name", ["fitgp", "", "-", "_score", ".fitgpp", "fitgpp.x", "../fitgpp", "__init__", "FITGPP"])
+def test_only_a_public_file_of_that_very_name_is_looked_into(name):
+    assert registry.__wrapped__().answerers.get(("preemption", name)) is None
+
+
+def test_an_answerer_in_a_file_of_another_name_is_found():
+    other = next(
+        a for a in registry().available() if not a.function.__module__.endswith(f".{a.name.replace('-', '_')}")
+    )
+    assert registry.__wrapped__().answerers[other.problem, other.name].function is other.function
+
+
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(UnknownName, match=r"no problem 'tetris'; there are .*preemption"):
         registry().problem("tetris")

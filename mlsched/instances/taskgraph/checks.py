@@ -39,7 +39,7 @@ def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
     back = np.zeros(len(owner), dtype=bool)
     back[1:] = np.diff(owner) < 0
     refuse_first(back, name, owner, f"must not be below the entry before it: tasks come {what} by {what}")
-    lacking = np.setdiff1d(np.arange(owners), owner)
+    lacking = np.flatnonzero(np.bincount(owner, minlength=owners) == 0)
     if lacking.size:
         raise InvalidInput(f"{name}: {what} {lacking[0]} has no task; every {what} must have one")
 

@@ -7,7 +7,7 @@ import pytest
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.instances.traces import TraceBuilder
+from mlsched.instances.traces.builder import TraceBuilder
 from mlsched.simulation import simulations
 from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.sources import SOURCES, from_trace

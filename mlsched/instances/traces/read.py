@@ -1,0 +1,197 @@
+"""Reading a log of jobs or a list of nodes, whatever its format: `read_trace` and `read_nodes`.
+
+A new format is a module beside this one and one entry in `_FORMATS`. Logs of no known format (CSV, Parquet, DataFrames)
+are read by the columns that `read` names (`own`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlsched.core.arguments import checked
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.params import Number
+from mlsched.instances.traces import alibaba, helios, nodes, own, philly, slurm, swf
+from mlsched.instances.traces.builder import TraceBuilder
+from mlsched.instances.traces.columns import Given, check_log, columns_of, complete, described, parse
+from mlsched.instances.traces.format import TraceFormat
+from mlsched.instances.traces.frames import Frame, is_frame, parquet
+from mlsched.instances.traces.source import SEPARATORS, Text, csv_header, csv_rows, separator_of, shown
+from mlsched.instances.traces.trace import Nodes, Trace
+
+_FORMATS = {
+    form.name: form
+    for form in (
+        alibaba.POD_FORMAT,
+        philly.CSV_FORMAT,
+        philly.JSON_FORMAT,
+        helios.REDUCED_FORMAT,
+        helios.ORIGINAL_FORMAT,
+        slurm.FORMAT,
+        swf.FORMAT,
+    )
+}
+FORMATS: tuple[str, ...] = tuple(_FORMATS)
+"""The names that `read_trace(format=...)` takes."""
+OWN = "own log"
+"""How the source of a trace calls a log of no known format."""
+
+
+@checked
+def read_trace(
+    source: Any,
+    *,
+    format: str | None = None,  # noqa: A002  # what every reader of files calls it
+    limit: Number | None = None,
+    read: str | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Trace:
+    """The jobs of the log `source`.
+
+    A row that is no job that ran (it waits or runs still, or a value that is needed is missing) is skipped and counted:
+    `Trace.account` says what became of every row.
+
+    Args:
+        source: a CSV, JSON or text file, plain or gzip, or a Parquet file; or a DataFrame (pandas, polars, pyarrow, or
+            a mapping of columns).
+        format: one of `FORMATS`; None tells it from the content.
+        limit: read only until this many jobs with a run time are found, in file order; None reads all.
+        read: which column of an own log is what (`columns`): "submit=a,duration=b:min,gpus=c", or a mapping. What it
+            leaves out, and all without it, is found by common names of columns.
+        strict: refuse the first row that would be skipped.
+
+    Raises:
+        InvalidFile: the file is missing, unreadable, of no known format, or has a bad row or no job at all.
+        UnknownName: there is no such format.
+        InvalidInput: `limit` is not an integer >= 1, `read` is no mapping of columns, or a DataFrame is wrong.
+    """
+    if format is not None and format not in _FORMATS:
+        raise UnknownName(f"trace format {format!r} does not exist; use one of {', '.join(FORMATS)}")
+    if format is not None and read is not None:
+        raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
+    given = parse(read or {})
+    jobs = TraceBuilder(limit, strict=strict)
+    if is_frame(source):
+        return _read_frame(Frame(source, "the DataFrame"), given, jobs)
+    if format is None and (frame := parquet(source)) is not None:
+        return _read_frame(frame, given, jobs)
+    with Text(source) as text:
+        jobs.place = text
+        form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
+        if form is None:
+            return _read_own_text(text, given, jobs)
+        if form.columns:
+            jobs.unread = tuple(name for name in csv_header(text) if name not in (*form.columns, *form.optional))
+        form.read(text, jobs)
+        _check(text, jobs)
+        jobs.notes[:0] = form.notes
+        return jobs.build(f"{text.name} ({form.name}){_left_out(jobs)}")
+
+
+def _left_out(jobs: TraceBuilder) -> str:
+    """How many rows are no jobs, and why."""
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
+    return f"; {sum(jobs.dropped.values())} rows left out ({reasons})" if reasons else ""
+
+
+def _read_frame(frame: Frame, given: Given, jobs: TraceBuilder) -> Trace:
+    if given.separator is not None or not given.header:
+        raise InvalidInput("read: separator and header are of texts, and this is a table of columns; leave them out")
+    jobs.place = frame
+    columns = columns_of(frame, frame.header, given.fields)
+    check_log(frame, frame.header, columns, given.fields)
+    jobs.unread = _unread(frame.header, columns)
+    own.read_rows(frame, columns, frame.rows, jobs)
+    _check(frame, jobs)
+    return jobs.build(f"{frame.name} ({OWN}: {described(columns)}{_left_out(jobs)})")
+
+
+def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
+    separator = SEPARATORS[given.separator] if given.separator else separator_of(text)
+    header = csv_header(text, separator, header=given.header)
+    text.line += 1
+    if len(header) < 2:
+        text.fail(
+            f"begins with {shown(text.head.rstrip())}, no line of several columns",
+            f"say what separates them (read separator={'|'.join(SEPARATORS)})",
+        )
+    if given.header and all(re.fullmatch(r"[0-9.:\-+TZ ]*", name) for name in header):
+        text.fail(f"begins with {shown(text.head.rstrip())}, a row and no names of columns", "read header=no")
+    fields = columns_of(text, header, given.fields)
+    check_log(text, header, fields, given.fields)
+    text.line -= 1
+    jobs.unread = _unread(header, fields)
+
+    def rows(columns: Sequence[str]) -> Iterator[Sequence[object]]:
+        wanted = columns if len(columns) > 1 else [*columns, header[0]]  # what picks columns picks two or more
+        return csv_rows(text, wanted, {}, separator, header=given.header)
+
+    own.read_rows(text, fields, rows, jobs)
+    _check(text, jobs)
+    return jobs.build(f"{text.name} ({OWN}: {described(fields)}{_left_out(jobs)})")
+
+
+def _unread(header: Sequence[str], columns: Mapping[str, Any]) -> tuple[str, ...]:
+    read = {column.name for column in columns.values()}
+    return tuple(name for name in header if name not in read)
+
+
+def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
+    """Refuse a log without a job that ran."""
+    if not jobs.rows:
+        place.fail("the file holds no jobs" if isinstance(place, Text) else "holds no jobs", "give a file with rows")
+    if not len(jobs):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
+        place.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
+
+
+def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | None = None) -> Nodes:
+    """The machines of the node list at `path`, plain or gzip: Alibaba's v2023, or one with common names (`nodes`).
+
+    read: which column is what, as for a log: "gpus=gpu_capacity_num,name=host".
+
+    Raises:
+        InvalidFile: the file is missing, unreadable, no node list, or has a bad row or none.
+        InvalidInput: `read` is no mapping of columns.
+    """
+    with Text(path) as text:
+        if read is None and frozenset(alibaba.NODE_COLUMNS) <= frozenset(csv_header(text)):
+            return alibaba.read_node_list(text)
+        return nodes.read(text, parse(read or {}, nodes.NAMES))
+
+
+def _detect(text: Text) -> TraceFormat | None:
+    """The format that a file is of; None for an own log, of which the common names of its columns say enough.
+
+    A table that has all columns of a known format is of it. Else one whose columns say what is needed is an own log.
+    Else the format is meant of which the header has the largest share of columns, two fifths or more, so that a file of
+    a known format that lacks columns (a pod list without times has 5 of 11) is told which.
+    """
+    if text.head.lstrip().startswith("["):
+        return philly.JSON_FORMAT
+    if slurm.is_sacct(text.head):
+        return slurm.FORMAT
+    if swf.is_swf(text.head):
+        return swf.FORMAT
+    header = csv_header(text, separator_of(text))
+    names = frozenset(header)
+    tables = [form for form in _FORMATS.values() if form.columns]
+    whole = [form for form in tables if names.issuperset(form.columns)]
+    if whole:
+        return max(whole, key=lambda form: len(form.columns))
+    if complete(header):
+        return None
+    share, name = max((len(names.intersection(form.columns)) / len(form.columns), form.name) for form in tables)
+    if share < 0.4:
+        text.line += 1
+        if names.issuperset(alibaba.NODE_COLUMNS):
+            text.fail("this is a node list, not a trace of jobs", "read it with read_nodes")
+        text.fail(
+            f"begins with {shown(text.head.rstrip())}, the header of no known trace format",
+            f"say which column is what (read submit=COLUMN,duration=COLUMN,gpus=COLUMN; without a header: "
+            f"header=no,submit=#1,...), or give a file of a known format ({', '.join(FORMATS)})",
+        )
+    return _FORMATS[name]
