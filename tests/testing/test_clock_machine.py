@@ -165,7 +165,7 @@ def test_schedulers_of_every_kind_pass():
 
 @pytest.mark.parametrize("unusual", [u for u in UNUSUAL if u.problem in ("placement", "workers")], ids=lambda u: u.name)
 def test_one_that_leaves_jobs_waiting_for_more_room_passes(unusual):
-    run(clock_machine(unusual.problem, unusual.rule), draws(10, 200))
+    run(clock_machine(unusual.problem, unusual.rule), draws(5, 200))
 
 
 def test_one_that_forgets_what_it_started_is_found():
