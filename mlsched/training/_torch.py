@@ -14,15 +14,10 @@ from mlsched.core.errors import InvalidInput
 
 def torch() -> Any:
     """The torch module; one line with the remedy where it is missing."""
-    return _imported("torch")
-
-
-def _imported(name: str) -> Any:
-    """A module that only training needs."""
     try:
-        return importlib.import_module(name)
+        return importlib.import_module("torch")
     except ImportError:
-        raise InvalidInput(f"training needs {name}, which is not installed: pip install 'mlsched[learn]'") from None
+        raise InvalidInput("training needs torch, which is not installed: pip install 'mlsched[learn]'") from None
 
 
 def choose_device(name: str) -> str:
@@ -42,12 +37,13 @@ def repeatable() -> Iterator[None]:
     Sums over several threads may differ in the last bit; and on products as small as these, threads that wait for each
     other take several times the CPU time of one.
     """
+    from threadpoolctl import threadpool_limits
+
     module = torch()
-    limits = _imported("threadpoolctl").threadpool_limits
     threads = module.get_num_threads()
     module.set_num_threads(1)
     try:
-        with limits(limits=1), module.random.fork_rng():
+        with threadpool_limits(limits=1), module.random.fork_rng():
             yield
     finally:
         module.set_num_threads(threads)

@@ -161,6 +161,7 @@ class Climb:
 
     def _quasi_newton(self, climbs: int) -> None:
         from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits
 
         # Units in which prices are about 1: what all pieces' weights come to, for each unit of a resource.
         unit = 0.2 * self.ways.weight.sum() / np.maximum(self.capacity, 1)
@@ -174,7 +175,10 @@ class Climb:
 
         limits = {"maxiter": climbs, "maxfun": climbs + 8}
         above = [(0.0, None)] * base.values.size
-        minimize(cost, (base.values / unit).ravel(), jac=True, method="L-BFGS-B", bounds=above, options=limits)
+        # L-BFGS-B factorises matrices of some tens of rows, which SciPy's own OpenBLAS shares out to all cores: its
+        # threads then wait, busily, for each other and for the next call.
+        with threadpool_limits(limits=1, user_api="blas"):
+            minimize(cost, (base.values / unit).ravel(), jac=True, method="L-BFGS-B", bounds=above, options=limits)
 
     def _adam(self, steps: int) -> None:
         base, prices = self.prices, self.prices.values.copy()

@@ -7,10 +7,12 @@ import pytest
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 from scipy.optimize import LinearConstraint, milp
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mlsched.simulation.bound import cheapest, uninterrupted
-from mlsched.simulation.bound.completion import Climb, Effort, by_completion, climbed, grid
+from mlsched.simulation.bound.completion import OF_RUNS, Climb, Effort, by_completion, climbed, grid
 from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.bound.prices import Prices, Ways
 
@@ -189,3 +191,25 @@ def test_finer_grids_prove_more_and_stop_where_they_no_longer_do():
         assert cut is not None
         assert 0 < cut.best <= climb.best
     assert by_completion(jobs, 600.0, pausing=False) > by_completion(jobs, 600.0)
+
+
+def test_a_climb_takes_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
+    """Of SciPy's matrix products: two wait for each other, which costs half as much CPU time again."""
+    pieces = alone([0, 0, 1], [2, 3, 1], [1, 1, 1], [1])
+    minimize, during = optimize.minimize, list[set[int]]()
+
+    def watched(*args, **settings):
+        during.append(set(threads().values()))
+        return minimize(*args, **settings)
+
+    def threads():
+        return {p["filepath"]: p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+    monkeypatch.setattr(optimize, "minimize", watched)
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        assert 2 in before.values()
+        climbed(pieces, 6, pausing=True, effort=OF_RUNS[True])
+        assert threads() == before
+    assert during
+    assert all(seen == {1} for seen in during)
