@@ -41,12 +41,12 @@ SECTIONS = pytest.StashKey[dict[str, list[str]]]()
 class Sampled:
     """Whether the next trusted record is validated: the first hundred of a test, and every twentieth after them.
 
-    For tests of what is made of runs, whose snapshots say the same hundreds of times. The tests of the worlds that make
-    them, and of the rules that read them, validate each; in the thorough profile every test does.
+    For tests of what is made of runs, whose snapshots say the same hundreds of times: rules and policies among them. The
+    tests of the worlds that make them validate each; in the thorough profile every test does.
     """
 
     #: Folders whose tests validate every record.
-    EACH = frozenset({"core", "heuristics", "instances", "learned", "simulation"})
+    EACH = frozenset({"core", "instances", "simulation"})
     ALL, THEN_EVERY = 100, 20
 
     def __init__(self) -> None:

@@ -8,8 +8,10 @@ when strict, blocks all behind it.
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import heapq
+import itertools
 import math
 from collections import deque
 from datetime import datetime
@@ -28,7 +30,7 @@ def read(path, limit):
     two weeks that may take a second.
     """
     with gzip.open(path, "rt", newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if float(row["duration"]) > 0][:limit]
+        rows = list(itertools.islice((row for row in csv.DictReader(stream) if float(row["duration"]) > 0), limit))
     submitted = [datetime.fromisoformat(row["timestamp"]) for row in rows]
     order = sorted(range(len(rows)), key=lambda k: submitted[k])
     first = submitted[order[0]]
@@ -72,6 +74,14 @@ def fifo(jobs, gpus, strict):
     return starts
 
 
+@functools.cache
+def philly(file, jobs, nodes):
+    """The workload of the first jobs, and what is read of them here."""
+    cluster = f"{nodes}x(8gpu)"
+    load = api.workload(file, "taskgraph", physics="iterations", cluster=cluster, limit=jobs, shape="anywhere")
+    return load, read(file, jobs)
+
+
 @pytest.mark.filterwarnings("ignore:the offered load")
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
@@ -79,9 +89,7 @@ def fifo(jobs, gpus, strict):
     [(800, 12)] + [pytest.param(None, n, marks=pytest.mark.skipif(not THOROUGH, reason="thorough")) for n in (50, 309)],
 )
 def test_every_job_of_philly_starts_when_the_other_simulator_starts_it(jobs, nodes, strict, shared_data):
-    file = shared_data / "philly" / "philly.csv.gz"
-    cluster = f"{nodes}x(8gpu)"
-    load = api.workload(file, "taskgraph", physics="iterations", cluster=cluster, limit=jobs, shape="anywhere")
+    load, own = philly(shared_data / "philly" / "philly.csv.gz", jobs, nodes)
     run = api.simulate(load, f"fifo:strict={str(strict).lower()}")
-    assert run.jobs["start"].tolist() == fifo(read(file, jobs), 8 * nodes, strict)
+    assert run.jobs["start"].tolist() == fifo(own, 8 * nodes, strict)
     assert nodes == 309 or (run.jobs["start"] > load.arrival).mean() > 0.1, "jobs queue"

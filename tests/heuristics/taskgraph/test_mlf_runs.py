@@ -7,6 +7,7 @@ import pytest
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobs_examples import jobs_of
 
 from mlsched import api
 from mlsched.simulation.taskgraph.iterations.strategies import options, workloads
@@ -43,7 +44,7 @@ def test_every_run_is_sound_and_repeatable(work, gang, readings, wake, rule):
     ],
 )
 def test_a_rule_asks_for_the_moves_and_pauses_it_needs_and_the_user_has_the_last_word(rule, expected):
-    load = api.workload("synthetic:mlfs-cluster", jobs=1, servers=1)
+    load = jobs_of([[(1, 1)]], [(0, 0, 2)], tick_ms=1000)
     chosen = api.simulate(load, rule).options
     assert (chosen.movement, chosen.pausing) == expected
     chosen = api.simulate(load, rule, options={"movement": "given", "pausing": "restart"}).options

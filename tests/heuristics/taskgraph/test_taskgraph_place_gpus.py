@@ -138,7 +138,7 @@ def test_what_runs_gives_way_gpu_by_gpu():
     assert (placer.starts, placer.gpus.names, pauses) == ([(2, 1), (3, 0)], {2: 0, 3: -1}, [0])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(draws(4, 10)))
 def test_what_gives_way_holds_no_gpu_until_it_is_kept(seed):
     """Whatever runs gives back all that it holds, parts and whole GPUs, and finds room again at once or one by one."""
     horizon = mlsched.generate("taskgraph", "sharing", seed=seed, runs=60, jobs=12, sharing=0.5)

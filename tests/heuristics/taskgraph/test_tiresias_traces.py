@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mlsched.heuristics.taskgraph.tiresias import standings
 #: File, first jobs, a cluster on which they queue, and the GPUs that a row asks for.
 TRACES = {
     "philly": ("philly/philly.csv.gz", 40, "1x(4gpu)", lambda row: float(row["num_gpus"])),
-    "helios": ("helios/helios_venus_gpu_jobs.csv.gz", 14, "3x(8gpu)", lambda row: float(row["gpu_count"])),
+    "helios": ("helios/helios_venus_gpu_jobs.csv.gz", 10, "3x(8gpu)", lambda row: float(row["gpu_count"])),
     "alibaba": (
         "alibaba_gpu_v2023/openb_pod_list_default.csv.gz",
         40,
@@ -31,10 +32,9 @@ TICK = 60
 def gpus_of(path, name, count):
     """GPUs of the first jobs of a trace by submission, read without the library; pods without times are no jobs."""
     with gzip.open(path, "rt", newline="") as stream:
-        table = list(csv.DictReader(stream))
-    if name == "alibaba":
-        table = [row for row in table if row["scheduled_time"] and row["deletion_time"]]
-    first = sorted(table[:count], key=lambda row: KEY[name](row[SUBMIT[name]]))
+        table = csv.DictReader(stream)
+        ran = (row for row in table if name != "alibaba" or (row["scheduled_time"] and row["deletion_time"]))
+        first = sorted(itertools.islice(ran, count), key=lambda row: KEY[name](row[SUBMIT[name]]))
     return [TRACES[name][3](row) for row in first]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from draws import draws
 
 import mlsched
 from mlsched.core.errors import InvalidInput
@@ -33,7 +34,7 @@ def instance(cost, capacity, demand=1):
 
 @pytest.mark.parametrize("rule", ["lp-mpc", "lp-mpc:swaps=0,greed=0"])
 def test_the_rule_keeps_the_contract(rule):
-    check_scheduler(rule, "workers", examples=20)
+    check_scheduler(rule, "workers", examples=draws(12, 20))
 
 
 def test_jobs_one_after_the_other_are_worth_the_jobs_they_hold_up():
@@ -61,9 +62,9 @@ def test_parameters_are_checked():
 
 
 def test_it_lies_between_the_optimum_and_the_other_rules():
-    """Over three horizons of the paper's cluster together; each is near, but not at, the clairvoyant optimum."""
+    """Over some horizons of the paper's cluster together; each is near, but not at, the clairvoyant optimum."""
     total = dict.fromkeys(("clairvoyant", "lp-mpc", "max-rate", "optimus", "fair", "srpt"), 0.0)
-    for seed in range(3):
+    for seed in range(draws(2, 3)):
         for name in total:
             total[name] += mlsched.solve(horizon("poisson-6", seed), name).value
     assert total["clairvoyant"] < total["lp-mpc"] < 1.05 * total["clairvoyant"]
