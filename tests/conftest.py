@@ -41,8 +41,8 @@ SECTIONS = pytest.StashKey[dict[str, list[str]]]()
 class Sampled:
     """Whether the next trusted record is validated: the first hundred of a test, and every twentieth after them.
 
-    For tests of what is made of runs, whose snapshots say the same hundreds of times: rules and policies among them. The
-    tests of the worlds that make them validate each; in the thorough profile every test does.
+    For tests of what is made of runs, rules and policies among it: snapshots say the same hundreds of times. The tests
+    of the worlds that make them validate each; in the thorough profile every test does.
     """
 
     #: Folders whose tests validate every record.

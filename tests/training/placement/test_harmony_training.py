@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -134,10 +136,17 @@ def test_a_resumed_training_is_as_one_that_never_stopped(tmp_path, ablation):
 
 
 def test_two_processes_give_the_same_weights_again_and_resume_to_the_byte(tmp_path):
+    """From what a training has written when it is half done, two others come to the same end."""
     whole, parts, alone = (tmp_path / f"{name}.safetensors" for name in ("whole", "parts", "alone"))
     settings = {**SMALL, "processes": 2}
-    train("harmony", iterations=4, output=whole, **settings)
-    train("harmony", iterations=2, output=parts, **settings)
+
+    def keep(done, *_):
+        if done == 2:
+            shutil.copy(whole, parts)
+            shutil.copy(checkpoint_of(whole), checkpoint_of(parts))
+
+    train("harmony", iterations=4, output=whole, progress=keep, **settings)
+    assert whole.read_bytes() != parts.read_bytes()
     train("harmony", iterations=4, output=parts, resume=True, **settings)
     train("harmony", iterations=4, output=alone, **SMALL)
     assert whole.read_bytes() == parts.read_bytes()
