@@ -27,7 +27,7 @@ def prove(state: State) -> None:
     limits = state.remaining(SHARE)
     if limits.seconds is None and limits.work is None:
         limits = dataclasses.replace(limits, work=UNLIMITED_WORK)
-    cut = Cut(made, limits)
+    cut = Cut(made, limits, state.helpers)
     result = run_for(state, cut)
     state.spend(spent + cut.work + BUILDING * len(made.cp.proto.constraints))
     if result is False:

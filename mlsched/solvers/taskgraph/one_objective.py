@@ -58,7 +58,10 @@ def search(
     if possible and first:
         solve_intervals(state, state.at_most(_first_work(limits, work)))
     if possible and not state.done:
-        prove(state)
+        try:
+            prove(state)
+        finally:
+            state.helpers.close()
     solve_intervals(state, state.remaining())
     return state.outcome()
 

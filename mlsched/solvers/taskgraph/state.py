@@ -11,6 +11,7 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.limits import WORK, stopped_by
+from mlsched.solvers.backends.process import Helpers
 
 #: Deterministic time that is booked for each row of a model that is built, whether it is then searched or not.
 BUILDING = 1e-5
@@ -34,6 +35,8 @@ class State:
         self.lower: int | None = None
         #: Whether there is no plan at all, as is proved.
         self.infeasible = False
+        #: Processes for the searches by cutting planes, one after the other; whoever made the state closes them.
+        self.helpers = Helpers()
         self._stopped, self._lock = stopped, threading.Lock()
 
     @property

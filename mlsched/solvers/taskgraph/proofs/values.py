@@ -113,7 +113,7 @@ class Values:
         """Search a model within deterministic time `work`, or what remains; offer its plans; the work."""
         state = self._state
         seed = int(self._rng.integers(2**31))
-        self._cut = cut = Cut(made, dataclasses.replace(state.at_most(work), seed=seed))
+        self._cut = cut = Cut(made, dataclasses.replace(state.at_most(work), seed=seed), state.helpers)
         if self._stopped.is_set():
             cut.stop()
         result = run_for(state, cut)
