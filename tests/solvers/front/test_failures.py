@@ -9,7 +9,7 @@ import types
 import front_data
 import numpy as np
 import pytest
-from draws import draws
+from draws import THOROUGH, draws
 
 from mlsched.core import deadline
 from mlsched.core.errors import InvalidInput
@@ -182,8 +182,8 @@ class Forgetful(Faulty):
 @pytest.mark.parametrize("build", ["cp_sat", "highs"])
 def test_a_backend_that_forgets_a_box_is_caught(build):
     lies = 0
-    for seed in range(1, draws(1, 2) + 1):
-        question = front_data.knapsack(draws(8, 9), 4, seed=seed)
+    for items, seed in [(9, 1), (9, 2)] if THOROUGH else [(6, 3)]:
+        question = front_data.knapsack(items, 4, seed=seed)
         honest = Forgetful(question, build, 0)
         run(honest, question.senses, lambda name: None)
         for at in range(1, honest.unions + 1):

@@ -38,7 +38,7 @@ FRONTS = (
 
 
 @pytest.fixture
-def helpers(monkeypatch):
+def helpers(monkeypatch, processes_are_kept):
     """Which helpers answered; the task-level model says nothing while there are any."""
     seen = Counter()
     ask = Assisted._by_intervals

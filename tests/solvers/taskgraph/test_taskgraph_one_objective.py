@@ -70,13 +70,13 @@ def test_only_the_makespan_of_a_job_shop_is_sought_without_a_start(tmp_path, mon
     assert asked
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_machines_that_are_not_told_apart(threads):
+def test_machines_that_are_not_told_apart():
     for number in range(6):
         instance = machines(number)
         best = api.solve(instance, "highs", objective="total_jct")
-        found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
-        assert (found.status, found.value) == (best.status, best.value), number
+        for threads in (1, 2):
+            found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
+            assert (found.status, found.value) == (best.status, best.value), (number, threads)
 
 
 @pytest.mark.slow
@@ -163,15 +163,15 @@ def steps(state: State, count: int) -> None:
 
 
 def test_neighbourhoods_hold_better_plans(report):
-    lines, better = [], 0
+    lines, better, count = [], 0, draws(5, 8)
     for kind, seed in (("replicas", 29), ("tight", 4), ("replicas", 12))[: draws(2, 3)]:
         best = start(six(kind, seed))
         before = best.upper
-        steps(best, 8)
+        steps(best, count)
         assert best.layout.instance.violations(best.plan) == []
         assert best.layout.instance.evaluate(best.plan)["total_jct"] == best.upper <= before
         better += best.upper < before
-        lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in 8 steps")
+        lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in {count} steps")
         assert best.work["deterministic_time"] > 0
     report("taskgraph: neighbourhood search", lines)
     assert better
@@ -188,7 +188,7 @@ def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
         optimum = api.solve(instance, "brute-force", objective="total_jct").value
         best = State(layout, "total_jct", Limits(seed=number), Deadline())
         best.offer(plan)
-        steps(best, 20)
+        steps(best, draws(10, 20))
         assert best.upper >= optimum
         found.append((best.upper == optimum, instance.evaluate(plan)["total_jct"] == optimum))
     assert len(found) >= draws(3, 8)
@@ -204,7 +204,7 @@ def test_a_failure_beside_a_proof_is_raised(monkeypatch):
     monkeypatch.setattr(one_objective, "FIRST", 1e-6)
     monkeypatch.setattr(Improvement, "step", fail)
     with pytest.raises(AnswererError, match="the step fails"):
-        api.solve(six("replicas", 12), "cp-sat", objective="total_jct", threads=2)
+        api.solve(six("replicas", 29), "cp-sat", objective="total_jct", threads=2)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -178,10 +178,10 @@ def test_prices_narrow_windows_the_more_the_smaller_the_value(report):
     assert narrower
 
 
-def test_the_same_work_gives_the_same_bound():
+def test_the_same_work_gives_the_same_bound(processes_are_kept):
     bounds = []
     for _ in range(2):
-        state, shared = started("six-replicas", 12, Limits(work=0.3))
+        state, shared = started("six-replicas", 12, Limits(work=draws(0.15, 0.3)), decodings=50)
         values = Values(state, shared, None)
         state.raise_lower(74)
         while not state.over:
@@ -222,6 +222,6 @@ def test_parameters_are_those_that_cutting_planes_need():
 
 def test_a_limit_ends_the_search_for_a_makespan():
     instance = api.generate("taskgraph", preset="six-replicas", seed=12)
-    found = api.solve(instance, "cp-sat", objective="makespan", work_limit=0.3)
+    found = api.solve(instance, "cp-sat", objective="makespan", work_limit=draws(0.05, 0.3))
     assert found.bound <= found.value
     assert found.status in ("optimal", "feasible")

@@ -96,10 +96,10 @@ def test_the_small_example(answerer):
     assert (found.value, found.plan.workers.tolist(), found.plan.ps.tolist()) == (130, [1, 2], [2, 1])
 
 
-def test_without_time_a_plan_and_a_safe_bound_come_back(ticking):
+def test_without_time_a_plan_and_a_safe_bound_come_back(ticking, scale):
     ticking(deadline)
     gaps = 0
-    for number in range(100):
+    for number in range(scale):
         instance = generated(number)
         best = api.solve(instance, "dp").value
         found = api.solve(instance, "dp", time_limit=500)
@@ -109,7 +109,7 @@ def test_without_time_a_plan_and_a_safe_bound_come_back(ticking):
             gaps += 1
         nothing = api.solve(instance, "dp", reduce=False, time_limit=500, hint="none")
         assert (nothing.status, nothing.plan) == ("unknown", None)
-    assert gaps > 10
+    assert gaps > scale // 10
 
 
 def test_too_many_states_are_refused_in_a_line(monkeypatch):
