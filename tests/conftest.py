@@ -12,19 +12,25 @@ import gzip
 import itertools
 import os
 import signal
+import sys
 import time
 import types
 from pathlib import Path
 
 # Threads of NumPy, SciPy and torch wait for each other at several times the cost of what they do; read at their import.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Else every process that a test starts compiles the library anew where the environment keeps no bytecode.
+# Else every process that a test starts compiles the library anew where the environment keeps no bytecode, and every run
+# of the tests does so with their files.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Workers of pytest-xdist are told a terminal of 80 columns, which the command line would obey.
 os.environ.pop("COLUMNS", None)
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Collecting only ever adds: the search for garbage among what it adds was a quarter of its cost.
+gc.disable()
 
 QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("fast", max_examples=10, deadline=None, suppress_health_check=QUIET)
@@ -69,6 +75,7 @@ def pytest_collection_finish():
     """What is imported and collected by now stays: searches for garbage pass it by, and come more rarely."""
     gc.freeze()
     gc.set_threshold(10_000)
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
