@@ -39,7 +39,7 @@ def main() -> None:
     mlsched.plot_runs(runs, "runs.png")
 
 
-def write_a_log(jobs: int = 500) -> None:
+def write_a_log(jobs: int = 200) -> None:
     """Instead of yours: jobs of two users on one to 16 GPUs, and a cluster of four nodes."""
     rng = np.random.default_rng(7)
     submitted = np.cumsum(rng.exponential(480, jobs)).astype(int)

@@ -7,6 +7,7 @@ pytest --solvers cp-sat,highs             # the solvers that tests with the argu
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import gzip
 import itertools
@@ -154,6 +155,22 @@ def control_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield lambda: signal.raise_signal(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def quick_bounds():
+    """Bounds of runs are valid and looser: for tests of what shows them; what finds them has tests of its own.
+
+    None is kept for the tests of other modules.
+    """
+    from mlsched.simulation import run
+    from mlsched.simulation.bound import completion
+
+    few = {pausing: dataclasses.replace(effort, climbs=10, steps=2) for pausing, effort in completion.OF_RUNS.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(completion, "OF_RUNS", few)
+        yield
+    run._bound.cache_clear()
 
 
 @pytest.fixture(scope="session")

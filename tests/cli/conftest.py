@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import NamedTuple
 
@@ -45,19 +44,8 @@ def own_cache(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def quick_bounds():
-    """Bounds of runs are valid and looser: what finds them has tests of its own, and here they are a number to show.
-
-    None is kept for the tests of other folders.
-    """
-    from mlsched.simulation import run
-    from mlsched.simulation.bound import completion
-
-    few = {pausing: dataclasses.replace(effort, climbs=10, steps=2) for pausing, effort in completion.OF_RUNS.items()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(completion, "OF_RUNS", few)
-        yield
-    run._bound.cache_clear()
+def bounds_to_show(quick_bounds):
+    """Here the bound of a run is a number to show."""
 
 
 @pytest.fixture

@@ -60,6 +60,7 @@ def test_public_names_exist() -> None:
         assert getattr(mlsched, name) is not None
 
 
+@pytest.mark.usefixtures("bounds_to_show")
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(example), run_name="__main__")
