@@ -1,6 +1,8 @@
 """The path of docs/benchmark.md from three instance files and a package of one's own to a table, as it is written.
 
-Only `pip` is another one: it installs into a folder of the test instead of the environment that runs the tests.
+Only `pip` is another one: it installs into a folder of the test instead of the environment that runs the tests. By
+default it is a script that writes of a package what an installation records; in the thorough profile it is pip itself,
+which fetches hatchling and builds the package.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from draws import THOROUGH
 
 import mlsched
 from mlsched.benchmark.store import read_rows
@@ -22,6 +25,20 @@ ROOT = Path(__file__).parents[2]
 PIP = """#!/bin/sh
 shift
 exec "{python}" -m pip install --quiet --no-deps --prefix "{place}" "$@"
+"""
+RECORD = """#!{python}
+import sys, tomllib
+from pathlib import Path
+
+(told, how, source) = sys.argv[1:]
+assert (told, how) == ("install", "-e")
+project = tomllib.loads(Path(source, "pyproject.toml").read_text())["project"]
+record = Path("{site}", project["name"].replace("-", "_") + "-" + project["version"] + ".dist-info")
+record.mkdir(parents=True)
+(record / "METADATA").write_text(f"Name: {{project['name']}}\\nVersion: {{project['version']}}\\n")
+with open(record / "entry_points.txt", "w") as points:
+    for group, entries in project["entry-points"].items():
+        print(f"[{{group}}]", *(f"{{name}} = {{module}}" for name, module in entries.items()), sep="\\n", file=points)
 """
 MLSCHED = """#!/bin/sh
 exec "{python}" -m mlsched "$@"
@@ -44,11 +61,11 @@ def test_five_commands_from_files_to_a_comparison(tmp_path):
     for seed in range(3):
         mlsched.save(mlsched.generate("preemption", "surge", seed=seed), tmp_path / "my_instances" / f"{seed}.json")
     binaries.mkdir()
-    for name, text in (("pip", PIP), ("mlsched", MLSCHED)):
-        (binaries / name).write_text(text.format(python=sys.executable, place=place))
-        (binaries / name).chmod(0o755)
     # What an installation puts on the path of an environment: the package's record, and its source.
     site = place / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    for name, text in (("pip", PIP if THOROUGH else RECORD), ("mlsched", MLSCHED)):
+        (binaries / name).write_text(text.format(python=sys.executable, place=place, site=site))
+        (binaries / name).chmod(0o755)
     paths = os.pathsep.join(map(str, (site, tmp_path / "my_solver" / "src", ROOT)))
     environment = {**os.environ, "PYTHONPATH": paths, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
 
