@@ -20,16 +20,16 @@ from pathlib import Path
 
 # Threads of NumPy, SciPy and torch wait for each other at several times the cost of what they do; read at their import.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Else every process that a test starts compiles the library anew where the environment keeps no bytecode, and every run
-# of the tests does so with their files.
+# Else every process that a test starts compiles the library anew where the environment keeps no bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 # Workers of pytest-xdist are told a terminal of 80 columns, which the command line would obey.
 os.environ.pop("COLUMNS", None)
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Nor need the tests be compiled anew by every run of them.
+sys.dont_write_bytecode = False
 # Collecting only ever adds: the search for garbage among what it adds was a quarter of its cost.
 gc.disable()
 
