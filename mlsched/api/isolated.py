@@ -43,7 +43,10 @@ def serve(descriptor: int) -> NoReturn:
     registry().available()  # the imports that every fork then has
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    control.sendall(b"!")
+    try:
+        control.sendall(b"!")
+    except OSError:
+        os._exit(0)  # the caller has gone meanwhile
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
         if not message:

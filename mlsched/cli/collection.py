@@ -82,6 +82,7 @@ def submit(
     plan: Annotated[Path, typer.Argument(help="Plan file.")],
     objective: Annotated[str | None, typer.Option(help="Objective (default: the problem's first).")] = None,
     by: By = "anonymous",
+    as_json: Json = False,
 ) -> None:
     """Enter a plan that is better than the best known one; status 1 where it is not."""
     from mlsched.benchmark.collection import rewrite_card, write_table
@@ -91,21 +92,25 @@ def submit(
     question, answer = read_instance(instance), read_plan(plan)[0]
     goal = objective or question.objectives[0].name
     noted = enter(folder, question, answer, question.objective(goal).name, by)
+    value, refuted = (None, None) if noted is None else (noted.value, noted.refuted)
+    document = {"plan": str(plan), "objective": goal, "entered": noted is not None, "value": value, "refuted": refuted}
     if noted is None:
+        emit(as_json, lambda: document, list)
         raise ChecksFailed(f"{plan}: is not better than the best known plan for {goal}")
     write_table(folder)
     rewrite_card(folder)
-    gone = "" if noted.refuted is None else f"; it refutes the bound {noted.refuted}, which nobody had certified"
-    emit(False, dict, lambda: [f"{plan}: the best known plan for {goal} by now{gone}"])
+    gone = "" if refuted is None else f"; it refutes the bound {refuted}, which nobody had certified"
+    emit(as_json, lambda: document, lambda: [f"{plan}: the best known plan for {goal} by now{gone}"])
 
 
 @collection.command()
-def table(folder: Folder) -> None:
+def table(folder: Folder, as_json: Json = False) -> None:
     """Write TABLE.md from the entries, and the card where there is one."""
     from mlsched.benchmark.collection import rewrite_card, write_table
 
     write_table(folder)
     rewrite_card(folder)
+    emit(as_json, lambda: {"folder": str(folder)}, list)
 
 
 @collection.command()
@@ -115,8 +120,10 @@ def card(
     creator: Annotated[str, typer.Option(help="Whose it is.")] = "The mlsched developers",
     license_: Annotated[str, typer.Option("--license", help="SPDX identifier.")] = "MIT",
     version: Annotated[str, typer.Option(help="Of the collection: three numbers.")] = "1.0.0",
+    as_json: Json = False,
 ) -> None:
     """Describe the collection to catalogues of data sets: README.md, croissant.json (Croissant 1.0), entries.csv."""
     from mlsched.benchmark.collection import Details, write_card
 
     write_card(folder, Details(url, creator, license_, version))
+    emit(as_json, lambda: {"folder": str(folder)}, list)

@@ -34,6 +34,7 @@ def export(
         ),
     ],
     suite: Annotated[str | None, typer.Option(help="Only the rows of this suite.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Write the rows of a store, its gap table or its report."""
     from mlsched.benchmark.export import check_format
@@ -49,7 +50,9 @@ def export(
     suites = sorted({row.suite for row in rows})
     if suite is not None and suite not in suites:
         raise UnknownName(f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites)}")
-    write(with_gaps([row for row in rows if suite in (None, row.suite)]), output)
+    written = with_gaps([row for row in rows if suite in (None, row.suite)])
+    write(written, output)
+    emit(as_json, lambda: {"file": str(output), "rows": len(written)}, list)
 
 
 def compare(

@@ -24,7 +24,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from mlsched.core.answerer import SOLVER, Algorithm, Answerer, Kind, ModelBuilder, adapted
 from mlsched.core.contract import Problem
-from mlsched.core.errors import UnknownName, meant
+from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.gathered import Gathered
 from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
 
@@ -68,7 +68,8 @@ class Registry:
         key = (answerer.problem, answerer.name)
         if key in among:
             first = among[key].function.__module__
-            raise ValueError(f"answerer {key} registered twice: in {first} and in {answerer.function.__module__}")
+            second = answerer.function.__module__
+            raise InvalidInput(f"answerer {key} registered twice: in {first} and in {second}; give one another name")
         among[key] = self._completed(answerer)
 
     def _completed(self, answerer: Answerer) -> Answerer:

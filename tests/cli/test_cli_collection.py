@@ -34,12 +34,21 @@ def test_from_the_command_line(tmp_path, capsys):
     mlsched.save(instance, tmp_path / "i.json")
     mlsched.save(exact, tmp_path / "p.json")
     capsys.readouterr()
-    assert run(["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]) == 1
-    assert "is not better than the best known plan" in capsys.readouterr().err
+    submit = ["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]
+    assert run([*submit, "--json"]) == 1
+    shown = capsys.readouterr()
+    assert "is not better than the best known plan" in shown.err
+    assert json.loads(shown.out) == {
+        "plan": str(tmp_path / "p.json"),
+        "objective": "total_score",
+        "entered": False,
+        "value": None,
+        "refuted": None,
+    }
     entry = folder / "preemption" / f"{instance.hash[:DIGITS]}.total_score.json"
     rule = known(0)[1]
     rewritten(entry, value=rule.value, bound=rule.value, plan=rule.plan.to_json())
-    assert run(["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]) == 0
+    assert run(submit) == 0
     assert f"it refutes the bound {rule.value}, which nobody had certified" in capsys.readouterr().out
     entry.write_text(entry.read_text().replace('"value": ', '"value": 1'))
     assert run(["collection", "verify", str(folder)]) == 1

@@ -75,3 +75,16 @@ def test_a_call_reads_the_signature_of_its_command_alone():
 
     assert list(_command("list").commands) == ["list"]
     assert sorted(_command("lsit").commands) == sorted(_command("--version").commands) == COMMANDS
+
+
+def test_every_command_prints_a_document():
+    """`--json` on every command, those of groups included."""
+    from typer.main import get_command
+
+    def leaves(command, name):
+        inside = getattr(command, "commands", {})
+        return [leaf for key, sub in inside.items() for leaf in leaves(sub, f"{name} {key}")] or [(name, command)]
+
+    found = leaves(get_command(app), "mlsched")
+    assert len(found) > len(COMMANDS)
+    assert [name for name, command in found if not any("--json" in p.opts for p in command.params)] == []

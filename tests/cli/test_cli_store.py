@@ -38,7 +38,8 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     assert run(["export", str(store), "-o", str(tmp_path / "rows.doc")]) == 2
     assert "must end in .csv, .parquet, .md, .tex, .html, .bib" in capsys.readouterr().err
     one, other = tmp_path / "one.csv", tmp_path / "other.csv"
-    assert run(["export", str(store), "-o", str(one), "--suite", "tiny"]) == 0
+    assert run(["export", str(store), "-o", str(one), "--suite", "tiny", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"file": str(one), "rows": 18}
     assert one.read_bytes() == (tmp_path / "rows.csv").read_bytes()
     assert run(["export", str(store), "-o", str(other), "--suite", "tini"]) == 2
     assert f"--suite 'tini': {store} has no rows of it; it has tiny" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome
 from mlsched.solvers.backends.canary.models import Feature, features_of
 from mlsched.solvers.backends.canary.trust import believed
+from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.limits import WORK, stopped_by, within
 from mlsched.solvers.backends.one_of import check_hint
 
@@ -49,7 +50,7 @@ def minimise(
     solver = within(limits)
     for name, given in formulation.parameters.items():
         setattr(solver.parameters, name, given)
-    status = solver.solve(model)
+    status = interruptible(lambda: solver.solve(model), solver.stop_search)
     work = {WORK: solver.response_proto.deterministic_time}
     outcome = _outcome(solver, status, formulation, constant, limits, work)
     return believed(outcome, "cp-sat", lambda: features(model))

@@ -17,6 +17,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.canary.trust import believed
+from mlsched.solvers.backends.interruptible import interruptible, on_main_thread
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import Matrix, bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -155,12 +156,18 @@ def run(highs: Any) -> None:
     HiGHS 1.13.1 ends with kSolveError on some infeasible models that presolve reduces to nothing, such as
     2x + y + 2z = 0, x = 0, y = -1, z integer in [-1, 1]; without presolve it says that they are infeasible.
     """
-    highs.run()
+    _run_once(highs)
     if highs.getModelStatus() == import_highspy().HighsModelStatus.kSolveError:
         highs.setOptionValue("presolve", "off")
         highs.clearSolver()
-        highs.run()
+        _run_once(highs)
         highs.setOptionValue("presolve", "choose")
+
+
+def _run_once(highs: Any) -> None:
+    if on_main_thread() and not highs.HandleUserInterrupt:
+        highs.HandleUserInterrupt = True  # without it, `cancelSolve` does nothing
+    interruptible(highs.run, highs.cancelSolve)
 
 
 def new_highs(limits: Limits) -> Any:

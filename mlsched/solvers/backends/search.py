@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.errors import SolverError
+from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.limits import WORK
 
 
@@ -35,7 +36,7 @@ class Search:
     def run(self) -> str:
         """Search until proof, limit or `stop`; the status. `solution` (a value per variable) and `bound` are set."""
         run: Any = self._solver.solve
-        search = run(self._model.proto)
+        search = interruptible(lambda: run(self._model.proto), self.stop)
         self.status = search.status.name
         self.work = {WORK: float(search.deterministic_time)}
         if self.status == "MODEL_INVALID":

@@ -14,6 +14,7 @@ from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
 from mlsched.solvers.backends.canary.trust import refuse
 from mlsched.solvers.backends.cp_sat import features
+from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.limits import CORE_FIRST, within
 from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.front.linear import Linear, enclose, signs_of
@@ -117,7 +118,8 @@ class CpSatScalar:
             self._solver.parameters.max_deterministic_time = self.work
         else:
             self._solver.parameters.clear_max_deterministic_time()
-        status = self._solver.solve(self._model if len(inner) == 1 else self._united(inner, hint))
+        asked = self._model if len(inner) == 1 else self._united(inner, hint)
+        status = interruptible(lambda: self._solver.solve(asked), self.stop)
         return self._read(status.name, weights, constant)
 
     def _clipped(self, box: Bounds) -> tuple[int, ...] | None:

@@ -12,6 +12,7 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.placement._cp_sat_master import model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
+from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.limits import WORK, until, within
 from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, prove
 
@@ -30,7 +31,7 @@ def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
     deadline = Deadline(limits.seconds)
     cp, use, _ = model(master, above)
     solver = within(until(deadline, limits))
-    status = solver.solve(cp)
+    status = interruptible(lambda: solver.solve(cp), solver.stop_search)
     work = {WORK: solver.response_proto.deterministic_time, "solves": 1}
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"cp-sat calls the model invalid: {cp.validate()}")

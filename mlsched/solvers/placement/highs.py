@@ -13,6 +13,7 @@ from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
 from mlsched.solvers.backends.canary.models import Feature
 from mlsched.solvers.backends.canary.trust import believed
+from mlsched.solvers.backends.highs import run
 from mlsched.solvers.backends.limits import until
 from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, prove
@@ -84,7 +85,7 @@ def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
     highs.addRow(above + 0.5, np.inf, cuts, columns, master.cuts.speed.astype(np.float64))
     if limits.seconds is not None:
         highs.setOptionValue("time_limit", until(deadline, limits).seconds)
-    highs.run()
+    run(highs)
     return _read(highs, configurations, limits)
 
 

@@ -33,7 +33,7 @@ from mlsched.instances.preemption import Instance, Plan
 from mlsched.solvers.backends.canary.models import Feature
 from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.columns import Relaxation, Relaxed
-from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 
 #: Objective -> what each BE job adds to it as a victim.
 COSTS: dict[str, Callable[[Instance], IntArray]] = {
@@ -165,7 +165,7 @@ class _Search:
         check(highs.passModel(self._program(keys, columns)), "passModel")
         if remaining is not None:
             highs.setOptionValue("time_limit", max(0.01, share * remaining))
-        highs.run()
+        run(highs)
         status, known = highs.getModelStatus(), import_highspy().HighsModelStatus
         self.work["nodes"] += max(0, highs.getInfo().mip_node_count)
         if highs.getInfo().primal_solution_status == import_highspy().SolutionStatus.kSolutionStatusFeasible:
