@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import tarfile
@@ -30,8 +31,9 @@ def small(folder: Path, *, log: str = LOG, table: str = TABLE, cluster: str = "f
     return read_jobs(folder / "log.csv", throughputs=folder / "table.csv", cluster=cluster)
 
 
+@functools.cache
 def prints(data: Path) -> list[dict]:
-    """The runs of Gavel's own simulator that ended."""
+    """The runs of Gavel's own simulator that ended; to be read only."""
     runs = json.loads((data / "gavel/reference/gavel_reference.json").read_text())["runs"]
     return [run for run in runs if run["rc"] == 0]
 
@@ -44,7 +46,18 @@ def logged(data: Path, run: dict) -> list | None:
 
 
 def workload_of(data: Path, run: dict, folder: Path) -> Workload:
-    """The workload of a run of the reference."""
+    """The workload of a run of the reference; its trace is unpacked to `folder`."""
+    key = data, run["trace"], run["cluster"]
+    if key not in _READ:
+        _READ[key] = _workload(data, run, folder)
+    return _READ[key]
+
+
+#: (data, trace, cluster) -> what was read: many runs are of the same workload.
+_READ: dict[tuple[Path, str, str], Workload] = {}
+
+
+def _workload(data: Path, run: dict, folder: Path) -> Workload:
     name = SINGLE.get(run["trace"], run["trace"])
     if not (folder / name).exists():
         with tarfile.open(data / "gavel/physical_cluster_traces.tar.gz") as archive:

@@ -211,10 +211,11 @@ def test_the_same_seed_gives_the_same_bytes_and_resumed_ones_too(torch, tmp_path
     a, b, c = (tmp_path / f"{name}.safetensors" for name in "abc")
     train("harmony-plus", iterations=4, seed=3, output=a, keep=str(tmp_path / "answers"), **SMALL)
     train("harmony-plus", iterations=2, seed=3, output=b, **SMALL)
+    train("harmony-plus", iterations=2, seed=4, output=c, **SMALL)
+    ours, others = (read(path, "harmony-plus").tensors for path in (b, c))
+    assert any((values != others[name]).any() for name, values in ours.items()), "another seed, other weights"
     train("harmony-plus", iterations=4, seed=3, output=b, resume=True, **SMALL)
-    train("harmony-plus", iterations=4, seed=4, output=c, **SMALL)
     assert a.read_bytes() == b.read_bytes()
-    assert a.read_bytes() != c.read_bytes()
     card = read(a, "harmony-plus").card
     assert "keep" not in card["recipe"], "where files are is no part of what a training is"
     assert card["data"]["models"] == list(mlsched.generate("placement").types)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
+from draws import draws
 
 from mlsched import api
 from mlsched.core.errors import InvalidFile
@@ -11,8 +14,8 @@ from mlsched.heuristics.taskgraph._measures import per_job, remaining_time, shar
 from mlsched.learned.taskgraph._plus_order import FEATURES, NAMES, features, standing
 from mlsched.learned.weights import Weights, of, read, write
 
-WORLD = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
-WAKE = "events+interval:600"
+WORLD = {"usage": "drawn", "usage_every": 1800, "movement": "anytime", "pausing": "keep"}
+WAKE = "events+interval:1800"
 
 
 def load(jobs=16, servers=2, seed=2, pause=30):
@@ -30,14 +33,20 @@ def weights_of(tmp_path, values):
     return path
 
 
+@functools.cache
+def recorded():
+    """A run in which jobs pause, with all its decisions."""
+    return api.simulate(load(), "mlf-rl-plus", seed=4, wake=WAKE, options=WORLD, record=1.0)
+
+
 def test_runs_are_sound_and_every_decision_can_be_replayed():
-    run = api.simulate(load(), "mlf-rl-plus", seed=4, wake=WAKE, options=WORLD, record=1.0)
+    run = recorded()
     assert run.violations() == []
     assert run.jobs["pauses"].sum() > 0
     assert all(run.replay(decision) == decision.plan for decision in run.recorded)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(draws(2, 3)))
 @pytest.mark.parametrize(("exponent", "size"), [(0.0, "time"), (1.0, "area")])
 def test_by_what_is_left_and_the_size_alone_it_is_preemptive_srpt(tmp_path, seed, exponent, size):
     path = weights_of(tmp_path, [1.0, exponent] + [0.0] * (FEATURES - 2))
@@ -50,9 +59,8 @@ def test_by_what_is_left_and_the_size_alone_it_is_preemptive_srpt(tmp_path, seed
 
 
 def test_the_first_two_features_are_logs_of_time_left_and_size_with_the_price_of_a_pause():
-    run = api.simulate(load(), "mlf-rl-plus", seed=0, wake=WAKE, options=WORLD, record=1.0)
     seen = 0
-    for snapshot in (decision.instance for decision in run.recorded):
+    for snapshot in (decision.instance for decision in recorded().recorded):
         rows = features(standing(snapshot, snapshot.max_iterations))
         assert rows.shape == (FEATURES, len(snapshot.arrival)) == (len(NAMES), len(snapshot.arrival))
         assert np.isfinite(rows).all()
@@ -67,8 +75,7 @@ def test_the_first_two_features_are_logs_of_time_left_and_size_with_the_price_of
 
 
 def test_what_runs_before_a_job_is_the_share_of_the_shorter_ones():
-    run = api.simulate(load(), "mlf-rl-plus", seed=0, wake=WAKE, options=WORLD, record=0.2)
-    for snapshot in (decision.instance for decision in run.recorded):
+    for snapshot in (decision.instance for decision in recorded().recorded[::5]):
         at = standing(snapshot, snapshot.max_iterations)
         rows = features(at)
         ahead = np.array([at.share[rows[0] < own].sum() for own in rows[0]])

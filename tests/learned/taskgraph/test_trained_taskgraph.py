@@ -11,8 +11,8 @@ from mlsched.learned.taskgraph import mlfs
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.simulation.clock import decision_rng
 
-WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
-WAKE = "events+interval:600"
+WORLD = {"usage": "drawn", "usage_every": 1800, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
+WAKE = "events+interval:1800"
 
 
 def load(jobs=3, servers=1, seed=2, **sizes):

@@ -253,7 +253,7 @@ def test_every_variant_is_there_and_says_what_it_is_trained_for(name):
 )
 def test_weights_are_chosen_by_what_they_are_trained_for(name, key, other, tmp_path):
     usual = getattr(USUAL, key)
-    work = chic(jobs=30, seed=0, rate=1.8)  # single questions may be answered alike, a whole run is not
+    work = chic(jobs=20, seed=0, rate=1.8)  # single questions may be answered alike, a whole run is not
     runs = [mlsched.simulate(work, f"{name}{given}") for given in ("", f":{key}={usual}", f":{key}={other}")]
     acts = [run.summary()["average_completion_s"] for run in runs]
     assert acts[0] == acts[1] != acts[2]

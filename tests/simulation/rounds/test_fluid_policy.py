@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from draws import draws
+from draws import THOROUGH, draws
 from gavel_examples import prints, small, workload_of
 
 from mlsched.heuristics.rounds.shares import POLICIES, Asked, Readings
+from mlsched.heuristics.rounds.shares import fluid as fluid_mpc
 from mlsched.simulation.rounds.mechanism import play
 from mlsched.simulation.rounds.options import Options
 from mlsched.solvers.rounds import fluid
@@ -30,12 +31,16 @@ def test_jobs_by_hand_end_no_sooner_than_the_bound(tmp_path):
     assert rounds.now >= end > 0
 
 
-def test_every_printed_run_is_above_the_bounds_and_the_fluid_near_them(shared_data, tmp_path):
+#: A trace whose jobs come at many times, on its largest cluster: as dear as all others together.
+DEAR = ("max_min_fairness.trace", "8:16:24")
+
+
+def test_every_printed_run_is_above_the_bounds_and_the_fluid_near_them(shared_data, tmp_path, monkeypatch):
     found = {}
     for run in prints(shared_data):
-        if None in run["jct"]:
-            continue
         key = (run["trace"], run["cluster"])
+        if None in run["jct"] or (key == DEAR and not THOROUGH):
+            continue
         if key not in found:
             found[key] = bounds(workload_of(shared_data, run, tmp_path), draws(15, 100))
         total, end = found[key]
@@ -44,9 +49,10 @@ def test_every_printed_run_is_above_the_bounds_and_the_fluid_near_them(shared_da
     assert len(found) >= 5
     run = next(r for r in prints(shared_data) if r["trace"] == "minimize_makespan.trace")
     workload = workload_of(shared_data, run, tmp_path)
+    monkeypatch.setattr(fluid_mpc, "INTERVALS", draws(8, 30))
     rounds = play(workload, POLICIES["fluid_mpc"], Options()).rounds
     mine = sum(rounds.ended[j] - a for j, a in enumerate(rounds.arrival))
-    total = bounds(workload, 60)[0]
+    total = bounds(workload, draws(30, 60))[0]
     # Gavel's policies are 54 % above it and more.
     assert total <= mine <= 1.25 * total
 

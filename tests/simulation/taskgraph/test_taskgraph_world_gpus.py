@@ -39,7 +39,7 @@ def test_rules_have_a_plan_exactly_if_there_is_one(instance, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_shares_gpus(rule):
-    inst = mlsched.generate("taskgraph", "sharing", seed=1, runs=60, jobs=12)
+    inst = mlsched.generate("taskgraph", "sharing", seed=1, runs=24, jobs=6)
     plan = mlsched.solve(inst, rule).plan
     assert (plan.gpu >= 0).any()
 

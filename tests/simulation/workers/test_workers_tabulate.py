@@ -36,7 +36,7 @@ def total(stream, log, submit, kind):
     return sum(max(row[2] for row in log.rows if row[0] == job) - arrival for job, arrival in enumerate(submit))
 
 
-@settings(max_examples=draws(6, 300))
+@settings(max_examples=draws(4, 300))
 @given(streams(jobs=3, iterations=2), st.integers(0, 10**6))
 def test_the_judge_and_the_world_carry_out_a_policy_alike(stream, seed):
     """In every course of arrivals to the ms; and the judge's expectation is the mean of the world's runs over all."""

@@ -30,7 +30,7 @@ def as_logged(source, cluster, **options):
 @pytest.mark.filterwarnings("ignore:the offered load")
 @pytest.mark.parametrize("policy", ["fifo", "srpt:preempt=true"])
 def test_a_log_that_our_own_replay_wrote_has_the_gap_of_its_run(write, tmp_path, policy: str) -> None:
-    first = mlsched.workload("twin:philly", cluster="3x(8gpu)", limit=150, tick=1, pause_cost=0)
+    first = mlsched.workload("twin:philly", cluster="2x(8gpu)", limit=100, tick=1, pause_cost=0)
     run = mlsched.simulate(first, policy)
     table = run.table()
     runs = [(row[0], row[1], row[2]) for row in run.log.rows]
@@ -54,7 +54,7 @@ def test_a_log_that_our_own_replay_wrote_has_the_gap_of_its_run(write, tmp_path,
             }
         )
     path.write_text(json.dumps(jobs))
-    again = as_logged(path, "3x(8gpu)", tick=1)
+    again = as_logged(path, "2x(8gpu)", tick=1)
     assert again.lint() == []
     assert again.violations() == []
     whole = run.summary()

@@ -162,26 +162,26 @@ def test_nobody_has_moved_where_moves_do_not_help():
 
 def test_the_schedule_with_pauses_is_near_the_bound(tmp_path):
     load = mlsched.workload(
-        "synthetic:gangs:jobs=60,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
+        "synthetic:gangs:jobs=40,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
     )
     rules = [mlsched.simulate(load, rule).summary()["total_jct"] for rule in references.WITH_PAUSES]
-    found = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=200)
+    found = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=100)
     assert found.value < min(rules), "no rule moves what is in the way"
     assert found.how == "jobs by rank, where smaller ones make way"
     assert mlsched.check_reference(tmp_path / "ranks", load)[2] == []
-    again = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=200)
+    again = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=100)
     assert again == found, "nothing is left to do"
-    more = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=400)
+    more = mlsched.make_reference(load, tmp_path / "ranks", pausing=True, moves=150)
     assert more.value <= found.value
 
 
 def test_an_interrupted_search_goes_on(tmp_path):
     load = mlsched.workload("synthetic:gangs:jobs=25,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30")
     load = load.replace(movement="anytime")
-    whole = mlsched.make_reference(load, tmp_path / "whole", pausing=True, moves=300)
-    first = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=300, told=lambda *_: True)
+    whole = mlsched.make_reference(load, tmp_path / "whole", pausing=True, moves=120)
+    first = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=120, told=lambda *_: True)
     assert first.moves < whole.moves
-    rest = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=300)
+    rest = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=120)
     assert dataclasses.replace(rest, cpu_seconds=0) == dataclasses.replace(whole, cpu_seconds=0)
 
 

@@ -71,14 +71,19 @@ def test_the_logs_had_parts(report):
     assert seen["shape costs"], "three jobs of 2 GPUs do not fit two nodes of 3"
 
 
-@pytest.fixture(scope="module")
-def load():
+def gangs(jobs):
     return mlsched.workload(
-        "synthetic:gangs:jobs=80,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
+        f"synthetic:gangs:jobs={jobs},nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
     )
 
 
-def test_a_run_that_pauses_pays_for_pauses_and_for_staying(load):
+@pytest.fixture(scope="module")
+def load():
+    return gangs(50)
+
+
+def test_a_run_that_pauses_pays_for_pauses_and_for_staying():
+    load = gangs(20)
     run = mlsched.simulate(load, "las")
     assert [part.name for part in mlsched.decompose(run).parts] == [UNKNOWN, SHAPE, PRICE, FUTURE, RUNNING_TIMES]
     stays = mlsched.simulate(load, "las", options={"movement": "none"})
@@ -88,8 +93,8 @@ def test_a_run_that_pauses_pays_for_pauses_and_for_staying(load):
 
 
 def test_references_narrow_what_is_known(load, tmp_path):
-    straight = mlsched.make_reference(load, tmp_path / "straight", moves=300)
-    pausing = mlsched.make_reference(load, tmp_path / "pausing", pausing=True, moves=300)
+    straight = mlsched.make_reference(load, tmp_path / "straight", moves=100)
+    pausing = mlsched.make_reference(load, tmp_path / "pausing", pausing=True, moves=100)
     run = mlsched.simulate(load, "fifo")
     before, after = mlsched.decompose(run), mlsched.decompose(run, [straight, pausing])
     wide, narrow = ({part.name: part for part in found.parts} for found in (before, after))

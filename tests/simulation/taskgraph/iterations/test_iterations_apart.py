@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -108,6 +109,12 @@ def test_random_logs_have_the_same_starts_and_ends(tmp_path, policy):
     assert shaped >= LOGS // 8, "in too few logs does a job wait for shape"
 
 
+@functools.cache
+def public_log(name):
+    trace = read_trace(DATA / name, limit=2000 if THOROUGH else 70)
+    return from_trace(trace, np.array([[0, 0, 8000]] * 16), tick=1, iteration=1, oversize="drop", pause_cost=30)
+
+
 @pytest.mark.filterwarnings("ignore:the offered load")
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", ["philly/philly.csv.gz", "helios/helios_venus_gpu_jobs.csv.gz"])
@@ -115,7 +122,5 @@ def test_public_logs_have_the_same_starts_and_ends(name, policy):
     """The jobs that arrive first, on as many nodes as are short at times; the smallest tasks are whole GPUs."""
     if not (DATA / name).exists():
         pytest.skip(f"{DATA / name} is not there; set MLSCHED_DATA")
-    trace = read_trace(DATA / name, limit=2000 if THOROUGH else 100)
-    load = from_trace(trace, np.array([[0, 0, 8000]] * 16), tick=1, iteration=1, oversize="drop", pause_cost=30)
-    ours, others, _ = compare(load, policy, bound=not THOROUGH, nodes=16, per_node=8, cost=Fraction(30))
+    ours, others, _ = compare(public_log(name), policy, bound=not THOROUGH, nodes=16, per_node=8, cost=Fraction(30))
     assert ours == others

@@ -188,10 +188,10 @@ def test_the_command_line_runs_them_or_refuses(files, capsys, policies, status):
 
 
 def test_every_rule_runs_shares_of_gpus_on_types_that_fail(files, tmp_path):
-    """Twenty jobs of a quarter of a GPU to six GPUs; a node of each type fails for a while."""
+    """Twelve jobs of a quarter of a GPU to six GPUs; a node of each type fails for a while."""
     rng = np.random.default_rng(7)
-    sizes, slow = rng.choice(["0.25", "0.5", "1", "2", "4", "6"], 20), rng.choice([0, 1, 2, 8], 20)
-    rows = [f"{60 * k},{600 + 90 * k % 700},{sizes[k]},v100={4 + k % 5}|k80={slow[k]}" for k in range(20)]
+    sizes, slow = rng.choice(["0.25", "0.5", "1", "2", "4", "6"], 12), rng.choice([0, 1, 2, 8], 12)
+    rows = [f"{60 * k},{600 + 90 * k % 700},{sizes[k]},v100={4 + k % 5}|k80={slow[k]}" for k in range(12)]
     failed = tmp_path / "failed.csv"
     failed.write_text("node,from,to\nnode-0,300,900\nnode-2,600,1500\n")
     options = {"measured_on": "v100", "throughputs": "", "failures": str(failed), "tick": 60}
@@ -200,7 +200,11 @@ def test_every_rule_runs_shares_of_gpus_on_types_that_fail(files, tmp_path):
     assert jobs.gpu_unit == 1000
     seen = ("fastest-first", "fastest-first:preempt=true", "earliest-finish", "fastest-first:nodes=few")
     seen += ("gavel:policy=isolated", "gavel:policy=fluid_mpc,reset=0", "round-by-round")
+    bounds: dict = {}
     for rule in (*seen, "best-effort-fifo", "srpt:preempt=true", "easy-backfill", "tiresias", "gandiva", "graphene"):
         played = mlsched.simulate(jobs, rule)
         assert played.violations() == []
-        assert played.bound["total_jct"] <= played.summary()["total_jct"]
+        if played.options not in bounds:
+            bounds[played.options] = played.bound["total_jct"]
+        assert bounds[played.options] <= played.summary()["total_jct"]
+    assert len(bounds) > 1, "with pauses and without"

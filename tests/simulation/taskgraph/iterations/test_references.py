@@ -75,7 +75,7 @@ def test_the_logs_were_hard_enough(report):
     assert seen["waits"] >= 0.2 * seen["logs"]
 
 
-GANGS = "synthetic:gangs:jobs=80,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
+GANGS = "synthetic:gangs:jobs=50,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30,movement=anytime"
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_reference_is_an_interval_and_can_be_checked(made, tmp_path):
     assert mlsched.read_reference(folder) == found
     claim, values, wrong = mlsched.check_reference(folder, load)
     assert (claim, values, wrong) == (found, {"bound": found.bound, "value": found.value}, [])
-    with_pauses = mlsched.make_reference(load, tmp_path / "pauses", pausing=True)
+    with_pauses = mlsched.make_reference(load, tmp_path / "pauses", pausing=True, moves=100)
     assert mlsched.check_reference(tmp_path / "pauses", load)[2] == []
     assert with_pauses.bound <= found.value
     run = mlsched.simulate(load, "fifo")
@@ -107,17 +107,17 @@ def test_a_reference_is_an_interval_and_can_be_checked(made, tmp_path):
 
 def test_it_goes_on_where_it_stopped(made, tmp_path, monkeypatch):
     load, folder, _ = made
-    monkeypatch.setattr(references, "KEPT_EVERY", 100)
-    whole = mlsched.make_reference(load, tmp_path / "whole", moves=300)
-    for moves in (0, 100, 300):
+    monkeypatch.setattr(references, "KEPT_EVERY", 40)
+    whole = mlsched.make_reference(load, tmp_path / "whole", moves=120)
+    for moves in (0, 40, 120):
         found = mlsched.make_reference(load, tmp_path / "parts", moves=moves)
-    assert (found.value, found.moves) == (whole.value, 300)
+    assert (found.value, found.moves) == (whole.value, 120)
     for name in (files.PRICES, files.SCHEDULE):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     with pytest.raises(InvalidInput, match="of another log, cluster or question"):
         mlsched.make_reference(load, folder, pausing=True)
-    stopped = mlsched.make_reference(load, tmp_path / "stopped", moves=300, told=lambda stage, made, value: made >= 100)
-    assert stopped.moves < 300
+    stopped = mlsched.make_reference(load, tmp_path / "stopped", moves=120, told=lambda stage, made, value: made >= 40)
+    assert stopped.moves < 120
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
     with pytest.raises(InvalidInput, match="no reference; give another folder"):
