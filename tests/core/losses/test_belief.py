@@ -71,6 +71,14 @@ def test_beliefs_are_finite_and_never_above_the_last_loss(losses, ahead):
     assert 0 <= found.chance_of_at_least(np.array([losses[-1]]))[0] <= 1
 
 
+def test_another_question_in_between_changes_no_answer():
+    losses = [1, 0.8, 0.7, 0.6, 0.55, 0.52, 0.5]
+    first, later, other = about(losses, 20), about(losses, 30), about([*losses[:-1], 0.51], 20)
+    assert (about(losses, 20).mean == first.mean).all()
+    assert (later.mean < first.mean).all()
+    assert (other.mean != first.mean).any()
+
+
 def test_too_few_losses_are_refused():
     with pytest.raises(InvalidInput, match="has 5: must be at least 6"):
         about([1, 0.9, 0.8, 0.7, 0.6], 10)
