@@ -105,7 +105,7 @@ def timeless(metrics):
 
 
 @pytest.mark.slow
-def test_the_measurements_are_the_same_for_any_number_of_workers():
+def test_the_measurements_are_the_same_for_any_number_of_workers(two_workers):
     cases, steps = g.cases(GRID)[:: draws(16, 1)], []
     alone = measure_all(run_case, cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases

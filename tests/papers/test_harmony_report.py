@@ -27,7 +27,9 @@ GRID = dataclasses.replace(g.QUICK, jobs=5, seeds=1)
 
 @pytest.fixture(scope="module")
 def tiny():
-    return reproduce("harmony", quick=True, jobs=draws(2, 6), seeds=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(g, "QUICK", dataclasses.replace(g.QUICK, samples=draws(150, 1500)))
+        return reproduce("harmony", quick=True, jobs=draws(2, 6), seeds=2)
 
 
 def test_the_experiment_is_found_by_scanning():
@@ -102,7 +104,7 @@ def timeless(metrics):
 
 
 @pytest.mark.slow
-def test_the_measurements_are_the_same_for_any_number_of_workers():
+def test_the_measurements_are_the_same_for_any_number_of_workers(two_workers):
     cases, steps = [c for c in g.cases(GRID) if c.pattern == "uniform"][:: draws(9, 1)], []
     alone = measure_all(run_case, cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases

@@ -106,7 +106,7 @@ def test_the_papers_size_is_that_of_figure_4():
     assert [round(grid.jobs * x) for x in grid.loads] == [155, 310, 620, 1240, 1860]
     load = workload(grid, 1.0, seed=0)
     assert (len(load.arrival), load.node_capacity.shape[0]) == (620, 20)
-    weeks = [workload(grid, x, seed).arrival[-1] / (7 * 24 * 3600) for x in grid.loads for seed in range(draws(2, 4))]
+    weeks = [workload(grid, x, seed).arrival[-1] / (7 * 24 * 3600) for x in grid.loads for seed in range(draws(1, 4))]
     assert 0.9 < np.mean(weeks) < 1.1
 
 
@@ -171,7 +171,7 @@ def test_a_claim_may_hold_under_one_reading_alone():
 
 
 def test_a_run_pays_for_pauses_and_the_bound_is_below_every_run():
-    grid = dataclasses.replace(g.QUICK, jobs=6)
+    grid = dataclasses.replace(g.QUICK, jobs=draws(3, 6))
     assert set(workload(grid, 1.0, 0).pause_cost.tolist()) == {30 * 10**6}
     found = {
         policy: measure.run_case(g.Case(policy, 3.0, 0), grid).values["jct"]

@@ -19,13 +19,15 @@ from mlsched.papers.slaq.claims import STATEMENTS
 from mlsched.papers.slaq.measure import run_case
 from mlsched.simulation.run import Run
 
-TINY = {"quick": True, "jobs": 6, "seeds": 2}
+TINY = {"quick": True, "jobs": draws(3, 6), "seeds": 2}
 GRID = dataclasses.replace(g.QUICK, jobs=6, seeds=1, variants=(), sweeps=())
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    return reproduce("slaq", **TINY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(g, "QUICK", dataclasses.replace(g.QUICK, scales=(draws(400, 4000),)))
+        return reproduce("slaq", **TINY)
 
 
 def test_the_experiment_is_found_by_scanning():
@@ -99,7 +101,7 @@ def timeless(metrics):
 
 
 @pytest.mark.slow
-def test_the_measurements_are_the_same_for_any_number_of_workers():
+def test_the_measurements_are_the_same_for_any_number_of_workers(two_workers):
     cases, steps = g.cases(GRID)[:: draws(5, 1)], []
     alone = measure_all(run_case, cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases

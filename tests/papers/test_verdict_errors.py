@@ -20,7 +20,7 @@ from mlsched.papers.view import View
 FIRM = {"holds", "does not hold", "depends on the reading"}
 #: Bounds with the truth, 0, at an end.
 AT_THE_BOUND = (Bound(low=0.0, strict=True), Bound(high=0.0), Bound(0.0, 0.0))
-REPEATS = draws(500, 5000)
+REPEATS = draws(250, 5000)
 
 
 def normal(rng, pieces, workloads):
