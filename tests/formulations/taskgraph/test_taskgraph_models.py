@@ -119,9 +119,9 @@ def test_no_jobs_at_all():
             assert api.solve(empty, solver, objective=objective.name).value == 0
 
 
-@pytest.mark.parametrize("objective", ["total_jct", "total_accuracy", "makespan"])
+@pytest.mark.parametrize("objective", ["total_jct", "makespan"])
 def test_limits_leave_an_incumbent_and_a_bound(objective):
-    instance = mlsched.generate("taskgraph", preset="eight-replicas", seed=2)
+    instance = mlsched.generate("taskgraph", preset="six-replicas", seed=12)
     found = [api.solve(instance, "cp-sat", objective=objective, work_limit=0.02) for _ in range(2)]
     assert found[0].status in ("feasible", "optimal", "unknown")
     if found[0].status == "feasible" and objective == "total_jct":

@@ -11,6 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 
 from mlsched import api
@@ -73,7 +74,8 @@ def check(instance: Instance, solver: str) -> None:
 
 
 def test_agreement_on_generated_instances(solver, scale):
-    for instance in instances(scale):
+    # HiGHS takes twice as long, mostly to build its models: it sees every other one.
+    for instance in instances(scale)[:: 1 if solver == "cp-sat" else draws(2, 1)]:
         check(instance, solver)
 
 

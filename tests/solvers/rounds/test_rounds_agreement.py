@@ -43,7 +43,7 @@ def check(instance: Instance, exact: str, **params) -> None:
 
 @pytest.mark.parametrize("exact", ["cp-sat", "highs"])
 def test_models_agree_on_generated_instances(exact):
-    for number in range(draws(25, 1000)):
+    for number in range(draws(20, 1000)):
         check(generated(number), exact, hint="none" if number % 2 else None)
 
 
@@ -75,7 +75,7 @@ def test_plain_models_and_relaxations_agree(instance):
 
 
 def test_the_instances_are_hard(report):
-    count = draws(30, 1000)
+    count = draws(20, 1000)
     missed: Counter[str] = Counter()
     binds: Counter[str] = Counter()
     cases: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from contended_examples import sharing
-from draws import draws
+from draws import THOROUGH, draws
 from hypothesis import given, settings
 from taskgraph_examples import small
 
@@ -20,6 +20,8 @@ from mlsched.instances.taskgraph import PROBLEM, Instance
 from mlsched.solvers.taskgraph import brute_force
 
 OBJECTIVES = tuple(o.name for o in Instance.objectives)
+#: Instances that brute force soon has examined; one is residual.
+QUICK = (1, 3, 6, 7)
 
 
 def check(instance: Instance) -> None:
@@ -36,17 +38,18 @@ def test_agreement_on_adversarial_instances(instance):
 
 
 def test_agreement_on_instances_that_share_and_what_binds(report):
-    """A third of them are residual: runs under way hold parts of GPUs."""
-    count, binds = draws(4, 300), Counter()
-    for instance in map(sharing, range(count)):
+    """Where all are asked, a third of them are residual: runs under way hold parts of GPUs."""
+    numbers, binds = range(300) if THOROUGH else QUICK, Counter()
+    for instance in map(sharing, numbers):
         check(instance)
         best = mlsched.solve(instance, "brute-force")
         if best.status == "optimal":
             binds["feasible"] += 1
             for name, relaxed in PROBLEM.relaxations(instance).items():
-                binds[name] += mlsched.solve(relaxed, "cp-sat", hint=best.plan).value < best.value
+                assert relaxed.violations(best.plan) == [], name
+                binds[name] += mlsched.solve(relaxed, "cp-sat", hint="none").value < best.value
     lines = [f"{times / binds['feasible']:6.1%}  binds: {name}" for name, times in binds.items() if name != "feasible"]
-    report(f"taskgraph: {count} instances whose tasks share GPUs", lines)
+    report(f"taskgraph: {len(numbers)} instances whose tasks share GPUs", lines)
     assert binds["GPUs apart"] > 0
 
 
@@ -64,7 +67,7 @@ def test_highs_agrees_on_adversarial_instances(instance):
 
 
 def test_highs_agrees_on_instances_that_share_and_takes_plans_as_hints():
-    for instance in map(sharing, range(draws(3, 100))):
+    for instance in map(sharing, range(100) if THOROUGH else QUICK[1:]):
         with_highs(instance)
         known = mlsched.solve(instance, "cp-sat")
         if known.plan is not None:
