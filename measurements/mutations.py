@@ -70,7 +70,13 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "quality horizon judge": ("instances.quality.horizon_judge", (f"{INSTANCES}/quality/test_quality_horizon.py",)),
     "workers stream judge": ("instances.workers.stream_judge", (f"{INSTANCES}/workers/test_workers_stream.py",)),
-    "rounds replay": ("simulation.rounds.replay", (f"{RUNS}/rounds/test_rounds_world.py",)),
+    "rounds replay": (
+        "simulation.rounds.replay",
+        (
+            f"{RUNS}/rounds/test_rounds_world.py",
+            f"{RUNS}/rounds/test_adaptation.py::test_what_is_left_of_a_job_when_a_change_gives_it_away",
+        ),
+    ),
     "placement replay": ("simulation.placement.replay", (f"{RUNS}/placement/test_placement_replay.py",)),
     "workers replay": ("simulation.workers.replay", (f"{RUNS}/workers/test_workers_replay.py",)),
     "taskgraph replay": (

@@ -35,8 +35,8 @@ from mlsched.simulation.wake import Wake
 
 #: How far times may be off, 10^-6 s.
 OFF = 2
-#: A product of floats may fall just below the whole number that it should be.
-ROUNDING = Fraction(1, 10**9)
+#: A product of floats may fall just below the whole number that it should be, or reach one that it should not.
+ROUNDING = (Fraction(1, 10**9), Fraction(-1, 10**9))
 #: A slice that ends so many seconds before its round would loses no time to resuming.
 SHORT = 5
 #: Failed slices in a row after which a job is dropped.
@@ -118,12 +118,12 @@ def _check_slice(
         findings.add("end", f"job {job} runs in round {number}, after it has left")
         return
     rate = batches.rate(kind)
-    full = {min(int(rate * options.round + error), remaining[job]) for error in (ROUNDING, -ROUNDING)}
+    full = {min(int(rate * options.round + error), remaining[job]) for error in ROUNDING}
     possible = set()
     for count in full:
         time = count / rate
         lost = options.resume if number > 0 and job not in before and time > options.round - SHORT else 0
-        possible |= {(int(count * (time - lost) / time + error) if lost else count, time) for error in _around(lost)}
+        possible |= {(int(count * (time - lost) / time + error) if lost else count, time) for error in ROUNDING}
     fitting = [time for count, time in possible if count == steps]
     if not fitting:
         findings.add(
@@ -139,10 +139,6 @@ def _check_slice(
     else:
         failures[job] = 0
         remaining[job] = batches.after(steps)
-
-
-def _around(lost: int) -> tuple[Fraction, ...]:
-    return (ROUNDING, -ROUNDING) if lost else (Fraction(0),)
 
 
 class _Batches:

@@ -19,6 +19,7 @@ from mlsched.simulation.rounds import strategies as drawn
 from mlsched.simulation.rounds.adaptation import Adaptation, Progress
 from mlsched.simulation.rounds.batch_sizes import Job, adaptation
 from mlsched.simulation.rounds.files import read_jobs
+from mlsched.simulation.rounds.workload import MICRO
 
 #: Shockwave's cluster and mechanism.
 OPTIONS = {"round": 120, "resume": 20, "reset": 1000, "remainder": "run"}
@@ -152,6 +153,10 @@ def test_what_is_left_of_a_job_when_a_change_gives_it_away(tmp_path) -> None:
         assert run.violations() == []
         assert mlsched.simulate(workload, "fifo", options=options).log.rows == run.log.rows
         ends[reading] = [run.jobs["completion"].tolist(), len(run.log.rows), run.summary()["dropped"]]
+        if reading == "ended":
+            late = (2, 0, 0, 4 * MICRO, 4 * MICRO, 0, 1, 1)
+            run.log.rows.append(late)
+            assert [wrong.partition(":")[0] for wrong in run.violations()] == ["end"]
     assert ends == {"failed": [[4.0], 7, 0], "ended": [[4.0], 2, 0]}
 
 

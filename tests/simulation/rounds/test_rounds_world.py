@@ -208,6 +208,34 @@ def test_the_replay_counts_failures_and_what_resuming_costs(tmp_path) -> None:
     assert "steps" in kinds(resumed, with_changes(resumed, short[0], steps=3600))
 
 
+@pytest.mark.parametrize(
+    ("steps", "done"),
+    [
+        (1775, [1775]),  # 355 s, 5 s less than a round: nothing is lost
+        (1776, [1676, 100]),
+        (1788, [1687, 101]),  # 1788 (357.6 - 20) / 357.6 is 1688, and a product of floats falls below
+    ],
+)
+def test_what_resuming_costs_is_the_same_to_the_replay_at_its_limits(tmp_path, steps, done) -> None:
+    found = run(tmp_path, f"a,0,1,3600\na,0,1,{steps}\n", "slow=1", resume=20)
+    assert found.log.columns()["steps"].tolist() == [1800, 1800, *done]
+    assert found.violations() == []
+
+
+def test_the_replay_knows_a_rate_to_its_last_digit(tmp_path) -> None:
+    """A round of ten hours does 12,000 steps at a third of a step per second, as floats have it."""
+    workload = small(
+        tmp_path,
+        log="model,submit,gpus,steps\nthird,0,1,24000\n",
+        table=TABLE + "third,1,0.3333333333333333,0\n",
+        cluster="fast=1",
+    )
+    assert workload.fine[0, 0] > 0
+    found = mlsched.simulate(workload, "gavel:policy=fifo_perf", options={"round": 36000})
+    assert found.log.columns()["steps"].tolist() == [12000, 12000]
+    assert found.violations() == []
+
+
 def test_runs_are_saved_and_loaded(tmp_path) -> None:
     found = run(tmp_path, "a,0,1,500\nb,0,1,400\n", "fast=1,slow=1")
     mlsched.save(found, tmp_path / "run.json")
