@@ -41,6 +41,8 @@ _CALLED: dict[Any, tuple[str, Any]] = {
     bool: ("True or False", (bool, np.bool_)),
     dict: ("a dictionary", dict),
 }
+#: The types of plain values.
+PLAIN = {str, int, float, bool}
 #: What kinds of things are called, by the names of their types.
 _KINDS = {"Callable": "a function", "PathLike": "a path", "Mapping": "a dictionary"}
 _UNIONS = (typing.Union, types.UnionType)
@@ -52,11 +54,11 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> T:
-        order, hints = _plain_arguments(function)
-        if hints:
+        order, plain = _plain_arguments(function)
+        if plain:
             for name, value in (*zip(order, given, strict=False), *named.items()):
-                if name in hints:
-                    _refuse(owner, name, value, hints[name])
+                if name in plain:
+                    plain[name].refuse(owner, name, value)
         try:
             return function(*given, **named)
         except (TypeError, AttributeError) as error:
@@ -72,51 +74,61 @@ class Checked:
 
     def __post_init__(self) -> None:
         kind: Any = type(self)
-        for name, hint in _plain_fields(kind).items():
-            _refuse(kind.__name__, name, getattr(self, name), hint)
+        for name, plain in _plain_fields(kind).items():
+            plain.refuse(kind.__name__, name, getattr(self, name))
 
 
-def _refuse(owner: str, name: str, value: Any, hint: Any) -> None:
-    """Raise InvalidInput for a plain value that an annotation does not allow."""
-    for kind, rule in map(ruled, _alternatives(hint)):
-        if _fits(value, kind):
-            keep_to(rule, name, value)
-            return
-    raise InvalidInput(f"{owner}: {_wrong(name, value, hint)}")
+@dataclasses.dataclass(frozen=True)
+class _Plain:
+    """The annotation of a plain value: what it may be of each type."""
+
+    hint: Any
+    alternatives: tuple[tuple[Any, Rule], ...]
+
+    def refuse(self, owner: str, name: str, value: Any) -> None:
+        """Raise InvalidInput for a value that the annotation does not allow."""
+        for kind, rule in self.alternatives:
+            if value is None if kind is None else _counts_as(value, kind):
+                keep_to(rule, name, value)
+                return
+        raise InvalidInput(f"{owner}: {_wrong(name, value, self.hint)}")
 
 
 @functools.cache
-def _plain_arguments(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-    """The names of a function's positional arguments, in order, and the annotations of those that are plain values."""
+def _plain_arguments(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, _Plain]]:
+    """The names of a function's positional arguments, in order, and what those may be that are plain values."""
     every = inspect.signature(function).parameters.values()
     order = tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     single = {p.name for p in every if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-    return order, {name: hint for name, hint in _hints(function).items() if name in single and _is_plain(hint)}
+    return order, _plain({name: hint for name, hint in _hints(function).items() if name in single})
 
 
 @functools.cache
-def _plain_fields(kind: type) -> Mapping[str, Any]:
-    """The annotations of a dataclass's fields that are plain values."""
+def _plain_fields(kind: type) -> Mapping[str, _Plain]:
+    """What the fields of a dataclass may be that are plain values."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind) if _is_plain(hints[field.name])}
+    return _plain({field.name: hints[field.name] for field in dataclasses.fields(kind)})
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
-    """The types of a union, or the one type."""
-    return typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+def _plain(hints: Mapping[str, Any]) -> Mapping[str, _Plain]:
+    """The annotations that are of numbers, texts or truth values alone; None may be among them.
 
-
-def _is_plain(hint: Any) -> bool:
-    """Whether a type is of numbers, texts or truth values alone; None may be among them.
-
-    "page" or a number of inches is not: a wrong text is refused where both are known.
+    "page" or a number of inches is not plain: a wrong text is refused where both are known.
     """
-    kinds, rules = zip(*(ruled(one) for one in _alternatives(hint) if one not in (None, type(None))), strict=True)
-    return {*kinds} <= _CALLED.keys() - {dict} and (len(kinds) == 1 or not any(map(_is_choice, rules)))
+    found = {}
+    for name, hint in hints.items():
+        types_of_it = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
+        every = [(None, None) if one in (None, type(None)) else ruled(one) for one in types_of_it]
+        kinds = {kind for kind, _ in every if kind is not None}
+        choice = any(rule is not None and not isinstance(rule, Range) for _, rule in every)
+        if kinds and kinds <= PLAIN and not (choice and len(kinds) > 1):
+            found[name] = _Plain(hint, tuple(every))
+    return found
 
 
-def _is_choice(rule: Rule) -> bool:
-    return rule is not None and not isinstance(rule, Range)
+def _counts_as(value: Any, kind: Any) -> bool:
+    """Whether a value is one of a built-in type."""
+    return isinstance(value, _CALLED[kind][1]) and isinstance(value, (bool, np.bool_)) == (kind is bool)
 
 
 def wrong_argument(function: Callable[..., Any], given: Any, named: Any) -> str | None:
@@ -173,8 +185,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is typing.Literal:
         return value in args
     if hint in _CALLED:
-        truth = isinstance(value, (bool, np.bool_))
-        return isinstance(value, _CALLED[hint][1]) and truth == (hint is bool)
+        return _counts_as(value, hint)
     kind: Any = origin or hint
     if kind is Any or getattr(kind, "_is_protocol", False) or not isinstance(kind, type) or issubclass(kind, _Anything):
         return True

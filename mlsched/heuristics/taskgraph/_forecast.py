@@ -18,13 +18,18 @@ from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 LEAST, MOST = 3, 32
 
 
-def forecast(snapshot: Snapshot) -> tuple[IntArray, Window, Forecast]:
-    """(the jobs with enough losses, these losses as shares of the untrained model's, the curves fitted to them)."""
+def forecast(snapshot: Snapshot) -> tuple[IntArray, Window, Forecast] | None:
+    """(the jobs with enough losses, these losses as shares of the untrained model's, the curves fitted to them).
+
+    None where there is no such job, as in runs of logs.
+    """
     counts = np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
     ends = np.cumsum(counts)
     jobs = np.flatnonzero(counts >= LEAST)
+    if not jobs.size:
+        return None
     lengths = np.minimum(counts[jobs], MOST)
-    height = int(lengths.max(initial=1))
+    height = int(lengths.max())
     row = np.maximum(np.arange(height)[:, None] - (height - lengths), 0) + (ends[jobs] - lengths)
     window = Window(
         snapshot.sample_iteration[row].astype(np.float64), snapshot.sample_loss[row] / FULL_ACCURACY, lengths

@@ -72,9 +72,10 @@ def answer(
 def needed(snapshot: Snapshot, threshold: float) -> Floats:
     """For each job, the iterations until it converges, at least 1 and at most those that it has left."""
     left: Floats = np.maximum(snapshot.max_iterations - snapshot.finished, 1).astype(np.float64)
-    jobs, window, ahead = forecast(snapshot)
-    if not jobs.size:
+    predicted = forecast(snapshot)
+    if predicted is None:
         return left
+    jobs, window, ahead = predicted
     steps = np.maximum(left[jobs, None] ** (np.arange(POINTS) / (POINTS - 1)), 1)
     at = window.last_iteration[:, None] + steps
     slow = ahead.loss_at(at - 1) - ahead.loss_at(at) < threshold

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
@@ -66,7 +66,10 @@ def gains(snapshot: Snapshot, steps: Floats) -> tuple[IntArray, Floats]:
 
     In largest reductions of one iteration so far; 0 for a job whose loss has never fallen.
     """
-    jobs, window, ahead = forecast(snapshot)
+    found = forecast(snapshot)
+    if found is None:
+        return ints([]), np.zeros(0)
+    jobs, window, ahead = found
     falls = -np.diff(window.losses, axis=0) / np.maximum(np.diff(window.iterations, axis=0), 1)
     largest = np.where(window.held[1:] & window.held[:-1], falls, 0).max(axis=0, initial=0.0)
     reduction = ahead.reduction_at(window.last_iteration + steps[jobs])
