@@ -13,8 +13,8 @@ from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.iterations.log import FAIL, MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
+from mlsched.simulation.taskgraph.iterations.stretch import Stretch
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
-from mlsched.simulation.taskgraph.iterations.world import Stretch
 from mlsched.simulation.taskgraph.merits import samples, summed_up
 
 

@@ -21,7 +21,8 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.losses import error_rates, learning
 
 if TYPE_CHECKING:
-    from mlsched.simulation.taskgraph.iterations.world import IterationWorld, Stretch
+    from mlsched.simulation.taskgraph.iterations.stretch import Stretch
+    from mlsched.simulation.taskgraph.iterations.world import IterationWorld
 
 Flags = npt.NDArray[np.bool_]
 

@@ -19,7 +19,6 @@ iterations are done.
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 
 import numpy as np
@@ -33,47 +32,13 @@ from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE
 from mlsched.simulation.taskgraph.iterations.needs import Needs
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
+from mlsched.simulation.taskgraph.iterations.stretch import Stretch
 from mlsched.simulation.taskgraph.iterations.usage import Usage
 from mlsched.simulation.taskgraph.iterations.view import View
-from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 #: Kinds of events.
 _END, _WAKE, _DRAW, _DOWN, _UP = 0, 1, 2, 3, 4
-
-
-@dataclasses.dataclass(slots=True)
-class Stretch:
-    """A job that holds nodes: since when, with which progress, and how fast it runs (`first` 0: not at all)."""
-
-    start: int
-    finished: int
-    part: int
-    nodes: tuple[int, ...]
-    first: int = 0
-    cycle: int = 0
-    delay: int = 0
-    cost: int = 0  # 10^-6 ticks after the delay without progress, since the job goes on after a pause
-    later: bool = False  # the iteration under way is not the first since the job last started
-    gpus: tuple[tuple[int, ...], ...] = ()
-
-    def progress(self, time: int) -> tuple[int, int, int]:
-        """Finished iterations and ppm of the next at a time, and the tick in which the last one of this stretch ended.
-
-        The tick is -1 where none has.
-        """
-        elapsed = max(0, (time - self.start - self.delay) * WHOLE - self.cost)
-        head = (WHOLE - self.part) * self.first  # in 10^-12 ticks, to be exact
-        if not self.first or elapsed * WHOLE < head:
-            gained = elapsed * WHOLE // self.first if self.first else 0
-            return self.finished, self.part + gained, -1
-        whole, rest = divmod(elapsed * WHOLE - head, self.cycle * WHOLE)
-        end = -(-(self.cost * WHOLE + head + whole * self.cycle * WHOLE) // WHOLE**2)
-        return self.finished + 1 + whole, rest // self.cycle, self.start + self.delay + end
-
-    def length(self, iterations: int) -> int:
-        """Ticks from the stretch's start until the job has so many iterations in all."""
-        work = (WHOLE - self.part) * self.first + (iterations - self.finished - 1) * self.cycle * WHOLE
-        return self.delay - (-(self.cost * WHOLE + work) // WHOLE**2)
 
 
 class IterationWorld:
@@ -324,14 +289,10 @@ class IterationWorld:
 
     def _split(self, job: int, old: Stretch) -> Stretch:
         """A job's stretch ends now, since its pace changes; it goes on in the next."""
-        finished, part, boundary = old.progress(self.now)
+        finished, _, boundary = old.progress(self.now)
         self._note(job, old, self.now, SLOW)
         self.view.slowed(job, finished, self._on_time(job, old), boundary, old.nodes)
-        new = Stretch(self.now, finished, part, old.nodes, gpus=old.gpus)
-        new.delay = max(0, old.start + old.delay - self.now)
-        new.cost = max(0, old.cost - max(0, self.now - old.start - old.delay) * WHOLE)
-        new.later = old.later or boundary >= 0
-        self.stretches[job] = new
+        self.stretches[job] = old.rest(self.now)
         return self.stretches[job]
 
     def _schedule(self, job: int) -> None:
