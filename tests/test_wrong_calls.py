@@ -176,6 +176,7 @@ def test_runs_are_asked_rightly():
     work = mlsched.workload("synthetic:gangs", jobs=4)
     for wrong, said in (
         ({"wake": 5}, "wake = 5: must be a text or None"),
+        ({"wake": ""}, "wake = '': must be 'events'"),
         ({"record": "a"}, "record = 'a': must be a"),
     ):
         with pytest.raises(mlsched.InvalidInput, match=said):

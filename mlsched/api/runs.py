@@ -92,7 +92,7 @@ def simulate(
         warnings.warn(reason, stacklevel=3)  # above `checked`
     aim = _objective(world.problem, objective)
     check_memory_limit(memory_limit, isolate)
-    state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
+    state, cadence = world.world(workload, settings), Wake.parse(world.wake if wake is None else wake)
     unit = world.parts_of_second(workload)
     with contextlib.ExitStack() as stack:
         process = None
@@ -185,7 +185,7 @@ def _as_logged(
         answerer=policy.name,
         params={},
         options=world.options({"pausing": "keep", **options}),  # whatever happened in it was allowed
-        wake=Wake.parse(wake or world.wake),
+        wake=Wake.parse(world.wake if wake is None else wake),
         seed=seed,
         log=log,
         decisions=0,

@@ -79,9 +79,12 @@ class Registry:
         return dataclasses.replace(answerer, asks=self.problems[answerer.problem].instance_type.asks)
 
     def _in_own_file(self, key: tuple[str, str]) -> Answerer | None:
-        """The answerer "mlf-h" of task graphs from a file `mlf_h.py` of theirs, where there is one that declares it."""
+        """The answerer "mlf-h" of task graphs from a file `mlf_h.py` of theirs, where there is one that declares it.
+
+        None where other packages have answerers of the problem: whether one has the same name shows when all are found.
+        """
         problem, name = key
-        if problem not in self.problems:
+        if problem not in self.problems or self._plugins.get(problem):
             return None
         for layer in LAYERS:
             folder = f"mlsched.{layer}.{problem}"

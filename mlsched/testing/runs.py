@@ -33,7 +33,7 @@ class _Runs:
     def __call__(self, workload: Any, wake: str | None = None) -> None:
         """One run; raises Failed."""
         self.made += 1
-        simulation, cadence = self.simulation, Wake.parse(wake or self.simulation.wake)
+        simulation, cadence = self.simulation, Wake.parse(self.simulation.wake if wake is None else wake)
         what = f"{simulation.physics or simulation.problem} world, wake {cadence}, {workload!r}"
         implied = self.tested.answerer.world(self.tested.params)
         options = simulation.options(implied)

@@ -169,6 +169,9 @@ def test_a_duplicate_is_an_error(install):
         ValueError, match=r"\('preemption', 'fitgpp'\) registered twice: in mlsched\..*fitgpp and in plugin_d"
     ):
         fresh()
+    with pytest.raises(mlsched.InvalidInput, match="registered twice"):
+        Registry().answerer("preemption", "fitgpp")
+    assert Registry().answerer("quality", "slaq")[0].name == "slaq", "other problems are not concerned"
 
 
 def test_a_function_imported_from_elsewhere_is_not_declared_again():

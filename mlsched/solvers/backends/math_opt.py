@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import functools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +19,6 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.canary.trust import believed
-from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -119,7 +117,6 @@ class _Run:
 def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), gap: float = ABSOLUTE_GAP) -> Any:
     """MathOpt's result of a model by one of its solvers, within limits and up to an absolute gap."""
     from ortools.math_opt.python import mathopt
-    from ortools.util.python.solve_interrupter import SolveInterrupter  # type: ignore[import-untyped]
 
     given: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
     given["random_seed"] = limits.seed % 2**31
@@ -133,18 +130,13 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
         given["node_limit"] = max(1, round(limits.work))
     # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and AttributeError
     # where it fails to make one.
-    search = functools.partial(
-        mathopt.solve,
-        model,
-        mathopt.SolverType[NAMES[name]],
-        params=mathopt.SolveParameters(**given),
-        model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
-    )
     try:
-        if name != "scip":
-            return search()  # MathOpt's HiGHS cannot be interrupted
-        interrupter = SolveInterrupter()
-        return interruptible(lambda: search(interrupter=interrupter), interrupter.interrupt)
+        return mathopt.solve(
+            model,
+            mathopt.SolverType[NAMES[name]],
+            params=mathopt.SolveParameters(**given),
+            model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
+        )
     except (RuntimeError, AttributeError) as error:
         raise SolverError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 

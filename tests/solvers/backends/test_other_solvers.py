@@ -26,7 +26,7 @@ def minimise(solver, question, sense="min", limits=None, better_than=None):
 
 @pytest.mark.parametrize("name", INSTALLED)
 @pytest.mark.parametrize("problem", ["preemption", "quality", "workers"])
-def test_they_say_what_highs_says(problem, name):
+def test_they_say_what_highs_says(problem, name, capfd):
     instance = api.generate(problem, "small", seed=4)
     for objective in instance.objectives:
         ours = api.solve(instance, "highs", objective=objective.name)
@@ -34,6 +34,7 @@ def test_they_say_what_highs_says(problem, name):
         assert (theirs.status, theirs.value, theirs.bound) == ("optimal", ours.value, ours.bound)
         assert theirs.params["solver"] == name
         assert "solver" not in ours.params
+    assert capfd.readouterr() == ("", ""), "nor do they write anything themselves"
 
 
 @pytest.mark.parametrize("name", INSTALLED)
