@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,28 +12,31 @@ import sys
 import pytest
 from draws import THOROUGH
 
-#: Prints what every answerer says, by problem; and one run and one front each.
+#: Prints what every answerer says, by problem; and one run each.
 CODE = """
 import json, sys, warnings
 import mlsched
 from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
 warnings.simplefilter("ignore")
-problem, source, every = sys.argv[1], sys.argv[2], sys.argv[3] == "every"
-instance = mlsched.generate(problem, "small", seed=5)
-found = {"instance": instance.hash}
-kept = {"cp-sat", "highs", "dp"}
-for answerer in registry().available(problem):
-    if answerer.kind != "heuristic" and answerer.name not in kept and not every:
-        continue
-    try:
-        answer = mlsched.solve(instance, answerer.name, seed=7, work_limit=1.0 if answerer.rule is None else None)
-        found[answerer.name] = [answer.plan.to_json() if answer.plan else None, answer.value, answer.bound, answer.work]
-    except MlschedError as error:
-        found[answerer.name] = str(error)
-run = mlsched.simulate(mlsched.workload(source, problem), sys.argv[4], seed=7)
-found["run"] = run.log.to_json()
-print(json.dumps(found, sort_keys=True))
+every, kept, said = sys.argv[1] == "every", {"cp-sat", "highs", "dp"}, {}
+for text in sys.argv[2:]:
+    problem, source, rule = text.split()
+    instance = mlsched.generate(problem, "small", seed=5)
+    said[problem] = found = {"instance": instance.hash}
+    for answerer in registry().available(problem):
+        if answerer.kind != "heuristic" and answerer.name not in kept and not every:
+            continue
+        try:
+            limit = 1.0 if answerer.rule is None else None
+            answer = mlsched.solve(instance, answerer.name, seed=7, work_limit=limit)
+            plan = answer.plan.to_json() if answer.plan else None
+            found[answerer.name] = [plan, answer.value, answer.bound, answer.work]
+        except MlschedError as error:
+            found[answerer.name] = str(error)
+    run = mlsched.simulate(mlsched.workload(source, problem), rule, seed=7)
+    found["run"] = run.log.to_json()
+print(json.dumps(said, sort_keys=True))
 """
 RUNS = {
     "preemption": ("synthetic:z:jobs=60,nodes=4", "rand"),
@@ -40,18 +45,16 @@ RUNS = {
     "placement": ("synthetic:uniform:jobs=10", "load-balancing"),
     "taskgraph": ("synthetic:gangs:jobs=20", "tiresias"),
 }
+PROBLEMS = RUNS if THOROUGH else ("preemption", "taskgraph")
+ASKED = ["every" if THOROUGH else "some", *(" ".join((problem, *RUNS[problem])) for problem in PROBLEMS)]
 
 
-def asked(problem: str) -> list[str]:
-    source, rule = RUNS[problem]
-    return [problem, source, "every" if THOROUGH else "some", rule]
-
-
-def said_elsewhere(problem: str) -> dict[str, object]:
+@pytest.fixture(scope="module")
+def said_elsewhere():
     """What a process says that hashes strings otherwise than this one."""
     hashes = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *asked(problem)],
+        [sys.executable, "-c", CODE, *ASKED],
         env={**os.environ, "PYTHONHASHSEED": hashes},
         capture_output=True,
         text=True,
@@ -61,10 +64,15 @@ def said_elsewhere(problem: str) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("problem", RUNS if THOROUGH else ["preemption", "taskgraph"])
-def test_the_same_seed_says_the_same_in_another_process(problem, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["-c", *asked(problem)])
-    exec(CODE, {})
-    here = json.loads(capsys.readouterr().out)
-    assert len(here) > 5
-    assert here == said_elsewhere(problem)
+@pytest.fixture(scope="module")
+def said_here():
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setattr(sys, "argv", ["-c", *ASKED])
+        exec(CODE, {})
+    return json.loads(printed.getvalue())
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_same_seed_says_the_same_in_another_process(problem, said_here, said_elsewhere):
+    assert len(said_here[problem]) > 5
+    assert said_here[problem] == said_elsewhere[problem]

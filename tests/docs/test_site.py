@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from documentation import DOCS
@@ -61,10 +62,19 @@ def test_lines_of_code_fit_beside_the_navigation() -> None:
     assert not long
 
 
+@functools.cache
+def _stem(word: str) -> str:
+    return _stemmer().stemWord(word)
+
+
+@functools.cache
+def _stemmer() -> Any:
+    return pytest.importorskip("snowballstemmer").stemmer("english")
+
+
 def _words(text: str) -> list[str]:
     """Words as the site's search knows them: stems."""
-    stemmer = pytest.importorskip("snowballstemmer").stemmer("english")
-    return [stemmer.stemWord(word) for word in re.findall(r"[a-z0-9]+", text.lower())]
+    return [_stem(word) for word in re.findall(r"[a-z0-9]+", text.lower())]
 
 
 @functools.cache
