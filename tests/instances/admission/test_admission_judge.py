@@ -180,7 +180,7 @@ def available(quotas: Quotas, q: int, f: int) -> int:
 
 def test_quotas_are_those_of_the_recursion(report):
     rng, seen = np.random.default_rng(5), Counter()
-    for _ in range(draws(2_000, 100_000)):
+    for _ in range(draws(1_200, 100_000)):
         instance = tree(rng, depth=int(rng.integers(1, 3)))
         quotas, queue = Quotas(instance), int(instance.job_queue[0])
         mine = not judge_quotas.over_quota(instance, [0], [])
@@ -271,7 +271,7 @@ def removable(instance: Instance, victims: list[int]) -> bool:
 
 def test_an_order_of_eviction_exists_where_the_judge_says_so(report):
     rng, seen = np.random.default_rng(6), Counter()
-    for _ in range(draws(600, 10_000)):
+    for _ in range(draws(400, 10_000)):
         depth = int(rng.integers(1, 3))
         instance = tree(rng, units=6, f=int(rng.integers(1, 3)), depth=depth)
         flavors = judge_quotas.contested(instance, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gzip
 import io
 import json
@@ -216,15 +217,24 @@ def _places(value, path=()):
         yield from _places(item, (*path, key))
 
 
-@settings(max_examples=draws(100, 5000), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@functools.cache
+def state_and_places(system, topology):
+    """A state as JSON, and a strategy of the places in it."""
+    if system == "kai":
+        made = {"snapshot.json": kai_state()}
+    else:
+        made = kueue_state(topology=True) if topology else MAKERS[system]()
+    text = json.dumps(made)
+    return text, st.sampled_from([path for path in _places(json.loads(text)) if len(path) > 1])
+
+
+@settings(max_examples=draws(70, 5000), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data(), system=st.sampled_from(("kueue", "kubernetes", "slurm", "kai")))
 def test_any_field_replaced_by_anything_is_read_or_refused(tmp_path, data, system):
     """Never another exception: a state with junk somewhere is an instance, or one line."""
-    made = {"snapshot.json": kai_state()} if system == "kai" else MAKERS[system]()
-    if system == "kueue" and data.draw(st.booleans()):
-        made = kueue_state(topology=True)
-    made = json.loads(json.dumps(made))
-    where = data.draw(st.sampled_from([path for path in _places(made) if len(path) > 1]))
+    text, places = state_and_places(system, system == "kueue" and data.draw(st.booleans()))
+    made = json.loads(text)
+    where = data.draw(places)
     junk = data.draw(JUNK)
     if junk is None:
         _set(made, where[:-1], data.draw(JUNK.filter(lambda value: value is not None)))

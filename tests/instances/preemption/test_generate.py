@@ -64,8 +64,8 @@ def test_sizes_change_a_preset():
         ({"nodes": 1, "jobs": 500}, "1 nodes are full after .*; ask for fewer jobs or more nodes"),
         ({"fill": "full"}, "fill = 'full': must be one of packed, first-fit"),
         (
-            {"fill": "first-fit", "nodes": 2, "jobs": 40},
-            "jobs = 40: no TE job asked .* ask for as many, or use fill=packed",
+            {"fill": "first-fit", "nodes": 1, "jobs": 12},
+            "jobs = 12: no TE job asked .* ask for as many, or use fill=packed",
         ),
         ({"nodes": 2.5}, "generate preemption: nodes = 2.5: must be an integer"),
         ({"nodes": "many"}, "generate preemption: nodes = 'many': must be an integer"),

@@ -8,6 +8,7 @@ import tarfile
 
 import numpy as np
 import pytest
+from draws import draws
 from taskgraph_examples import list_schedule
 
 import mlsched
@@ -181,14 +182,17 @@ def published(known_optima):
 
 
 def test_every_published_instance_loads_and_no_schedule_beats_its_optimum(known_optima):
-    ratios = []
-    for path, options, optimum in published(known_optima):
+    """All are read; every third is scheduled, or each."""
+    files, ratios = list(published(known_optima)), []
+    assert len(files) > 100
+    for number, (path, options, optimum) in enumerate(files):
         inst = mlsched.load(path, **options)
+        if number % draws(3, 1):
+            continue
         result = mlsched.solve(inst, list_schedule)
         assert result.values["makespan"] >= optimum, path
         assert result.values["traffic"] == result.values["total_accuracy"] == 0
         ratios.append(result.values["makespan"] / optimum)
-    assert len(ratios) > 100
     assert np.mean(ratios) < 2.5, "a list schedule is not this bad: the instance must have been read wrongly"
 
 

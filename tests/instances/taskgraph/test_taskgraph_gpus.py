@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from draws import THOROUGH
 from hypothesis import given
 from hypothesis import strategies as st
 from taskgraph_examples import GOOD, plan, running, small
@@ -168,13 +169,13 @@ def test_what_says_nothing_of_gpus_is_what_it_was():
 
 def test_a_pool_promises_too_much_on_the_preset(report):
     """`sharing`: the optimum of total_jct is larger than that of nodes whose GPUs are one pool."""
-    lower = 0
-    for seed in range(6):
+    lower, seeds = 0, range(6) if THOROUGH else (1, 3, 4, 5)
+    for seed in seeds:
         inst = mlsched.generate("taskgraph", "sharing", seed=seed)
         assert inst.gpu_unit == 100
         assert set(np.unique(inst.demand[:, 0])) <= {0, 40, 60, 80, 100}
         true, pool = (mlsched.solve(i, "cp-sat") for i in (inst, inst.replace(gpu_unit=0)))
         assert true.status == pool.status == "optimal"
         lower += pool.value < true.value
-    report("taskgraph: GPUs apart", [f"{lower} of 6 `sharing` instances have a smaller total_jct with pools of GPUs"])
+    report("taskgraph: GPUs apart", [f"{lower} of {len(seeds)} `sharing` instances: smaller total_jct with pools"])
     assert lower >= 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,16 @@ def test_philly(shared_data: Path) -> None:
     assert round(gpu_hours / 1e6, 2) == 0.98
 
 
+HELIOS = "helios/helios_venus_gpu_jobs.csv.gz"
+
+
+@functools.cache
+def helios(data: Path):
+    return read_trace(data / HELIOS)
+
+
 def test_helios(shared_data: Path) -> None:
-    trace = read_trace(shared_data / "helios" / "helios_venus_gpu_jobs.csv.gz")
+    trace = helios(shared_data)
     assert (len(trace), trace.dropped) == (125_303, {})
     assert np.median(trace.duration_ms) == 204_000
     assert trace.duration_ms.max() == 172_800_000
@@ -54,5 +63,4 @@ def test_helios(shared_data: Path) -> None:
 
 
 def test_helios_limit(shared_data: Path) -> None:
-    path = shared_data / "helios" / "helios_venus_gpu_jobs.csv.gz"
-    assert read_trace(path, limit=100).ids == read_trace(path).ids[:100]
+    assert read_trace(shared_data / HELIOS, limit=100).ids == helios(shared_data).ids[:100]

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from draws import draws
 
 import mlsched
 from mlsched.core.errors import InvalidInput
@@ -211,7 +212,7 @@ def expected_of_runs(inst, rows, followed_until):
 
 def test_values_are_those_of_runs_followed_ms_by_ms():
     rng = np.random.default_rng(0)
-    for _ in range(5):
+    for _ in range(draws(3, 5)):
         inst = drawn(rng)
         rows = chosen_rows(inst, lambda every: every[int(rng.integers(len(every)))])
         assert inst.violations(plan_of(rows)) == []
