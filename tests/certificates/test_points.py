@@ -22,7 +22,6 @@ from taskgraph_claims import OBJECTIVES, examples, sense
 from mlsched import api
 from mlsched.certificates import points
 from mlsched.certificates.by_prices import unproved
-from mlsched.certificates.points import CheckedPoints
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.taskgraph import prices as stated
@@ -143,21 +142,6 @@ def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
     assert fate["not whole"]
 
 
-@pytest.mark.parametrize(
-    ("values", "bounds", "most"),
-    [
-        (((0, 1), (100, 2)), (0, 80, 2), "25.0 %"),  # the gap of 0 to 0 is none, but is no share either
-        (((7, 1), (100, 2)), (0, 80, 2), "25.0 % or 7 ticks"),
-        (((7, 1), (100, 2)), (0, 0, 2), "100 ticks"),
-        (((7, 1), (100, 2)), (7, 100, 3), "0 %"),
-    ],
-)
-def test_the_sentence_says_no_less_than_any_gap(values, bounds, most):
-    """Of gaps that are shares and of those to a bound of 0, which are ticks, the largest are both named."""
-    made = CheckedPoints(next(drawn("taskgraph", 1)), (), ("makespan", "total_accuracy"), values, bounds, (), 0.0)
-    assert f"is as good in total_accuracy and at most {most} worse in makespan" in made.claim
-
-
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory):
     """The folder of a front of several points, whose bounds are short of some of them."""
@@ -184,18 +168,6 @@ def test_a_check_that_takes_too_long_is_none(genuine, ticking):
     found = points.check_points(genuine, seconds=1500.0)
     assert found.wrong == ("the check did not end in 1500 s; give it more time (--time-limit)",)
     assert (found.backing, found.claim, found.gaps) == (None, "", ())
-
-
-@pytest.mark.parametrize("bounds", [(10, 19, 1), (8, 20, 1)])
-def test_the_claim_names_the_largest_gap(bounds):
-    """Of 10 and 8 against 10, or of 20 and 19 against 20."""
-    instance, values = next(drawn("taskgraph", 1)), ((10, 0), (20, 1))
-    made = points.CheckedPoints(instance, (), ("total_jct", "deadlines_met"), values, bounds, (), 0.0)
-    most = "5.3 %" if bounds[0] == 10 else "25.0 %"
-    assert made.claim == (
-        f"for every plan, one of the 2 points is as good in deadlines_met and at most {most} worse in total_jct"
-    )
-    assert made.backing is None
 
 
 @pytest.fixture
@@ -258,27 +230,6 @@ def test_what_is_not_proved_is_refused(forged):
         "values": [row[::-1] for row in manifest["values"]],
     }
     assert "the plans are no front: point 2 is not worse in total_accuracy" in write("manifest", turned)
-
-
-@pytest.mark.parametrize(
-    ("rows", "wrong"),
-    [
-        ([(5, 3), (6, 4)], False), ([(5, 3)], False), ([(5, 3), (5, 4)], True), ([(5, 3), (6, 3)], True),
-        ([(5, 3), (4, 4)], True), ([(5, 3), (6, 2)], True), ([(5, 3), (6, 4), (7, 4)], True),
-    ],
-)  # fmt: skip
-def test_points_get_worse_in_the_first_objective_and_better_in_the_second(rows, wrong):
-    """A total completion time that grows, and deadlines met that grow."""
-    instance = next(drawn("taskgraph", 1))
-    assert bool(points._disorder(instance, ("total_jct", "deadlines_met"), rows)) == wrong
-
-
-def test_a_claim_speaks_of_what_is_better_than_the_point_before():
-    instance, rows = next(drawn("taskgraph", 1)), [(5, 3), (6, 4)]
-    asked = points.claims_of(instance, ("total_jct", "deadlines_met"), rows)
-    assert asked == [("total_jct", 5, ()), ("total_jct", 6, (("deadlines_met", 4),)), ("deadlines_met", 4, ())]
-    asked = points.claims_of(instance, ("deadlines_met", "total_jct"), [(4, 6), (3, 5)])
-    assert asked == [("deadlines_met", 4, ()), ("deadlines_met", 3, (("total_jct", 5),)), ("total_jct", 5, ())]
 
 
 def test_trees_are_each_its_own_claims(forged):
