@@ -14,7 +14,7 @@ from mlsched.instances import strategies
 from mlsched.instances.admission import Instance
 
 
-@settings(max_examples=draws(15, 500))
+@settings(max_examples=draws(8, 500))
 @given(instance=strategies.admission())
 def test_the_minima_are_the_optima_and_the_plain_model_agrees(instance):
     from ortools.sat.python import cp_model

@@ -29,6 +29,8 @@ OBJECTIVES |= {
     "quality": ("total_loss_reduction", "worst_loss"),
     "rounds": ("goodput_cost", "total_steps", "worst_ratio"),
 }
+#: Seeds by default: some of fronts of several points, in one of which points are next to one another.
+FEW = {"preemption": range(4, 12), "quality": range(6, 14), "rounds": (0, 1, 4, 8, 9)}
 
 
 def formula_of(instance, objectives, plans, first=()):
@@ -67,7 +69,7 @@ def test_the_formula_of_an_admission_has_a_solution_exactly_where_a_point_is_mis
 
 @pytest.mark.parametrize("problem", ["preemption", "quality", "rounds"])
 def test_the_formula_of_a_problem_has_a_solution_exactly_where_a_point_is_missing(problem):
-    drawn_ones = (mlsched.generate(problem, "small", seed=seed) for seed in range(draws(15, 150)))
+    drawn_ones = (mlsched.generate(problem, "small", seed=seed) for seed in draws(FEW[problem], range(150)))
     sizes = Counter(check_formula(one, OBJECTIVES[problem]) for one in drawn_ones)
     assert sum(many for size, many in sizes.items() if size > 1) >= draws(2, 15), sizes
 

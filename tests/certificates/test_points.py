@@ -86,7 +86,7 @@ def test_any_prices_bound_every_plan_within_a_limit(objectives):
 def test_a_limit_is_made_use_of():
     """The bounds within limits are often better than those of all plans: else they would say nothing new."""
     better, dice = Counter[str](), random.Random(2)
-    for instance in examples(draws(60, 200)):
+    for instance in examples(draws(30, 200)):
         for objectives in PAIRS:
             within, best = limited(instance, objectives, dice)
             free = api.solve(instance, "brute-force", objective=objectives[0]).value

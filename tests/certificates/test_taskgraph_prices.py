@@ -38,7 +38,7 @@ def proves(instance, objective, bound, trees) -> bool:
 def test_no_plan_is_better_than_the_bound_and_changed_prices_prove_nothing_false(objective, report):
     """The optimum is brute force's. What is beyond it is refused for the genuine prices and for changed ones."""
     fate, dice = Counter[str](), random.Random(objective)
-    for instance in examples(draws(24, 1000)):
+    for instance in examples(draws(16, 1000)):
         best = api.solve(instance, "brute-force", objective=objective).value
         trees, bound = prices.trees(instance, objective, best, Deadline())
         sign = sense(instance, objective)
@@ -59,7 +59,7 @@ def test_no_plan_is_better_than_the_bound_and_changed_prices_prove_nothing_false
 def test_any_prices_bound_every_plan(objective):
     """Random prices of random rows, which no relaxation has seen, prove no more than what the best plan is worth."""
     dice = random.Random(objective)
-    for instance in examples(draws(18, 500)):
+    for instance in examples(draws(12, 500)):
         best = api.solve(instance, "brute-force", objective=objective).value
         sign = sense(instance, objective)
         # A makespan's claim is that nothing fits, which is false one tick beyond the best.
@@ -104,7 +104,7 @@ def test_the_best_plan_keeps_to_every_row():
 @pytest.mark.parametrize("preset", ["six-loose", "six-replicas"])
 def test_the_relaxation_is_no_weaker_than_the_one_that_is_written_apart(preset):
     """`formulations/taskgraph/_relaxation.py` knows windows of the same kind, and fewer shares."""
-    instance = api.generate("taskgraph", preset=preset, seed=1)
+    instance = api.generate("taskgraph", preset=preset, seed=1, jobs=draws(4, 6))
     value = api.solve(instance, "mlf-h").value
     layout = Layout.of(instance)
     other, _ = relax(layout, [*overall(layout), *packed(layout)], value, None)
@@ -148,7 +148,7 @@ def test_a_makespan_that_is_too_long_has_a_bound_of_capacity():
 
 def test_a_long_horizon_is_cut_into_a_grid():
     """Ticks are not listed: with 10^5 times as many, certificate and check are about as large, and as good."""
-    instance = api.generate("taskgraph", preset="six-loose", seed=0)
+    instance = api.generate("taskgraph", preset="six-loose", seed=0, jobs=draws(4, 6))
     value = api.solve(instance, "mlf-h").value
     made = prices.trees(instance, "total_jct", value, Deadline())[1]
     long = dataclasses.replace(
@@ -216,7 +216,7 @@ def test_objectives_and_instances_that_cannot_be_are_refused_in_a_line(tmp_path)
 
 def test_where_formulas_do_not_end_the_gap_is_certified(tmp_path, monkeypatch):
     """Nor begin, where the solver that they need is not there."""
-    instance = api.generate("taskgraph", preset="fractional", seed=0)
+    instance = api.generate("taskgraph", preset="fractional", seed=0, jobs=draws(3, 6))
     plan, said = api.solve(instance, "mlf-h").plan, list[str]()
 
     def missing():
@@ -240,7 +240,7 @@ def test_where_formulas_do_not_end_the_gap_is_certified(tmp_path, monkeypatch):
 
 def test_a_bound_of_another_sign_or_beyond_all_sizes_says_nothing_false(tmp_path):
     """A share of -10^6 is none of the best, which may be 1; and no float holds 10^400."""
-    instance = api.generate("taskgraph", preset="six-tight", seed=1)
+    instance = api.generate("taskgraph", preset="six-tight", seed=1, jobs=draws(3, 6))
     folder = tmp_path / "gap"
     plan = api.solve(instance, "mlf-h").plan
     value = api.certify(instance, folder, plan=plan, objective="total_jct", proof="prices").value
