@@ -38,7 +38,7 @@ class Deadline:
 
     def check(self) -> None:
         """Raise OutOfTime when the time is over."""
-        if self.passed():
+        if self._until is not None and self.passed():
             raise OutOfTime
 
     def over(self, items: Iterable[T]) -> Iterator[T]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 
 from mlsched.core.deadline import Deadline
@@ -120,7 +121,8 @@ class _Steps:
     def take(self) -> None:
         self.deadline.check()
         self.taken += 1
-        self.least(0)
+        if self.taken > MOST_STEPS:
+            self.least(0)
 
     def least(self, more: int) -> None:
         """Refuse when at least so many steps will follow."""
@@ -269,15 +271,8 @@ class _Work:
             reached += accuracy >= self.required[job]
             accuracies += accuracy
         makespan = max(completions) - min(self.arrival) if completions else 0
-        named = {
-            "total_jct": sum(completions) - sum(self.arrival),
-            "deadlines_met": met,
-            "traffic": traffic,
-            "accuracy_met": reached,
-            "total_accuracy": accuracies,
-            "makespan": makespan,
-        }
-        return tuple([named[name] for name in OBJECTIVES])
+        # In the order of OBJECTIVES.
+        return sum(completions) - sum(self.arrival), met, traffic, reached, accuracies, makespan
 
     def _ends(self, job: int, starts: list[int]) -> list[int]:
         """When each iteration of the plan ends: with the last of its runs and of those before."""
@@ -299,11 +294,15 @@ class _Schedules:
 
     def __init__(self, work: _Work, nodes: list[int], labels: list[int], budget: _Steps) -> None:
         self.work, self.nodes, self.labels, self.budget = work, nodes, labels, budget
-        self.starts = [-1] * len(nodes)
+        self.starts, self.ends = [-1] * len(nodes), [-1] * len(nodes)
+        #: For each run those that it waits for, and how long after their ends it may start.
+        self.waits = [[(u, delay * (nodes[u] != nodes[r])) for u, delay in waits] for r, waits in enumerate(work.waits)]
+        #: The same runs as bits.
+        self.needs = [sum({1 << u for u, _ in waits}) for waits in work.waits]
         #: node -> the runs that are placed there.
         self.placed: list[list[int]] = [[] for _ in work.capacity]
         for r, (node, start) in work.fixed.items():
-            self.starts[r] = start
+            self.starts[r], self.ends[r] = start, start + work.duration[r]
             self.placed[node].append(r)
         self.ready = list(work.release)
         for r, waited in enumerate(work.waited):
@@ -319,13 +318,15 @@ class _Schedules:
         if not waiting:
             yield self.starts
             return
-        work, able = self.work, self._able(waiting, before, clock, last)
+        duration, able = self.work.duration, self._able(waiting, before, clock, last)
+        # From then on another one could have started earlier, and ended.
+        ended = min([start + (duration[r] or 1) for r, start in able.items()], default=0)
         for r, start in able.items():
-            if any(a < start and a + work.duration[u] <= start for u, a in able.items()):
+            if start >= ended:
                 continue
-            if start == clock and r < last and all(u != last for u, _ in work.waits[r]):
+            if start == clock and r < last and not self.needs[r] >> last & 1:
                 continue
-            self.starts[r] = start
+            self.starts[r], self.ends[r] = start, start + duration[r]
             self.placed[self.nodes[r]].append(r)
             yield from self.place([w for w in waiting if w != r], able, start, r)
             self.placed[self.nodes[r]].pop()
@@ -333,24 +334,22 @@ class _Schedules:
 
     def _able(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> dict[int, int]:
         """Earliest starts of the waiting runs that wait for no other."""
-        able = {}
+        able, missing = {}, sum([1 << r for r in waiting])
         for r in waiting:
             if r in before and self.nodes[r] != self.nodes[last]:
                 # Nothing was added to its node, and what is there only ends.
                 able[r] = max(before[r], clock)
-            elif r in before or all(self.starts[u] >= 0 for u, _ in self.work.waits[r]):
+            elif not self.needs[r] & missing:
                 able[r] = self._earliest(r, clock)
         return able
 
     def _earliest(self, run: int, clock: int) -> int:
         """When the run can start, not before `clock`, at which or before which everything placed starts."""
-        work, starts, node = self.work, self.starts, self.nodes[run]
-        time = max(clock, self.ready[run])
-        for u, delay in work.waits[run]:
-            time = max(time, starts[u] + work.duration[u] + delay * (self.nodes[u] != node))
+        work, ends, node = self.work, self.ends, self.nodes[run]
+        time = max(clock, self.ready[run], *[ends[u] + delay for u, delay in self.waits[run]])
         if not work.duration[run]:
             return time
-        busy = [(starts[u] + work.duration[u], u) for u in self.placed[node] if starts[u] + work.duration[u] > time]
+        busy = [(ends[u], u) for u in self.placed[node] if ends[u] > time]
         if not busy:
             return time
         use = [sum(column) for column in zip(work.demand[run], *[work.demand[u] for _, u in busy], strict=True)]
@@ -377,4 +376,4 @@ def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 
 def _within(use: list[int], capacity: list[int]) -> bool:
-    return all(u <= c for u, c in zip(use, capacity, strict=True))
+    return all(map(operator.le, use, capacity))
