@@ -7,7 +7,7 @@ import pytest
 from draws import draws
 from front_data import Question
 from front_examples import questions
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched.solvers import enumerate_front
@@ -15,9 +15,9 @@ from mlsched.solvers import enumerate_front
 METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
 
 
-def check(question: Question, built, **settings) -> None:
+def check(question: Question, built, **options) -> None:
     expected = question.brute_force()
-    front = enumerate_front(*built, **settings)
+    front = enumerate_front(*built, **options)
     assert front.values.tolist() == expected
     assert front.complete
     assert front.status == ("complete" if expected else "infeasible")
@@ -36,6 +36,7 @@ def test_cp_sat_equals_brute_force(method, stages, data):
 
 @pytest.mark.parametrize("stages", ["one", "two"])
 @pytest.mark.parametrize("threads", [2, 5])
+@settings(max_examples=draws(6, 1000))
 @given(data=st.data())
 def test_several_sub_problems_at_once_equal_brute_force(threads, stages, data):
     question = data.draw(questions(4))

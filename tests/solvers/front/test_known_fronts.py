@@ -64,7 +64,7 @@ def test_kirlik_fronts_by_highs(known_optima, name):
     assert front.solves / len(front) <= {3: 2.2, 4: 2.6, 5: 3.6}[len(front.senses)]
 
 
-@pytest.mark.parametrize("name", [*FAST, "KP_p-3_n-20_ins-1", *(["KP_p-3_n-30_ins-1"] if THOROUGH else [])])
+@pytest.mark.parametrize("name", [*FAST, *(["KP_p-3_n-20_ins-1", "KP_p-3_n-30_ins-1"] if THOROUGH else [])])
 @pytest.mark.parametrize("stages", ["one", "two"])
 def test_kirlik_fronts_by_the_reference_method(known_optima, name, stages):
     if "p-5" in name and stages == "two":

@@ -44,8 +44,8 @@ BY_DEADLINE = (("deadlines_met", "traffic"), ("traffic", "accuracy_met"), ("dead
 
 @pytest.fixture(scope="session")
 def count() -> int:
-    """Number of drawn instances: 1000 in the thorough profile, 22 otherwise."""
-    return draws(22, 1000)
+    """Number of drawn instances: 1000 in the thorough profile, 18 otherwise."""
+    return draws(18, 1000)
 
 
 def drawn(number: int) -> Instance:
@@ -193,8 +193,8 @@ def test_the_instances_are_hard(count, report):
         instance = contended(number)
         status, value, _ = optimum(instance, "total_jct")
         if status == "optimal":
-            rules = [api.solve(instance, name, objective="total_jct").value for name in RULES]
-            missed.append(min(v for v in rules if v is not None) > value)
+            rules = (api.solve(instance, name, objective="total_jct").value for name in RULES)
+            missed.append(value not in rules)  # which asks no more when one of them has found it
             generated, _ = search(Layout.of(instance), 4, 0)
             orders.append(instance.evaluate(generated)["total_jct"] > value)
     share = sum(missed) / len(missed)
