@@ -343,7 +343,7 @@ def test_losses_stand_in_windows_and_beside_several_clusters(cli, log, made):
 
 
 def test_parts_are_of_logs(cli):
-    refused = cli("simulate", "fifo", "--trace", "synthetic:z", "--problem", "preemption", "--parts")
+    refused = cli("simulate", "fifo", "--trace", "synthetic:z:jobs=20", "--problem", "preemption", "--parts")
     assert refused.status == 2
     assert "--parts: is for logs and their like" in refused.err
 
