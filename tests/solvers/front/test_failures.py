@@ -19,13 +19,15 @@ from mlsched.solvers.front.enumerate import run, scalar_of
 METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
 QUESTIONS = {p: front_data.knapsack(draws(6, 8), p, seed=3) for p in (2, 3)}
 TRUTH = {p: q.brute_force() for p, q in QUESTIONS.items()}
+#: Their models, which every search copies.
+MODELS = {p: q.cp_sat() for p, q in QUESTIONS.items()}
 
 
 class Faulty:
     """A backend whose k-th answer is spoilt."""
 
-    def __init__(self, question, spoil, at: int) -> None:
-        self.inner = scalar_of(*question.cp_sat())
+    def __init__(self, model, spoil, at: int) -> None:
+        self.inner = scalar_of(*model)
         self.spoil, self.at, self.calls = spoil, at, 0
         self.lock = threading.Lock()
         self.asked: list[tuple] = []
@@ -88,8 +90,8 @@ LIES = {
 
 
 def solve(p: int, method: str, spoil=lambda a: a, at: int = 0, **settings):
-    faulty = Faulty(QUESTIONS[p], spoil, at)
-    front = run(faulty, QUESTIONS[p].senses, lambda name: scalar_of(*QUESTIONS[p].cp_sat()), method=method, **settings)
+    faulty = Faulty(MODELS[p], spoil, at)
+    front = run(faulty, QUESTIONS[p].senses, lambda name: scalar_of(*MODELS[p]), method=method, **settings)
     return front, faulty.calls
 
 
@@ -146,12 +148,12 @@ def test_a_failure_with_several_sub_problems_under_way(method, p, fault, stages)
 
 @pytest.mark.parametrize("fault", HONEST)
 def test_the_zones_of_a_failed_union_are_asked_one_by_one(fault):
-    whole = Faulty(QUESTIONS[3], None, 0)
+    whole = Faulty(MODELS[3], None, 0)
     run(whole, QUESTIONS[3].senses, lambda name: whole.inner)
     unions = [number for number, boxes in enumerate(whole.asked, 1) if len(boxes) > 1]
     assert unions
     for at in unions:
-        faulty = Faulty(QUESTIONS[3], HONEST[fault], at)
+        faulty = Faulty(MODELS[3], HONEST[fault], at)
         front = run(faulty, QUESTIONS[3].senses, lambda name: whole.inner)
         assert front.complete
         assert front.values.tolist() == TRUTH[3]
@@ -164,9 +166,9 @@ def test_the_zones_of_a_failed_union_are_asked_one_by_one(fault):
 class Forgetful(Faulty):
     """A backend that looks at one box of its n-th union only."""
 
-    def __init__(self, question, build: str, at: int) -> None:
-        super().__init__(question, lambda answer: answer, 0)
-        self.inner, self.at, self.unions, self.lied = scalar_of(*getattr(question, build)()), at, 0, False
+    def __init__(self, model, at: int) -> None:
+        super().__init__(model, lambda answer: answer, 0)
+        self.at, self.unions, self.lied = at, 0, False
         self.most_boxes = 8
 
     def minimise(self, weights, boxes, hint, limit):
@@ -184,10 +186,11 @@ def test_a_backend_that_forgets_a_box_is_caught(build):
     lies = 0
     for items, seed in [(9, 1), (9, 2)] if THOROUGH else [(6, 3)]:
         question = front_data.knapsack(items, 4, seed=seed)
-        honest = Forgetful(question, build, 0)
+        model = getattr(question, build)()
+        honest = Forgetful(model, 0)
         run(honest, question.senses, lambda name: None)
         for at in range(1, honest.unions + 1):
-            forgetful = Forgetful(question, build, at)
+            forgetful = Forgetful(model, at)
             front = run(forgetful, question.senses, lambda name: None)
             assert front.failures or not forgetful.lied or front.verify(honest.inner) != []
             lies += forgetful.lied
@@ -295,8 +298,8 @@ def test_an_interrupt_ends_what_is_under_way(method, p):
 class Slow(Faulty):
     """A backend of which all but the first solve go on until they are ended (or for an hour, lest a failure hang)."""
 
-    def __init__(self, question) -> None:
-        super().__init__(question, lambda answer: answer, 0)
+    def __init__(self, model) -> None:
+        super().__init__(model, lambda answer: answer, 0)
         self.ended = threading.Event()
 
     def another(self):
@@ -313,7 +316,7 @@ class Slow(Faulty):
 
 
 def test_an_interrupt_ends_solves():
-    slow = Slow(QUESTIONS[3])
+    slow = Slow(MODELS[3])
 
     def interrupt(points: int, asked: int) -> None:
         raise KeyboardInterrupt
@@ -327,7 +330,7 @@ def test_a_sub_problem_cut_in_the_middle_leaves_its_bound_in_the_open_box():
     def cut(answer: Answer) -> Answer:
         return Answer("unknown", bound=answer.bound)
 
-    faulty = Faulty(QUESTIONS[2], cut, 2)
+    faulty = Faulty(MODELS[2], cut, 2)
     front = run(faulty, QUESTIONS[2].senses, lambda name: faulty.inner, time_limit=1000)
     assert front.status == "time limit"
     assert len(front) == 1

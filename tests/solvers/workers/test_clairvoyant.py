@@ -43,7 +43,7 @@ def examples(strategy, count):
 
 @pytest.mark.slow
 def test_the_optimum_equals_that_of_a_mip_of_the_same_model(report):
-    count, first = draws(6, 400), draws(20, 0)
+    count, first = draws(5, 400), draws(20, 0)
     questions = examples(horizons(), count)
     questions += [contended(np.random.default_rng(seed), 4) for seed in range(first, first + count)]
     delayed = shared = descended = 0
