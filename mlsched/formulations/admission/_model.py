@@ -77,7 +77,7 @@ class Model:
         terms: dict[int, tuple[int, ...]] = {}
         for k in place.shapes:
             demand = instance.shape_demand[k]
-            fit = int(min(int(instance.shape_count[k]), *(most[demand > 0] // demand[demand > 0]).tolist(), 2**31))
+            fit = min([int(instance.shape_count[k]), *(most[demand > 0] // demand[demand > 0]).tolist()])
             fit = min(fit, int(instance.shape_spread[k]) or fit)
             self.put[k, p] = self.program.variable(min(count * fit, int(instance.shape_count[k])))
             here = self.put[k, p]
