@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from rounds_examples import generated
 
 from mlsched import api
@@ -17,7 +18,7 @@ RULES = [a for a in registry().available("rounds") if a.rule is not None]
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
 def test_rules_are_feasible_and_pure(rule):
-    check_scheduler(rule.function, "rounds", examples=20)
+    check_scheduler(rule.function, "rounds", examples=draws(12, 20))
 
 
 def one_type(gpus: int, sizes: list[int], ages: list[int], **changes) -> Instance:

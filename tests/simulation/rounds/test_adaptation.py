@@ -61,7 +61,7 @@ def test_with_constant_batch_sizes_jobs_take_longer(shared_data) -> None:
 
 
 def test_shockwave_plans_windows_and_its_plans_stand(shared_data) -> None:
-    workload = traced(shared_data, limit=25)
+    workload = traced(shared_data, limit=18)
     run = mlsched.simulate(workload, "shockwave", options=OPTIONS)
     assert run.violations() == []
     summary = run.summary()

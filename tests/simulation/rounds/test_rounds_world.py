@@ -7,8 +7,9 @@ import re
 
 import numpy as np
 import pytest
+from draws import draws
 from gavel_examples import small
-from hypothesis import given
+from hypothesis import given, settings
 
 import mlsched
 from mlsched.cli.main import main
@@ -137,6 +138,7 @@ def test_every_run_is_sound_and_above_its_bound(workload, options) -> None:
         assert summary["mean_completion_s"] >= found.bound["mean_completion_s"] - 1e-6
 
 
+@settings(max_examples=draws(5, 1000))
 @given(drawn.workloads())
 def test_every_policy_of_shares_runs_soundly(workload) -> None:
     for policy in POLICIES:

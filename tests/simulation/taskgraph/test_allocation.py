@@ -50,7 +50,7 @@ def test_whatever_is_chosen_the_round_is_legal(seen, seed, stopping, most, queue
     assert seen.violations(chosen(due, at_random(np.random.default_rng(seed), FEATURES_OF[queueing]))) == []
 
 
-@pytest.mark.parametrize(("queueing", "seed", "jobs", "x"), [("held", 3, 12, 2.0), ("iteration", 8, 16, 3.0)])
+@pytest.mark.parametrize(("queueing", "seed", "jobs", "x"), [("held", 3, 8, 2.0), ("iteration", 8, 12, 3.0)])
 def test_the_choices_of_mlf_h_make_its_round(queueing, seed, jobs, x):
     counts = {"followed": 0, "all": 0, "pauses": 0}
     kept = nothing()

@@ -82,6 +82,13 @@ def load():
     return gangs(50)
 
 
+@pytest.fixture(scope="module")
+def fifo(load):
+    """A run of fifo, and its parts."""
+    run = mlsched.simulate(load, "fifo")
+    return run, mlsched.decompose(run)
+
+
 def test_a_run_that_pauses_pays_for_pauses_and_for_staying():
     load = gangs(20)
     run = mlsched.simulate(load, "las")
@@ -92,11 +99,11 @@ def test_a_run_that_pauses_pays_for_pauses_and_for_staying():
     assert PRICE not in [part.name for part in mlsched.decompose(free).parts]
 
 
-def test_references_narrow_what_is_known(load, tmp_path):
+def test_references_narrow_what_is_known(load, fifo, tmp_path):
     straight = mlsched.make_reference(load, tmp_path / "straight", moves=100)
     pausing = mlsched.make_reference(load, tmp_path / "pausing", pausing=True, moves=100)
-    run = mlsched.simulate(load, "fifo")
-    before, after = mlsched.decompose(run), mlsched.decompose(run, [straight, pausing])
+    run, before = fifo
+    after = mlsched.decompose(run, [straight, pausing])
     wide, narrow = ({part.name: part for part in found.parts} for found in (before, after))
     for name, part in narrow.items():
         assert part.at_least >= wide[name].at_least or name in (FUTURE, UNKNOWN)
@@ -108,8 +115,8 @@ def test_references_narrow_what_is_known(load, tmp_path):
     assert narrow[FUTURE].at_least > wide[FUTURE].at_least, "the schedule without pauses is better than any rule's"
 
 
-def test_it_is_told_as_data_and_in_notebooks(load):
-    found = mlsched.decompose(mlsched.simulate(load, "fifo"))
+def test_it_is_told_as_data_and_in_notebooks(fifo):
+    _, found = fifo
     table = found.table()
     assert table["part"][-1] == SUM
     assert sum(table["share"][:-1]) == pytest.approx(found.distance)
@@ -127,12 +134,13 @@ def test_it_is_told_as_data_and_in_notebooks(load):
         ({"failure_node": [0], "failure_from": [3], "failure_to": [5]}, {}, "no failures"),
     ],
 )
-def test_worlds_without_parts_are_refused(load, change, options, said):
+def test_worlds_without_parts_are_refused(change, options, said):
     with pytest.raises(InvalidInput, match=said):
-        mlsched.decompose(mlsched.simulate(load.replace(**change), "fifo", options=options))
+        mlsched.decompose(mlsched.simulate(gangs(5).replace(**change), "fifo", options=options))
 
 
-def test_other_references_and_other_runs_are_refused(load, tmp_path):
+def test_other_references_and_other_runs_are_refused(tmp_path):
+    load = gangs(10)
     area = mlsched.make_reference(load, tmp_path / "area", weights="area", moves=0)
     run = mlsched.simulate(load, "fifo")
     with pytest.raises(InvalidInput, match="weights jobs"):

@@ -105,7 +105,7 @@ def failing(draw: st.DrawFn):
     return jobs.replace(failure_node=node, failure_from=start, failure_to=start + length, movement="anytime")
 
 
-@settings(max_examples=draws(36, 1500), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=draws(25, 1500), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(failing(), st.sampled_from(RULES), st.sampled_from(["checkpoint", "scratch"]), st.sampled_from(["none", "keep"]))
 def test_every_run_passes_the_replay_and_every_snapshot_is_valid(jobs, rule: str, restart: str, pausing: str) -> None:
     implied = "keep" if rule in ("srpt:preempt=true", "las", "tiresias") else pausing
