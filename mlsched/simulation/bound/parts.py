@@ -28,8 +28,9 @@ def lower_bounds(pieces: Pieces, *, pausing: bool = True) -> dict[str, int]:
     """
     if not len(pieces.arrival):
         return {"total_jct": 0, "makespan": 0}
-    parts = total_jct_parts(pieces, pausing=pausing)
-    return {"total_jct": _whole(max(parts.values())), "makespan": _whole(makespan(pieces))}
+    span = makespan(pieces)
+    parts = total_jct_parts(pieces, pausing=pausing, span=span)
+    return {"total_jct": _whole(max(parts.values())), "makespan": _whole(span)}
 
 
 def _whole(value: float) -> int:
@@ -37,8 +38,10 @@ def _whole(value: float) -> int:
     return math.ceil(value * (1 - 1e-12) - 1e-6)
 
 
-def total_jct_parts(pieces: Pieces, *, pausing: bool = True) -> dict[str, float]:
+def total_jct_parts(pieces: Pieces, *, pausing: bool = True, span: float | None = None) -> dict[str, float]:
     """Each of `PARTS`, by itself a lower bound on the sum of (completion - arrival).
+
+    span: `makespan`, where it is known already.
 
     - Every job takes its running time.
     - On one machine as fast as all nodes are for one resource, every schedule of the pieces can be followed; so the
@@ -49,6 +52,7 @@ def total_jct_parts(pieces: Pieces, *, pausing: bool = True) -> dict[str, float]
       the sum of weight x end; without `pausing`, of schedules in which no piece is interrupted.
     """
     whole = pieces.with_gangs()
+    end = (makespan(pieces) if span is None else span) + float(pieces.arrival.min())
     work = whole.work
     completion, busy = [], []
     for r in range(work.shape[1]):
@@ -62,7 +66,7 @@ def total_jct_parts(pieces: Pieces, *, pausing: bool = True) -> dict[str, float]
         "running times": float(pieces.running.sum()),
         "least work left": max(completion, default=0.0),
         "mean busy times": pieces.outside + float(pieces.weight @ pieces.length) / 2 + max(busy, default=0.0),
-        "completion times": pieces.outside + by_completion(whole, earliest_end(pieces), pausing=pausing),
+        "completion times": pieces.outside + by_completion(whole, end, pausing=pausing),
     }
 
 

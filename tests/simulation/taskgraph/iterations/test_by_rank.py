@@ -178,10 +178,10 @@ def test_the_schedule_with_pauses_is_near_the_bound(tmp_path):
 def test_an_interrupted_search_goes_on(tmp_path):
     load = mlsched.workload("synthetic:gangs:jobs=25,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30")
     load = load.replace(movement="anytime")
-    whole = mlsched.make_reference(load, tmp_path / "whole", pausing=True, moves=120)
-    first = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=120, told=lambda *_: True)
+    whole = mlsched.make_reference(load, tmp_path / "whole", pausing=True, moves=60)
+    first = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=60, told=lambda *_: True)
     assert first.moves < whole.moves
-    rest = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=120)
+    rest = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=60)
     assert dataclasses.replace(rest, cpu_seconds=0) == dataclasses.replace(whole, cpu_seconds=0)
 
 

@@ -18,7 +18,7 @@ from mlsched.instances.traces import read_trace
 from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
-LOGS = 75 if THOROUGH else 8  # of each policy: 300 in all
+LOGS = 75 if THOROUGH else 6  # of each policy: 300 in all
 POLICIES = {"fifo": "fifo", "best-effort": "best-effort-fifo", "srpt": "srpt", "refill": None}
 
 
@@ -106,7 +106,7 @@ def test_random_logs_have_the_same_starts_and_ends(tmp_path, policy):
         paused, moved = paused + int(run.jobs["pauses"].sum()), moved + int(run.jobs["migrations"].sum())
         shaped += run.summary().get("waiting_for_shape", 0) > 0
     assert (paused > LOGS and moved) if policy == "refill" else not paused
-    assert shaped >= LOGS // 8, "in too few logs does a job wait for shape"
+    assert shaped >= max(1, LOGS // 8), "in too few logs does a job wait for shape"
 
 
 @functools.cache
@@ -122,5 +122,12 @@ def test_public_logs_have_the_same_starts_and_ends(name, policy):
     """The jobs that arrive first, on as many nodes as are short at times; the smallest tasks are whole GPUs."""
     if not (DATA / name).exists():
         pytest.skip(f"{DATA / name} is not there; set MLSCHED_DATA")
-    ours, others, _ = compare(public_log(name), policy, bound=not THOROUGH, nodes=16, per_node=8, cost=Fraction(30))
+    ours, others, _ = compare(
+        public_log(name),
+        policy,
+        bound=policy in ("fifo", "refill") and not THOROUGH,
+        nodes=16,
+        per_node=8,
+        cost=Fraction(30),
+    )
     assert ours == others
