@@ -65,9 +65,9 @@ def test_labels_may_hold_an_equals_sign():
 def test_intervals_cover_the_mean_and_are_reproducible():
     rng = np.random.default_rng(0)
     covered = 0
-    for _ in range(60):
+    for _ in range(30):
         low, high = interval(rng.normal(1.0, 1.0, 30).tolist())
         covered += low <= 1.0 <= high
-    assert 50 <= covered <= 60
+    assert 25 <= covered <= 30
     assert interval([1.0, 2.0, 3.0, 4.0, 9.0]) == interval([1.0, 2.0, 3.0, 4.0, 9.0])
     assert interval([2.0] * 9) is None

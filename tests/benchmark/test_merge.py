@@ -21,8 +21,9 @@ from mlsched.benchmark.row import Row
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import Store, read_rows
 
-#: Two presets, three answerers, five instances: rules at random, a rule, and an exact one that is confirmed.
-SUITE = suite("rand", "fitgpp", "cp-sat", seeds=range(5))
+#: Three answerers: a rule at random, a rule, and an exact one that is confirmed; two objectives, and some instances.
+OBJECTIVES, SEEDS = ("total_score", "victim_count"), draws(4, 5)
+SUITE, ROWS = suite("rand", "fitgpp", "cp-sat", seeds=range(SEEDS), objectives=OBJECTIVES), 3 * len(OBJECTIVES) * SEEDS
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_merged_shards_are_the_unsharded_store(whole, parts, tmp_path_factory, c
     target = tmp_path_factory.mktemp("merged") / "all.sqlite"
     merged = merge(given_, target)
     assert timeless(read_rows(target)) == timeless(read_rows(whole))
-    assert (merged.rows, merged.total, merged.repeated) == (45, 45, 0)
+    assert (merged.rows, merged.total, merged.repeated) == (ROWS, ROWS, 0)
     assert merged.complete
     assert (merged.absent, merged.unfinished) == ((), ())
 
@@ -84,7 +85,7 @@ def test_merging_in_steps_is_merging_at_once(whole, parts, tmp_path_factory, ran
         assert merged.complete == (done == count)
     assert timeless(read_rows(target)) == timeless(read_rows(whole))
     both = merge([whole], target)
-    assert (both.rows, both.repeated) == (45, 45)
+    assert (both.rows, both.repeated) == (ROWS, ROWS)
     at_once = target.with_name("once.sqlite")
     merge([*parts(count), whole], at_once)
     assert read_rows(at_once) == read_rows(target)

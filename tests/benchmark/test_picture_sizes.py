@@ -55,7 +55,7 @@ def things():
         "run": mlsched.simulate(work, "fifo"),
         "runs": [mlsched.simulate(work, rule) for rule in ("fifo", "tiresias", "fair")],
         "runs of samples": [mlsched.simulate(other, rule) for rule in ("optimus", "fair", "srpt")],
-        "front": mlsched.pareto(mlsched.generate("quality", "contended", seed=1)),
+        "front": mlsched.pareto(mlsched.generate("quality", "small", seed=12)),
         "losses": mlsched.worst_cases("fifo", instances, most=1),
     }
 

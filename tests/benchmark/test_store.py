@@ -218,19 +218,19 @@ def test_a_killed_run_resumes(path, tmp_path):
     script.write_text(
         "import sys\nfrom mlsched.benchmark.runner import run_suite\nfrom mlsched.benchmark.suites import Case, Suite\n"
         "def step(done, total):\n    print(done, flush=True)\n    sys.stdin.readline()\n"
-        "case = Case('preemption', 'small', seeds=tuple(range(8)), answerers=('cp-sat', 'fifo'))\n"
+        "case = Case('preemption', 'small', seeds=tuple(range(4)), answerers=('cp-sat', 'fifo'))\n"
         "run_suite(Suite('tiny', '', (case,)), store=sys.argv[1], progress=step)\n"
     )
     pipe, done = subprocess.PIPE, 0
     with subprocess.Popen([sys.executable, script, path], stdin=pipe, stdout=pipe, text=True) as process:
-        while done < 12:
+        while done < 8:
             done = int(process.stdout.readline())
             process.stdin.write("go on\n")
             process.stdin.flush()
         process.send_signal(signal.SIGKILL)
     kept = read_rows(path)
-    assert 12 <= len(kept) < 8 * 6, "killed while it runs"
-    asked = suite("cp-sat", "fifo", seeds=range(8))
+    assert 8 <= len(kept) < 4 * 6, "killed while it runs"
+    asked = suite("cp-sat", "fifo", seeds=range(4))
     resumed = run_suite(asked, store=path, resume=True)
     assert timeless(resumed) == timeless(run_suite(asked))
     times = {r.key: r.seconds for r in resumed}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import pytest
 from benchmark_examples import suite
@@ -15,6 +16,11 @@ from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SUITES
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.registry import registry
+
+
+@functools.cache
+def quick():
+    return tasks_of(find_suite("quick"), None)
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -39,7 +45,7 @@ def test_quick_covers_every_problem():
 
 def test_who_is_asked_about_small_instances_only_is_asked_about_all_of_those():
     """What `quick` leaves out stands in its definition, is left out there only, and is an exact answerer."""
-    asked = {(task.problem, task.preset, task.answerer) for task in tasks_of(find_suite("quick"), None)}
+    asked = {(task.problem, task.preset, task.answerer) for task in quick()}
     for problem, names in SMALL_ONLY.items():
         presets = [case.preset for case in find_suite("quick").cases if case.problem == problem]
         for name in names:
@@ -69,7 +75,7 @@ def test_an_unknown_suite_lists_those_there_are():
 
 
 def test_the_same_suite_makes_the_same_tasks():
-    assert tasks_of(SUITES["quick"], None) == tasks_of(SUITES["quick"], None)
+    assert quick() == tasks_of(SUITES["quick"], None)
 
 
 def test_an_exact_answerer_is_asked_for_each_objective_a_rule_once():
