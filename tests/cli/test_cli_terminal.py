@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -68,8 +69,6 @@ def test_a_list_that_was_kept_loads_nothing_heavy(tmp_path):
         "print(' '.join(m for m in ('numpy', 'mlsched.core.registry', 'mlsched.api') if m in sys.modules), "
         "file=sys.stderr)"
     )
-    import os
-
     call = [sys.executable, "-c", code]
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
     done = [subprocess.run(call, capture_output=True, text=True, check=True, env=environment) for _ in range(2)]
@@ -114,27 +113,34 @@ def test_a_misspelt_word_gets_the_right_one(cli, arguments, fragment):
     cli(*arguments).refused(fragment)
 
 
-@pytest.mark.parametrize(
-    ("words_", "offered"),
-    [
-        ("solve x --solver fit", "fitgpp"),
-        ("generate pre", "preemption"),
-        ("generate preemption --preset si", "single"),
-        ("bench qui", "quick"),
-        ("reproduce fi", "fitgpp findings"),
-    ],
-)
-def test_the_shell_completes_names(words_, offered):
-    """As bash asks typer's completion script to."""
-    import os
+#: What is typed -> what is offered.
+COMPLETED = {
+    "solve x --solver fit": "fitgpp",
+    "generate pre": "preemption",
+    "generate preemption --preset si": "single",
+    "bench qui": "quick",
+    "reproduce fi": "fitgpp findings",
+}
 
-    code = "from mlsched.cli.main import app\napp(prog_name='mlsched')"
-    asked = {"_MLSCHED_COMPLETE": "complete_bash", "COMP_WORDS": f"mlsched {words_}"}
-    asked["COMP_CWORD"] = str(len(words_.split()))
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | asked
+
+def test_the_shell_completes_names():
+    """As bash asks typer's completion script to, one after the other in one process."""
+    code = (
+        "import os, sys\nfrom mlsched.cli.main import app\n"
+        "for words in sys.argv[1:]:\n"
+        "    os.environ |= {'COMP_WORDS': f'mlsched {words}', 'COMP_CWORD': str(len(words.split()))}\n"
+        "    try:\n        app(prog_name='mlsched')\n"
+        "    except SystemExit:\n        print('.')"
     )
-    assert set(done.stdout.split()) == set(offered.split()), done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", code, *COMPLETED],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"_MLSCHED_COMPLETE": "complete_bash"},
+    )
+    offered = [set(answer.split()) for answer in done.stdout.split(".")]
+    assert offered == [*(set(names.split()) for names in COMPLETED.values()), set()], done.stderr
 
 
 def test_a_result_file_can_be_checked(cli, tmp_path, instance_file):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -90,9 +90,10 @@ def test_separated_types_and_tasks_network() -> None:
     agree(drawn.replace(network_at="tasks"))
 
 
-def test_command() -> None:
-    command = [sys.executable, "plain.py", "--problem", "quality", "--preset", "small", "--seeds", "1000", "--json"]
-    done = subprocess.run(command, cwd=MEASUREMENTS, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("proven by plain  1, by default  1") == 2
-    assert [table["name"] for table in json.loads(done.stdout)["tables"]][-1] == "quality"
+def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--problem", "quality", "--preset", "small", "--seeds", "1000", "--json"]
+    monkeypatch.setattr(sys, "argv", ["plain.py", *given])
+    runpy.run_path(str(MEASUREMENTS / "plain.py"), run_name="__main__")
+    shown = capsys.readouterr()
+    assert shown.err.count("proven by plain  1, by default  1") == 2
+    assert [table["name"] for table in json.loads(shown.out)["tables"]][-1] == "quality"
