@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from admission_examples import kueue_questions, needs_kueue, one_node
+from draws import draws
 
 from mlsched import api
 
@@ -15,7 +16,7 @@ def victims(instance, rule):
 @needs_kueue
 def test_kueue_answers_as_kueue_does():
     questions = kueue_questions()
-    for instance, expected in questions:
+    for instance, expected in questions[:: draws(2, 1)]:
         plan = api.solve(instance, "kueue").plan
         assert sorted(instance.unit_names[u] for u in np.flatnonzero(plan.evict)) == sorted(expected)
     assert len(questions) == 100

@@ -6,6 +6,7 @@ import heapq
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from quality_examples import generated, small
@@ -78,7 +79,7 @@ def test_the_public_checks_pass(rule, scale):
 
 
 @pytest.mark.parametrize("name", sorted(PLAIN))
-@settings(max_examples=10 * settings().max_examples)
+@settings(max_examples=draws(60, 10_000))
 @given(instance=strategies.quality(jobs=7, cores=30))
 def test_greedy_rules_equal_their_plain_loops(name, instance):
     assert api.solve(instance, name).plan.cores.tolist() == PLAIN[name](instance)

@@ -14,7 +14,7 @@ from mlsched.heuristics.taskgraph.tiresias import standings
 
 #: File, first jobs, a cluster on which they queue, and the GPUs that a row asks for.
 TRACES = {
-    "philly": ("philly/philly.csv.gz", 40, "1x(4gpu)", lambda row: float(row["num_gpus"])),
+    "philly": ("philly/philly.csv.gz", 30, "1x(4gpu)", lambda row: float(row["num_gpus"])),
     "helios": ("helios/helios_venus_gpu_jobs.csv.gz", 10, "3x(8gpu)", lambda row: float(row["gpu_count"])),
     "alibaba": (
         "alibaba_gpu_v2023/openb_pod_list_default.csv.gz",

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given
 from shockwave_apart import Apart
 
@@ -43,7 +44,8 @@ def test_policies_without_a_solver_end_as_shockwaves_simulator_prints(shared_dat
 
 
 @pytest.mark.parametrize(
-    ("name", "gpus"), [("120_0.2_5_100_40_25", 32), ("220_0.2_5_100_25_4", 64), ("460_0.2_5_100_10_1", 128)]
+    ("name", "gpus"),
+    [("120_0.2_5_100_40_25", 32), ("220_0.2_5_100_25_4", 64), ("460_0.2_5_100_10_1", 128)][: draws(2, 3)],
 )
 def test_every_job_of_its_traces_ends_as_in_a_simulator_written_apart(shared_data, name, gpus) -> None:
     trace, table = (shared_data / "shockwave" / file for file in (f"{name}.trace.gz", "tacc_throughputs.json.gz"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import THOROUGH
 from gavel_examples import OURS, logged, prints, workload_of
 
 from mlsched.heuristics.rounds.shares import POLICIES, Policy
@@ -65,17 +66,22 @@ def test_combinatorial_policies_are_equal_end_to_end(shared_data, tmp_path) -> N
 def test_linear_policies_end_near_what_is_printed(shared_data, tmp_path) -> None:
     """Other optima move a mean by some percent: 5, and 15 for min_total_duration, on traces of 59 jobs and more.
 
-    max_min, whose shares are nearly free where many jobs hold several GPUs, is 7 % off on one trace.
+    max_min, whose shares are nearly free where many jobs hold several GPUs, is 7 % off on one trace. By default one run
+    of each policy.
     """
-    off = {}
+    off, seen = {}, set()
     for run in prints(shared_data):
         name = OURS.get(run["policy"], run["policy"])
         if name not in POLICIES or name in COMBINATORIAL or len(run["jct"]) < 59:
             continue
+        if name in seen and not THOROUGH:
+            continue
+        seen.add(name)
         rounds = play(workload_of(shared_data, run, tmp_path), POLICIES[name], Options(seed=run["seed"])).rounds
         mean = np.mean([end - rounds.arrival[job] for job, end in rounds.ended.items()])
         off[run["trace"], run["cluster"], name, run["seed"]] = float(mean / run["avg_jct"] - 1)
-    assert len(off) == 17
+    assert len(off) == (17 if THOROUGH else len(seen))
+    assert len(seen) == 8
     for (trace, cluster, name, _), share in off.items():
         free = name == "max_min" and (trace, cluster) == ("max_min_fairness.trace", "8:16:24")
         most = 0.15 if name.startswith("min_total_duration") else 0.075 if free else 0.05
