@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlsched.cli.output import Json, emit, only_documents, table, waiting
-from mlsched.cli.solve import Goal, Read, read_instance
-from mlsched.core.errors import InvalidFile
+from mlsched.cli.solve import Goal, Read, read_instance, read_plan
 
 if TYPE_CHECKING:
     from mlsched.certificates.bundle import Checked
@@ -22,7 +21,7 @@ def certify(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
     objective: Goal = None,
     solver: Annotated[str | None, typer.Option(help="What finds the plan (default: the problem's exact one).")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Plan file: certify this plan instead of finding one.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Plan file, or a result's: certify this plan, find none.")] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Wall seconds for all; with formulas, for the plan and for each proof.")
     ] = None,
@@ -40,14 +39,9 @@ def certify(
     and rounds have proofs by formulas alone. Formulas need the extra "certify".
     """
     from mlsched import api
-    from mlsched.core.contract import Plan
 
     instance = read_instance(file, read)
-    given = None
-    if plan is not None:
-        given = api.load(plan)
-        if not isinstance(given, Plan):
-            raise InvalidFile(f"{plan}: kind = '{given.kind}': must be a plan; `mlsched solve -o` writes one")
+    given = None if plan is None else read_plan(plan)[0]
     if objective is None:
         objective = api.published_objective(file)
     with waiting(f"certifying {file.name}", time_limit) as progress, only_documents():

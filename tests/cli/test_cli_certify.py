@@ -38,6 +38,9 @@ def test_certify_writes_a_folder_that_check_accepts(cli, tmp_path, instance_file
     cli("certify", instance_file, "-o", made).refused("exists already; name a new folder")
     given = cli("certify", instance_file, "--plan", plan_file, "-o", tmp_path / "given", "--json").document
     assert given["value"] == api.load(instance_file).evaluate(api.load(plan_file))["total_score"]
+    api.save(api.solve(api.load(instance_file), "cp-sat"), tmp_path / "result.json")
+    result = cli("certify", instance_file, "--plan", tmp_path / "result.json", "-o", tmp_path / "again", "--json")
+    assert result.document["backing"] == "certified"
 
 
 def test_check_says_what_is_wrong_with_a_folder(cli, folder):
