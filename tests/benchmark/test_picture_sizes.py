@@ -10,6 +10,7 @@ import matplotlib as mpl
 import networkx as nx
 import numpy as np
 import pytest
+from draws import draws
 from preemption_examples import small
 
 import mlsched
@@ -55,7 +56,7 @@ def things():
         "run": mlsched.simulate(work, "fifo"),
         "runs": [mlsched.simulate(work, rule) for rule in ("fifo", "tiresias", "fair")],
         "runs of samples": [mlsched.simulate(other, rule) for rule in ("optimus", "fair", "srpt")],
-        "front": mlsched.pareto(mlsched.generate("quality", "small", seed=12)),
+        "front": mlsched.pareto(mlsched.generate("quality", *draws(("small", 12), ("contended", 1)))),
         "losses": mlsched.worst_cases("fifo", instances, most=1),
     }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from benchmark_examples import row, rule, suite, timeless
+from draws import draws
 
 from mlsched import InvalidFile
 from mlsched.benchmark.reference import with_gaps
@@ -214,23 +215,23 @@ def test_reading_a_missing_store_creates_none(path):
 
 def test_a_killed_run_resumes(path, tmp_path):
     """SIGKILL in the middle: the store is whole, and the rest completes to the rows of an undisturbed run."""
-    script = tmp_path / "long_run.py"
+    script, seeds = tmp_path / "long_run.py", range(draws(4, 8))
     script.write_text(
         "import sys\nfrom mlsched.benchmark.runner import run_suite\nfrom mlsched.benchmark.suites import Case, Suite\n"
         "def step(done, total):\n    print(done, flush=True)\n    sys.stdin.readline()\n"
-        "case = Case('preemption', 'small', seeds=tuple(range(4)), answerers=('cp-sat', 'fifo'))\n"
+        f"case = Case('preemption', 'small', seeds={tuple(seeds)}, answerers=('cp-sat', 'fifo'))\n"
         "run_suite(Suite('tiny', '', (case,)), store=sys.argv[1], progress=step)\n"
     )
     pipe, done = subprocess.PIPE, 0
     with subprocess.Popen([sys.executable, script, path], stdin=pipe, stdout=pipe, text=True) as process:
-        while done < 8:
+        while done < 2 * len(seeds):
             done = int(process.stdout.readline())
             process.stdin.write("go on\n")
             process.stdin.flush()
         process.send_signal(signal.SIGKILL)
     kept = read_rows(path)
-    assert 8 <= len(kept) < 4 * 6, "killed while it runs"
-    asked = suite("cp-sat", "fifo", seeds=range(4))
+    assert 2 * len(seeds) <= len(kept) < 6 * len(seeds), "killed while it runs"
+    asked = suite("cp-sat", "fifo", seeds=seeds)
     resumed = run_suite(asked, store=path, resume=True)
     assert timeless(resumed) == timeless(run_suite(asked))
     times = {r.key: r.seconds for r in resumed}

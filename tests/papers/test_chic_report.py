@@ -92,7 +92,7 @@ def test_the_report_can_be_written(tiny):
     for part in render(tiny):
         console.print(part)
     assert "Optimus, event-triggered" in console.file.getvalue()
-    drawn = tiny.figures[:: draws(3, 1)]
+    drawn = tiny.figures[:: draws(6, 1)]
     assert dataclasses.replace(tiny, figures=drawn).to_html().count("<svg") == len(drawn)
 
 
