@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from contended_examples import contended
+from draws import THOROUGH
 from taskgraph_examples import OF_EDGES, OF_JOBS
 
 import mlsched
@@ -119,9 +120,10 @@ def test_no_jobs_at_all():
             assert api.solve(empty, solver, objective=objective.name).value == 0
 
 
-@pytest.mark.parametrize("objective", ["total_jct", "makespan"])
+@pytest.mark.parametrize("objective", ["total_jct", *(["total_accuracy"] if THOROUGH else []), "makespan"])
 def test_limits_leave_an_incumbent_and_a_bound(objective):
-    instance = mlsched.generate("taskgraph", preset="six-replicas", seed=12)
+    preset, seed = ("eight-replicas", 2) if THOROUGH else ("six-replicas", 12)
+    instance = mlsched.generate("taskgraph", preset=preset, seed=seed)
     found = [api.solve(instance, "cp-sat", objective=objective, work_limit=0.02) for _ in range(2)]
     assert found[0].status in ("feasible", "optimal", "unknown")
     if found[0].status == "feasible" and objective == "total_jct":

@@ -168,9 +168,9 @@ def test_a_box_without_an_end_does_not_take_those_of_the_others(build):
 
 
 def scaled(scale: int):
-    """A model of four objectives that are so large, and a few units beside; eight values."""
+    """A model of four objectives that are so large, and a few units beside."""
     model = cp_model.CpModel()
-    x = [model.new_bool_var(f"x{j}") for j in range(3)]
+    x = [model.new_int_var(0, draws(1, 2), f"x{j}") for j in range(3)]
     rows = ([3, -2, 1], [-2, 4, -1], [1, 1, -4], [-3, 0, 2])
     return model, [sum(a * scale * one for a, one in zip(row, x, strict=True)) + k for k, row in enumerate(rows)]
 

@@ -190,7 +190,7 @@ def test_fairness_is_the_least_ratio_that_bisection_finds(seed: int) -> None:
     reached = np.nanmax(ratios(rates, finish_time_fairness(rates, progress), progress))
     fair = (progress.age + progress.remaining / np.maximum(rates.fastest, 1e-300)) / ratios_base(rates, progress)
     low, high = float(np.nanmax(np.where(rates.fastest > 0, fair, np.nan))), reached * 2
-    for _ in range(60):
+    for _ in range(26):  # to 2**-26 of what is sought
         rho = (low + high) / 2
         need = progress.remaining / (rho * ratios_base(rates, progress) - progress.age)
         able = rates.fastest > 0
