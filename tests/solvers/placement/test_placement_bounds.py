@@ -76,9 +76,9 @@ def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver
     instance = api.generate("placement", "small", seed=3)
     best = api.solve(instance, "cp-sat")
     assert best.status == "optimal"
-    looks, found = 1 - draws(3, 1), None
+    looks, found = 1 - draws(5, 1), None
     while found is None or found.status != "optimal":
-        looks += draws(3, 1)
+        looks += draws(5, 1)
         ticking(deadline)
         found = api.solve(instance, solver, time_limit=1000 * looks - 500, hint="none")
         assert found.value <= best.value <= found.bound

@@ -79,7 +79,7 @@ def test_agreement_on_generated_instances(solver, scale):
         check(instance, solver)
 
 
-@settings(max_examples=2 * settings().max_examples)
+@settings(max_examples=draws(12, 2000))
 @given(instance=strategies.preemption(tes=3))
 def test_agreement_on_adversarial_instances(solver, instance):
     check(instance, solver)

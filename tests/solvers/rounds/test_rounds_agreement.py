@@ -43,18 +43,19 @@ def check(instance: Instance, exact: str, **params) -> None:
 
 @pytest.mark.parametrize("exact", ["cp-sat", "highs"])
 def test_models_agree_on_generated_instances(exact):
-    for number in range(draws(20, 1000)):
-        check(generated(number), exact, hint="none" if number % 2 else None)
+    # HiGHS takes longer: it sees every other one.
+    for number in range(0, draws(20, 1000), 1 if exact == "cp-sat" else draws(2, 1)):
+        check(generated(number), exact, hint="none" if number % 4 > 1 else None)
 
 
 @pytest.mark.parametrize("exact", ["cp-sat", "highs"])
-@settings(max_examples=draws(25, 2000))
+@settings(max_examples=draws(15, 2000))
 @given(instance=strategies.rounds())
 def test_models_agree_on_adversarial_instances(exact, instance):
     check(instance, exact)
 
 
-@settings(max_examples=draws(25, 2000))
+@settings(max_examples=draws(15, 2000))
 @given(instance=strategies.rounds())
 def test_plain_models_and_relaxations_agree(instance):
     from ortools.sat.python import cp_model

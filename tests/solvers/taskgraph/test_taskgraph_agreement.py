@@ -105,7 +105,7 @@ def test_agreement_on_drawn_instances(solver, count):
         check(drawn(number), solver)
 
 
-@settings(max_examples=2 * settings().max_examples)
+@settings(max_examples=draws(12, 2000))
 @given(instance=strategies.taskgraph())
 def test_agreement_on_adversarial_instances(solver, instance):
     check(instance, solver)
@@ -157,7 +157,7 @@ def test_the_moulded_variant_is_no_better_and_its_backends_agree(count):
 
 def test_moulded_fronts_of_both_backends_are_equal():
     senses = {o.name: o.sense for o in Instance.objectives}
-    for number, names in itertools.product(range(6), FRONTS[1:3]):
+    for number, names in itertools.product(range(draws(4, 6)), FRONTS[1:3]):
         instance = generated(number)
         values = []
         for build in (moulded.cp_sat_model, moulded.highs_model):

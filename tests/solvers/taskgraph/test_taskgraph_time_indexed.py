@@ -181,7 +181,7 @@ def test_prices_narrow_windows_the_more_the_smaller_the_value(report):
 def test_the_same_work_gives_the_same_bound(processes_are_kept):
     bounds = []
     for _ in range(2):
-        state, shared = started("six-replicas", 12, Limits(work=draws(0.15, 0.3)), decodings=50)
+        state, shared = started("six-replicas", 12, Limits(work=draws(0.1, 0.3)), decodings=50)
         values = Values(state, shared, None)
         state.raise_lower(74)
         while not state.over:
