@@ -38,6 +38,7 @@ extensions = [
     "contributors",
     "linked_names",
     "mathml",
+    "plain_types",
 ]
 source_suffix = {".md": "markdown"}
 # Notes are for contributors, who read them in the repository: readers would find diaries where they look for answers.
