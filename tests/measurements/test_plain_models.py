@@ -9,9 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from draws import draws
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 from taskgraph_examples import small
 
@@ -40,8 +37,6 @@ DRAWN = {
     "quality": [{"least": 0, "jobs": 3, "important": 0.5, "cap": 6}, {"rounding": "fluid", "jobs": 3}],
 }
 
-SEEDS = st.integers(0, 2**16)
-
 
 def value_of_plain(instance: Instance, objective: str) -> int | None:
     """The judge's value of the plain model's plan; None when the model has none."""
@@ -66,17 +61,15 @@ def agree(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("problem", DRAWN)
-@settings(max_examples=draws(2, 20))
-@given(seed=SEEDS)
-def test_preset_for_brute_force(problem: str, seed: int) -> None:
-    agree(mlsched.generate(problem, "small", seed=seed))
+def test_preset_for_brute_force(problem: str) -> None:
+    for seed in range(3):
+        agree(mlsched.generate(problem, "small", seed=seed))
 
 
 @pytest.mark.parametrize(("problem", "knobs"), [(problem, k) for problem, drawn in DRAWN.items() for k in drawn])
-@settings(max_examples=draws(2, 20))
-@given(number=SEEDS)
-def test_other_knobs(problem: str, knobs: dict, number: int) -> None:
-    agree(registry().problem(problem).generate(np.random.default_rng([91, number]), **knobs))
+def test_other_knobs(problem: str, knobs: dict) -> None:
+    for number in range(3):
+        agree(registry().problem(problem).generate(np.random.default_rng([91, number]), **knobs))
 
 
 def test_task_graph_by_hand() -> None:
