@@ -33,12 +33,11 @@ class Deadline:
 
     def passed(self) -> bool:
         """Whether the time is over."""
-        remaining = self.remaining()
-        return remaining is not None and remaining <= 0
+        return self._until is not None and time.perf_counter() >= self._until
 
     def check(self) -> None:
         """Raise OutOfTime when the time is over."""
-        if self._until is not None and self.passed():
+        if self.passed():
             raise OutOfTime
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
