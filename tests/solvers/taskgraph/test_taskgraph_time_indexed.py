@@ -133,6 +133,22 @@ def test_values_are_refuted_until_one_is_attained():
     assert closed >= draws(2, 5)
 
 
+def test_a_refuted_value_bounds_no_better_plan_away(processes_are_kept):
+    """Where the incumbent is worse than the optimum: else it hides a bound that is too high."""
+    worse = 0
+    for number in range(draws(6, 12)):
+        if (found := known(contended(number))) is None:
+            continue
+        layout, optimum = found
+        state = State(layout, "total_jct", Limits(), Deadline())
+        state.offer(search(layout, 1, 0)[0])
+        if state.upper > optimum:
+            assert Values(state, _pools.pools(layout), None).ask(optimum - 1)
+            assert state.lower == optimum
+            worse += 1
+    assert worse
+
+
 def test_attempts_find_plans_and_raise_the_bound():
     state, shared = started("six-replicas", 23, decodings=200)
     expected = api.solve(state.layout.instance, "cp-sat", objective="total_jct")
