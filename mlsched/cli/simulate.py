@@ -45,7 +45,10 @@ def simulate(
     limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
     wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the source or the world.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the source or the world; a KEY that is none lists them."
+        ),
     ] = None,
     objective: Annotated[str | None, typer.Option(help="What exact policies optimise at each decision.")] = None,
     time_limit: Annotated[

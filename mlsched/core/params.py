@@ -15,6 +15,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import numbers
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
@@ -72,9 +73,10 @@ class Parameter:
         return self.check(owner, _parse(self.type, text))
 
     def check(self, owner: str, value: Any) -> Any:
-        """`value` as this parameter's type (an int is a float too), or InvalidInput."""
-        if self.type is float and type(value) is int:
-            value = float(value)
+        """`value` as this parameter's type (an integer is a float too, and so are NumPy's numbers), or InvalidInput."""
+        number = {int: numbers.Integral, float: numbers.Real}.get(self.type)
+        if number is not None and type(value) is not bool and isinstance(value, number):
+            value = self.type(value)
         if type(value) is not self.type:
             raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be {_IN_WORDS[self.type]}")
         if isinstance(value, float) and math.isnan(value):

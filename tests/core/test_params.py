@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 
 from mlsched.core.arguments import checked
@@ -115,6 +116,12 @@ def test_wrong_values_name_owner_parameter_value_and_what_it_must_be(given):
 def test_numbers_must_be_finite(given):
     with pytest.raises(InvalidInput, match=r"rule: s = -?(nan|inf): must be a finite number$"):
         resolve("rule", DECLARED, {"s": given})
+
+
+def test_numpys_numbers_are_numbers_and_become_pythons():
+    values = resolve("rule", DECLARED, {"s": np.float32(0.5), "P": np.int64(2)})
+    assert (values["s"], values["P"]) == (0.5, 2)
+    assert (type(values["s"]), type(values["P"])) == (float, int)
 
 
 def test_an_unknown_parameter_lists_the_known_ones():

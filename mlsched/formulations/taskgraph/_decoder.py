@@ -1,4 +1,4 @@
-"""Serial schedule generation: a plan from an order of jobs and a node, or none yet, for each task.
+"""Serial schedule generation: a plan from an order of jobs, or of runs, and nodes for some of them.
 
 A decoded plan is feasible by construction: each run, in an order that respects all arcs, starts as early as its sources
 and its node's free capacity allow. Only mandatory iterations run: for the objectives that use this, running less is
@@ -10,15 +10,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 
 Run = tuple[int, int]
-
-#: In place of a node: the one on which the task can start first, of several the one with most runs by then.
-ANY = -1
 
 
 def compacted(layout: Layout, node: Mapping[Run, int], start: Mapping[Run, int]) -> Timetable:
@@ -35,7 +32,7 @@ def compacted(layout: Layout, node: Mapping[Run, int], start: Mapping[Run, int])
 
 
 class Decoder:
-    """Plans from (order of jobs, node of every task)."""
+    """Plans from orders of jobs, or of runs with nodes for some of them."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -79,32 +76,37 @@ class Decoder:
         by = (layout.ready, work, earliest, [e - r for e, r in zip(earliest, layout.ready, strict=True)])
         return [sorted(range(layout.jobs), key=key.__getitem__) for key in by]
 
-    def decode(self, order: Sequence[int], node: Sequence[int]) -> dict[Run, tuple[int, int]]:
+    def decode(self, order: Sequence[int]) -> dict[Run, tuple[int, int]]:
         """run -> (node, start), the jobs inserted one after the other."""
-        layout = self.layout
+        return self.place(run for j in order for run in self.sequence[j])
+
+    def place(self, runs: Iterable[Run], node: Mapping[Run, int] | None = None) -> dict[Run, tuple[int, int]]:
+        """run -> (node, start), the runs inserted one after the other, each after all that it waits for.
+
+        A run without a node goes where its task already is, if tasks stay on their nodes, else where it can start
+        first, of several nodes to the one with most runs by then.
+        """
+        layout, given, home = self.layout, node or {}, dict[int, int]()
         busy = [_Profile(empty) for empty in self._empty]
         placed: dict[Run, tuple[int, int]] = {}
-        chosen = list(node)
-        for k, (n, start) in layout.fixed.items():
-            placed[k, layout.finished[layout.job[k]]] = n, start
+
+        def put(run: Run, n: int, start: int) -> None:
+            k = run[0]
+            placed[run] = n, start
+            if layout.sticky:
+                home[k] = n
             if layout.duration[k]:
                 busy[n].add(start, start + layout.duration[k], self._need[k])
-            if layout.sticky:
-                chosen[k] = n
-        for j in order:
-            for run in self.sequence[j]:
-                if run not in placed:
-                    k, _ = run
-                    if chosen[k] == ANY:
-                        n, start = self._first(run, placed, busy)
-                        if layout.sticky:
-                            chosen[k] = n
-                    else:
-                        n = chosen[k]
-                        start, _ = self._earliest(run, n, placed, busy[n])
-                    placed[run] = n, start
-                    if layout.duration[k]:
-                        busy[n].add(start, start + layout.duration[k], self._need[k])
+
+        for k, (n, start) in layout.fixed.items():
+            put((k, layout.finished[layout.job[k]]), n, start)
+        for run in runs:
+            if run not in placed:
+                known = given[run] if run in given else home.get(run[0])
+                if known is None:
+                    put(run, *self._first(run, placed, busy))
+                else:
+                    put(run, known, self._earliest(run, known, placed, busy[known])[0])
         return placed
 
     def compact(self, given: Mapping[Run, tuple[int, int]]) -> dict[Run, tuple[int, int]]:
@@ -112,18 +114,9 @@ class Decoder:
 
         The layout's mandatory runs must be those given; of runs that start at once those a run waits for come first.
         """
-        layout = self.layout
-        busy = [_Profile(empty) for empty in self._empty]
-        placed: dict[Run, tuple[int, int]] = {}
-        fixed = {(k, layout.finished[layout.job[k]]): at for k, at in layout.fixed.items()}
         topological = {run: n for n, run in enumerate(itertools.chain(*self.sequence))}
-        for run in sorted(given, key=lambda run: (run not in fixed, given[run][1], topological[run])):
-            k, node = run[0], given[run][0]
-            start = fixed[run][1] if run in fixed else self._earliest(run, node, placed, busy[node])[0]
-            placed[run] = node, start
-            if layout.duration[k]:
-                busy[node].add(start, start + layout.duration[k], self._need[k])
-        return placed
+        order = sorted(given, key=lambda run: (given[run][1], topological[run]))
+        return self.place(order, {run: n for run, (n, _) in given.items()})
 
     def _first(self, run: Run, placed: dict[Run, tuple[int, int]], busy: list[_Profile]) -> tuple[int, int]:
         """The node on which the run starts first, and when."""

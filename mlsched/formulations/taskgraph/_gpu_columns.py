@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched.formulations.taskgraph._decoder import ANY, Decoder, Run
+from mlsched.formulations.taskgraph._decoder import Decoder, Run
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 from mlsched.instances.taskgraph.gpus import gpu_column
@@ -121,7 +121,7 @@ def roomy_plans(layout: Layout) -> list[Timetable]:
         demand[k][column] = layout.gpus.unit
     decoder = Decoder(dataclasses.replace(layout, demand=demand))
     for order in decoder.orders():
-        placed = decoder.decode(order, [ANY] * layout.tasks)
+        placed = decoder.decode(order)
         node, start = {run: n for run, (n, _) in placed.items()}, {run: t for run, (_, t) in placed.items()}
         plans.append(layout.timetable(node, start, _first_free(layout, placed)))
     return plans

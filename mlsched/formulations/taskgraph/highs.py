@@ -26,7 +26,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
 from mlsched.core.registry import model_builder
-from mlsched.formulations.taskgraph._decoder import ANY, Decoder, compacted
+from mlsched.formulations.taskgraph._decoder import Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._gpu_columns import GpuColumns, roomy_plans
 from mlsched.formulations.taskgraph._layout import Layout
@@ -102,7 +102,7 @@ def good_plan(layout: Layout, objective: str) -> Timetable | None:
         plans = roomy_plans(layout)
     else:
         decoder = Decoder(layout)
-        plans = [decoder.plan(decoder.decode(order, [ANY] * layout.tasks)) for order in decoder.orders()]
+        plans = [decoder.plan(decoder.decode(order)) for order in decoder.orders()]
     feasible = [plan for plan in plans if not layout.instance.violations(plan)]
     return min(feasible, key=lambda plan: layout.instance.evaluate(plan)[objective], default=None)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.formulations.taskgraph._decoder import ANY, Decoder, Run
+from mlsched.formulations.taskgraph._decoder import Decoder, Run
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.taskgraph.state import State
@@ -70,7 +70,7 @@ class _Annealing:
 
     def try_(self, order: list[int], heat: float = 1e-9) -> None:
         """Decode; go on from here when it is no worse, or by chance."""
-        placed = self.decoder.decode(order, [ANY] * self.decoder.layout.tasks)
+        placed = self.decoder.decode(order)
         total = sum(self.decoder.completions(placed))
         self.used += 1
         if self.best is not None and total > self.value and self.rng.random() >= np.exp((self.value - total) / heat):
