@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mlsched
+from mlsched.instances.traces import read_nodes
 from mlsched.training import train
 from mlsched.training.environments import harmony, placement, rounds, taskgraph, workers
 
@@ -42,6 +43,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: mlsched.run_suite(5), "run_suite: suite = 5: must be a Suite or a text"),
     (lambda: mlsched.run_suite("preemption", store=5), "run_suite: store = 5: must be a path or None"),
     (lambda: mlsched.merge(5, "all.sqlite"), "merge: stores = 5: must be a list (each a path)"),
+    (lambda: read_nodes(5), "read_nodes: path = 5: must be a path"),
     (lambda: mlsched.judge(5), "judge: states = 5: must be a path"),
     (lambda: mlsched.read_reference(5), "read_reference: folder = 5: must be a path"),
     (lambda: mlsched.losses(5, 5), "losses: run = 5: must be a Run"),

@@ -148,6 +148,7 @@ def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
         place.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
 
 
+@checked
 def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | None = None) -> Nodes:
     """The machines of the node list at `path`, plain or gzip: Alibaba's v2023, or one with common names (`nodes`).
 
