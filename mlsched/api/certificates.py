@@ -210,15 +210,14 @@ def certify_front(
     objectives, first = ([names] if isinstance(names, str) else names for names in (objectives, first))
     kind = check_objectives(instance, objectives, proof)
     check_folder(folder, proof=kind)
-    seconds = time_limit
     if kind == "formulas":
         return fronts.certify_front(
-            instance, plans, objectives, Path(folder), first=first, seconds=seconds, progress=progress
+            instance, plans, objectives, Path(folder), first=first, seconds=time_limit, progress=progress
         )
     if first:
         raise InvalidInput(f"first = {', '.join(first)}: must be left out for points that are certified by prices")
     claims = iter(range(len(plans) + 1, 0, -1))  # how many remain
-    deadline = Deadline(seconds)
+    deadline = Deadline(time_limit)
 
     def prove(objective: str, value: int, within: Within) -> tuple[list[Any], int]:
         remaining, share = deadline.remaining(), FOR_PROOF / next(claims)
@@ -255,8 +254,8 @@ def check_certificate(
         >>> mlsched.check_certificate("proof").wrong
         ()
     """
-    place, seconds = Path(folder), time_limit
+    place = Path(folder)
     kind = manifest_of(place, *KINDS)["kind"]
     if kind == FRONT:
-        return fronts.check_front(place, seconds=seconds)
-    return points.check_points(place, seconds=seconds) if kind == POINTS else bundle.check(place, seconds=seconds)
+        return fronts.check_front(place, seconds=time_limit)
+    return points.check_points(place, seconds=time_limit) if kind == POINTS else bundle.check(place, seconds=time_limit)

@@ -93,7 +93,6 @@ def judge(
 
 
 @checked
-@checked
 def certify_judgement(
     found: Judgement,
     folder: Paths,
@@ -163,8 +162,8 @@ def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list
 
 
 def _moment(now: str | int | None) -> int | None:
-    if now is None or isinstance(now, int):
-        return now
+    if not isinstance(now, str):
+        return None if now is None else int(now)
     if now.isdecimal() and now.isascii() and len(now) <= 12:
         return int(now)
     if (time := values.moment(now)) is None:

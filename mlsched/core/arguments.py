@@ -152,7 +152,16 @@ def _wrong(name: str, value: Any, hint: Any) -> str:
     return f"{name} = {_shown(value)}: must be {called_in_words(hint)}"
 
 
-class _Anything:
+class _Module(type):
+    """What is imported for type checkers alone may be a module, which has types."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return cls
+
+
+class _Anything(metaclass=_Module):
     """Base of what stands for types that are imported for type checkers alone."""
 
     def __class_getitem__(cls, of: Any) -> type[_Anything]:
@@ -165,7 +174,7 @@ class _Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name) or name.startswith("__"):
             raise KeyError(name)
-        return type(name, (_Anything,), {})
+        return _Module(name, (_Anything,), {})
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 
 from mlsched.core.arguments import checked
@@ -24,7 +25,7 @@ def reproduce(
     quick: bool = False,
     workers: Number = 1,
     progress: Progress | None = None,
-    trace: str | None = None,
+    trace: str | os.PathLike[str] | None = None,
     cluster: str | None = None,
     jobs: Number | None = None,
     seeds: Number | None = None,
@@ -39,7 +40,7 @@ def reproduce(
         quick: a small version, to see the machinery work; it gives no verdicts.
         workers: processes; the report is the same for any number.
         progress: called with (runs done, runs in all).
-        trace: a public trace that stands in for a private one.
+        trace: a public trace that stands in for a private one: its name, or a path.
         cluster: the nodes to run it on: cluster text or a file of nodes.
         jobs: another size than the version's own; of a trace, its first so many jobs.
         seeds: another number of repetitions.
@@ -67,6 +68,7 @@ def reproduce(
         there = ", ".join(statement.name for statement in experiment.statements)
         raise InvalidInput(f"claim = {claim!r}: in no claim's name or text; there are {there}")
     chosen = None if loads is None else tuple(loads)
+    trace = None if trace is None else os.fspath(trace)
     settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)
     report = experiment.measured(settings)
     report = dataclasses.replace(report, quick=quick, recorded=recorded().get(name, {}) if quick else {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,11 @@ from mlsched.testing.checks import fail
 
 ONCE = "an instance fails once and not when it is asked again: calls depend on earlier ones"
 
-#: (strategy, how many) -> what was drawn in this process, of the latest few.
-_DRAWN: dict[tuple[Any, int], list[Record]] = {}
-_MOST = 32
+
+@functools.lru_cache(maxsize=32)
+def _kept(strategy: Any, count: int) -> list[Record]:
+    """What was drawn in this process, of the latest few strategies; empty where nothing was yet."""
+    return []
 
 
 def drawn(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
@@ -21,8 +24,8 @@ def drawn(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
     All schedulers of a process are given the same draws, which are kept: Hypothesis takes longer to make them than most
     schedulers to answer. Each examination has records of its own, whatever an earlier one did to them.
     """
-    known = _DRAWN.get((strategy, count))
-    if known is None:
+    known = _kept(strategy, count)
+    if not known:
         made: list[Record] = []
 
         def noted(record: Record) -> None:
@@ -30,11 +33,9 @@ def drawn(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
             examine(record.replace())
 
         _search(noted, strategy, count)
-        while len(_DRAWN) >= _MOST:
-            del _DRAWN[next(iter(_DRAWN))]
-        _DRAWN[strategy, count] = made
+        known[:] = made
         return
-    for record in known:
+    for record in tuple(known):
         try:
             examine(record.replace())
         except Exception as found:
@@ -50,7 +51,7 @@ def _search(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
     from hypothesis.errors import Flaky
 
     @settings(
-        max_examples=count,
+        max_examples=int(count),
         deadline=None,
         derandomize=True,
         database=None,

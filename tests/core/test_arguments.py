@@ -55,7 +55,7 @@ def test_an_error_from_inside_is_left_as_it_is():
 
 def test_types_that_are_unknown_at_run_time_blame_nobody():
     @checked
-    def odd(thing: NotThere[str] | None, number: int):  # noqa: F821
+    def odd(thing: NotThere[str] | not_there.Frame | None, number: int):  # noqa: F821
         return thing.name + number
 
     with pytest.raises(AttributeError):

@@ -198,4 +198,4 @@ def test_a_wrong_call_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(UnknownName, match=r"there are .*fitgpp"):
         reproduce("fitgp")
     with pytest.raises(InvalidInput, match=r"missing\.csv"):
-        reproduce("fitgpp", quick=True, trace=str(tmp_path / "missing.csv"))
+        reproduce("fitgpp", quick=True, trace=tmp_path / "missing.csv")

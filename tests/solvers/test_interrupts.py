@@ -92,6 +92,16 @@ def test_an_interrupt_ends_the_search_and_is_raised():
         interruptible(lambda: int("x"), ended.set)
 
 
+def test_where_no_thread_can_be_started_the_search_runs_without_one(monkeypatch):
+    def no_more(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", no_more)
+    assert interruptible(threading.current_thread, lambda: None) is threading.main_thread()
+    with pytest.raises(ValueError, match="x"):
+        interruptible(lambda: int("x"), lambda: None)
+
+
 @pytest.mark.usefixtures("python_handles")
 def test_an_interrupt_ends_cp_sat():
     from ortools.sat.python import cp_model

@@ -12,6 +12,7 @@ instead of Markov chain Monte Carlo over all parameters and weights together.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -92,22 +93,34 @@ def believe(window: Window, at: FloatArray) -> Belief:
         raise InvalidInput(
             f"losses[{job}]: has {window.lengths[job]}: must be at least {MIN_LOSSES} to say how sure one is"
         )
-    if window.losses.size > _SMALL:
-        return _believed(window, at)
-    asked = (window.iterations.tobytes(), window.losses.tobytes(), window.lengths.tobytes(), at.tobytes())
-    if asked not in _KNOWN:
-        while len(_KNOWN) >= _MOST:
-            del _KNOWN[next(iter(_KNOWN))]
-        found = _believed(window, at)
-        for array in (found.weight, found.mean, found.deviation):
-            array.setflags(write=False)
-        _KNOWN[asked] = found
-    return _KNOWN[asked]
+    return _believed(window, at) if window.losses.size > _SMALL else _known(_Asked(window, at))
 
 
-#: The latest answers to questions of so few losses: a replay, and another policy of the same jobs, ask the same again.
-_KNOWN: dict[tuple[bytes, ...], Belief] = {}
-_MOST, _SMALL = 256, 1000
+#: Questions of so few losses are answered once: a replay, and another policy of the same jobs, ask the same again.
+_SMALL = 1000
+
+
+class _Asked:
+    """A question, which equals another one of the same numbers."""
+
+    def __init__(self, window: Window, at: FloatArray) -> None:
+        self.window, self.at = window, at
+        self._numbers = tuple(part.tobytes() for part in (window.iterations, window.losses, window.lengths, at))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self._numbers == other._numbers
+
+    def __hash__(self) -> int:
+        return hash(self._numbers)
+
+
+@functools.lru_cache(maxsize=256)
+def _known(asked: _Asked) -> Belief:
+    """The answer to a question, which is kept, and whose numbers nobody may therefore change."""
+    found = _believed(asked.window, asked.at)
+    for array in (found.weight, found.mean, found.deviation):
+        array.setflags(write=False)
+    return found
 
 
 def _believed(window: Window, at: FloatArray) -> Belief:

@@ -25,7 +25,7 @@ def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
     """What `search` returns, or raises; what a signal's handler raises meanwhile ends it by `stop` and is raised here.
 
     stop: ends the search from any thread. It is called until the search has ended, since one that has not begun cannot
-    be stopped as a rule.
+    be stopped as a rule. Where no thread can be started, as at a limit of memory, the search runs on this one.
     """
     if not on_main_thread():
         return search()
@@ -45,8 +45,14 @@ def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
         over.set()
 
     try:
-        # Interrupted here, the thread may be about to begin, or not be there at all.
-        threading.Thread(target=run, daemon=True).start()
+        try:
+            # Interrupted here, the thread may be about to begin, or not be there at all.
+            threading.Thread(target=run, daemon=True).start()
+        except RuntimeError:
+            with lock:
+                given_up = True
+            if not begun:
+                return search()
         over.wait()
     finally:
         with lock:

@@ -79,6 +79,13 @@ def test_another_question_in_between_changes_no_answer():
     assert (other.mean != first.mean).any()
 
 
+def test_an_answer_that_is_kept_cannot_be_changed():
+    losses = [1, 0.8, 0.7, 0.6, 0.55, 0.52, 0.5]
+    assert about(losses, 20) is about(losses, 20)
+    with pytest.raises(ValueError, match="read-only"):
+        about(losses, 20).mean[:] = 0
+
+
 def test_too_few_losses_are_refused():
     with pytest.raises(InvalidInput, match="has 5: must be at least 6"):
         about([1, 0.9, 0.8, 0.7, 0.6], 10)
