@@ -71,8 +71,12 @@ def pytest_configure(config):
     config.stash[SECTIONS] = {}
 
 
-def pytest_collection_finish():
-    """What is imported and collected by now stays: searches for garbage pass it by, and come more rarely."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
+    """What is imported and collected by now stays: searches for garbage pass it by, and come more rarely.
+
+    Also in the process that only hands tests to others, and collects none.
+    """
     gc.freeze()
     gc.set_threshold(10_000)
     gc.enable()

@@ -4,6 +4,7 @@ in the thorough profile.
 
 from __future__ import annotations
 
+import builtins
 import re
 import sys
 from pathlib import Path
@@ -75,6 +76,8 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
+    for place, name in ((builtins, "display"), (builtins, "__IPYTHON__"), (sys, "ps1")):  # and leaves these behind
+        monkeypatch.setattr(place, name, None, raising=False)
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if "install" not in cell.metadata.get("tags", [])]
     shown = _in_a_kernel(notebook, tmp_path) if THOROUGH else _in_this_process(notebook)

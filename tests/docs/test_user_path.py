@@ -56,7 +56,7 @@ def commands() -> list[list[str]]:
 @pytest.mark.slow
 def test_five_commands_from_files_to_a_comparison(tmp_path):
     place, binaries = tmp_path / "installed", tmp_path / "bin"
-    shutil.copytree(ROOT / "examples" / "answerer_package", tmp_path / "my_solver")
+    shutil.copytree(ROOT / "examples" / "answerer_package", tmp_path / "my_solver", copy_function=shutil.copyfile)
     (tmp_path / "my_instances").mkdir()
     for seed in range(3):
         mlsched.save(mlsched.generate("preemption", "surge", seed=seed), tmp_path / "my_instances" / f"{seed}.json")

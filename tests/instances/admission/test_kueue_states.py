@@ -6,7 +6,7 @@ import gzip
 import json
 
 import pytest
-from draws import draws
+from draws import share
 from kueue_examples import kueue_question, kueue_state, pod_set
 from state_examples import asked, by_name, read, written
 
@@ -139,7 +139,7 @@ def test_kueue_fair_sharing_is_refused_by_name(tmp_path):
 def test_states_that_kueue_answered_get_its_answers(tmp_path, shared_data):
     """From the JSON of a cluster to the victims that Kueue's own code chose, in its classical preemption."""
     answered = json.loads(gzip.decompress((shared_data / "kueue" / "questions.json.gz").read_bytes()))
-    for number in range(0, 100, draws(10, 1)):
+    for number in share(range(100), 10):
         instance = asked(tmp_path, kueue_question(answered["questions"][number]))
         plan = mlsched.solve(instance, "kueue").plan
         victims = {instance.unit_names[u].removeprefix("team/") for u in plan.evict.nonzero()[0]}

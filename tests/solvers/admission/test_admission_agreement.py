@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from admission_examples import from_preemption, incidents, needs_incidents
-from draws import THOROUGH, draws
+from draws import draws, share
 from hypothesis import given, settings
 
 from mlsched import api
@@ -94,7 +94,7 @@ def test_the_instances_are_hard(report):
 def test_incidents_have_their_known_optima_by_every_solver(solver):
     """Enumeration too, but of two states that have too many plans for some objectives."""
     # HiGHS takes longer: by default it is asked for every other objective.
-    objectives = OBJECTIVES if solver == "cp-sat" or THOROUGH else OBJECTIVES[::2]
+    objectives = share(OBJECTIVES, 1 if solver == "cp-sat" else 2)
     for name, instance, optimum in incidents():
         for objective in objectives:
             found = api.solve(instance, solver, objective=objective)

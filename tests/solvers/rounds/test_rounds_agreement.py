@@ -9,7 +9,7 @@ import functools
 from collections import Counter
 
 import pytest
-from draws import THOROUGH, draws
+from draws import THOROUGH, draws, share
 from hypothesis import given, settings
 from rounds_examples import generated
 
@@ -44,7 +44,7 @@ def check(instance: Instance, exact: str, **params) -> None:
 @pytest.mark.parametrize("exact", ["cp-sat", "highs"])
 def test_models_agree_on_generated_instances(exact):
     # HiGHS takes longer: it sees every other one.
-    for number in range(0, draws(20, 1000), 1 if exact == "cp-sat" else draws(2, 1)):
+    for number in share(range(draws(20, 1000)), 1 if exact == "cp-sat" else 2):
         check(generated(number), exact, hint="none" if number % 4 > 1 else None)
 
 
