@@ -43,7 +43,7 @@ def check(instance: Instance, solver: str, objective: str, **params: bool) -> No
     assert instance.violations(found.plan) == [], where
 
 
-@settings(max_examples=draws(6, 1000))
+@settings(max_examples=draws(10, 1000))
 @given(instance=strategies.admission())
 def test_agreement_on_adversarial_instances(solver, instance):
     for objective in OBJECTIVES:

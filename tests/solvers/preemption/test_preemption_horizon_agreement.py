@@ -30,7 +30,7 @@ def test_every_objective_of_every_small_horizon(horizon):
 def test_agreement_on_runs_like_the_papers(report):
     """Says how hard the runs are: where nobody is asked, or FitGpp is best, agreement would show nothing."""
     asked = several = fitgpp_best = cases = 0
-    for seed in range(draws(6, 150)):
+    for seed in range(draws(12, 150)):
         horizon = mlsched.generate("preemption", "run-small", seed=seed, te_scale=2.0)
         rule = mlsched.solve(horizon, "fitgpp")
         for name in NAMES:
