@@ -88,25 +88,24 @@ class Decoder:
         """
         layout, given, home = self.layout, node or {}, dict[int, int]()
         busy = [_Profile(empty) for empty in self._empty]
+        fixed = {(k, layout.finished[layout.job[k]]): at for k, at in layout.fixed.items()}
         placed: dict[Run, tuple[int, int]] = {}
-
-        def put(run: Run, n: int, start: int) -> None:
+        for run in itertools.chain(fixed, runs):
+            if run in placed:
+                continue
             k = run[0]
+            known = given[run] if run in given else home.get(k)
+            if run in fixed:
+                n, start = fixed[run]
+            elif known is None:
+                n, start = self._first(run, placed, busy)
+            else:
+                n, (start, _) = known, self._earliest(run, known, placed, busy[known])
             placed[run] = n, start
             if layout.sticky:
                 home[k] = n
             if layout.duration[k]:
                 busy[n].add(start, start + layout.duration[k], self._need[k])
-
-        for k, (n, start) in layout.fixed.items():
-            put((k, layout.finished[layout.job[k]]), n, start)
-        for run in runs:
-            if run not in placed:
-                known = given[run] if run in given else home.get(run[0])
-                if known is None:
-                    put(run, *self._first(run, placed, busy))
-                else:
-                    put(run, known, self._earliest(run, known, placed, busy[known])[0])
         return placed
 
     def compact(self, given: Mapping[Run, tuple[int, int]]) -> dict[Run, tuple[int, int]]:

@@ -52,7 +52,7 @@ def total_jct_parts(pieces: Pieces, *, pausing: bool = True, span: float | None 
       the sum of weight x end; without `pausing`, of schedules in which no piece is interrupted.
     """
     whole = pieces.with_gangs()
-    end = (makespan(pieces) if span is None else span) + float(pieces.arrival.min())
+    end = earliest_end(pieces, span)
     work = whole.work
     completion, busy = [], []
     for r in range(work.shape[1]):
@@ -70,9 +70,9 @@ def total_jct_parts(pieces: Pieces, *, pausing: bool = True, span: float | None 
     }
 
 
-def earliest_end(pieces: Pieces) -> float:
-    """When the last piece ends at the earliest."""
-    return makespan(pieces) + float(pieces.arrival.min())
+def earliest_end(pieces: Pieces, span: float | None = None) -> float:
+    """When the last piece ends at the earliest. span: `makespan`, where it is known already."""
+    return (makespan(pieces) if span is None else span) + float(pieces.arrival.min())
 
 
 def makespan(pieces: Pieces) -> float:

@@ -118,7 +118,7 @@ def workers_of(method: str, backend: str, threads: int) -> int:
 
 
 def check_number(objectives: Sequence[Any]) -> None:
-    """Refuse a front of less than two objectives."""
+    """Refuse a front of fewer than two objectives."""
     if len(objectives) < 2:
         raise InvalidInput(f"objectives: {len(objectives)} given: a front needs two or more; for one, solve")
 
