@@ -24,6 +24,7 @@ from mlsched.benchmark.calibration import calibrated
 from mlsched.core.clock import cpu_time
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
+from mlsched.core.request import Setup
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.simulation.clock import run
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
@@ -40,7 +41,7 @@ def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list
     """Milliseconds of CPU of each round."""
     found, given = registry().answerer("taskgraph", text)
     values = resolve(found.name, found.parameters, given)
-    rule = as_rule(found, values, "total_jct", None)
+    rule = as_rule(Setup(found, "total_jct", values))
     times: list[float] = []
 
     def call(snapshot: Any, memory: Any, rng: Any) -> Any:

@@ -9,7 +9,7 @@ from mlsched.core.deferred import imported_at_first_use
 if TYPE_CHECKING:
     from mlsched.api.answers import solve
     from mlsched.api.asked import AnyAnswerer, resolve_answerer
-    from mlsched.api.calls import answer_once
+    from mlsched.api.calls import call_solver
     from mlsched.api.certificates import certify, certify_front, check_certificate, check_folder, check_objectives
     from mlsched.api.decomposition import decompose
     from mlsched.api.fronts import pareto
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "answers": ("solve",),
     "asked": ("AnyAnswerer", "resolve_answerer"),
-    "calls": ("answer_once",),
+    "calls": ("call_solver",),
     "certificates": ("certify", "certify_front", "check_certificate", "check_folder", "check_objectives"),
     "decomposition": ("decompose",),
     "fronts": ("pareto",),
@@ -42,7 +42,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AnyAnswerer",
-    "answer_once",
+    "call_solver",
     "certify",
     "certify_front",
     "certify_judgement",

@@ -6,18 +6,17 @@ import contextlib
 import time
 from typing import Any
 
-from mlsched.api.asked import AnyAnswerer, aim, resolve_answerer
-from mlsched.api.calls import answer_once
-from mlsched.api.confirm import confirmed
-from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
+from mlsched.api.asked import AnyAnswerer, resolve_answerer
+from mlsched.api.calls import call_solver
+from mlsched.api.exact import check_hint, solve_exactly
+from mlsched.api.isolation import Isolated, check_memory_limit
 from mlsched.api.judging import judged
-from mlsched.api.known import ended_early, in_spite_of, keep_known
-from mlsched.api.starts import start_within, starts_cold, unsearched_start
 from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.core.params import Number, Positive, Seed
+from mlsched.core.request import Request, goal_of
 from mlsched.core.result import Result
 
 
@@ -82,35 +81,27 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     answerer, values = resolve_answerer(instance.problem, solver, params)
-    objective = aim(instance, objective).name
+    objective = goal_of(instance, objective).name
     if answerer.rule is None and objective not in answerer.objectives:
         raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
     limits = Limits(time_limit, work_limit, int(threads), int(seed))
+    request = Request(answerer, objective, values, limits, instance=instance)
     check_memory_limit(memory_limit, isolate)
+    call = call_solver
     with contextlib.ExitStack() as stack:
-        process = None
         if isolate:
-            process = stack.enter_context(Isolated(answerer, "solve", objective, values, memory_limit=memory_limit))
+            call = stack.enter_context(Isolated(request, "solve", memory_limit=memory_limit)).answer
         started = time.perf_counter()
-        start, remaining = start_within(instance, answerer, objective, limits, hint)
-        cold = starts_cold(instance, answerer, objective, hint)
-        try:
-            if process is None:
-                outcome = answer_once(answerer, instance, objective, remaining, start, values)
-            else:
-                outcome = isolated_answer(process, answerer, instance, remaining, start)
-        except SolverError as error:
-            if cold:
-                start = unsearched_start(instance, objective, limits, start)
-            outcome = in_spite_of(error, answerer, start)
+        if answerer.kind == "exact":
+            outcome = solve_exactly(request, call, hint)
         else:
-            if cold and ended_early(instance, answerer, outcome):
-                start = unsearched_start(instance, objective, limits, start)
-    outcome = keep_known(instance, answerer, objective, start, outcome)
-    seconds = time.perf_counter() - started
-    result = judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
+            check_hint(instance, hint)
+            outcome = call(request)
+    result = judged(request, outcome, time.perf_counter() - started)
     if confirm:
-        result = confirmed(instance, answerer, values, result, limits)
+        from mlsched.api.confirm import confirmed
+
+        result = confirmed(request, result)
     if certify:
         from mlsched.api.certified import certified  # which knows all problems
 

@@ -1,4 +1,4 @@
-"""What is asked: of whom, for which objective, within which limits."""
+"""Resolve a solver by its name, or wrap a user's function as one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.core.answerer import Answerer
-from mlsched.core.contract import Information, Instance, Objective, Question
+from mlsched.core.contract import Information, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, resolve
 from mlsched.core.registry import registry
@@ -45,12 +45,3 @@ def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any
         one_of(f"{name}.asks", asks, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
     return guarded(Answerer(name, problem, "heuristic", rule, information=information, asks=asks)), {}
-
-
-def aim(instance: Instance, objective: str | None) -> Objective:
-    """The objective of that name, or the first one.
-
-    A question may have no objective of its own (a snapshot); the problem's objectives are then what is aimed at.
-    """
-    judges = type(instance) if instance.objectives else registry().problem(instance.problem).instance_type
-    return judges.objectives[0] if objective is None else judges.objective(objective)

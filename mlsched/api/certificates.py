@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from mlsched.api.adapters import prover
 from mlsched.api.answers import solve
-from mlsched.api.asked import aim
 from mlsched.certificates import bundle, engine, fronts, points
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.fronts import CheckedFront
@@ -23,6 +22,7 @@ from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError
 from mlsched.core.params import Positive
 from mlsched.core.registry import registry
+from mlsched.core.request import goal_of
 from mlsched.solvers import prices
 
 #: The kinds of proof; the first that an instance can have is taken where none is asked for.
@@ -74,7 +74,7 @@ def certify(
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    goal = aim(instance, objective).name
+    goal = goal_of(instance, objective).name
     kinds = (proof,) if proof else _kinds(instance, goal)
     if "prices" in kinds:
         statement_of(instance).check(goal)

@@ -11,19 +11,18 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mlsched import solvers
-from mlsched.api.adapters import native
 from mlsched.api.guard import is_foreign
-from mlsched.core.answerer import SOLVER, Answerer
+from mlsched.core.answerer import SOLVER
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import Contradiction, InvalidInput, SolverError
 from mlsched.core.files import write_json
-from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.formulation import Outcome
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.core.result import Result
 
 #: Wall time that all second opinions together may take: a share of the first answer's, and at least so many seconds,
@@ -36,38 +35,39 @@ INSTALLED = ("scip",)
 
 
 def confirmed(
-    instance: Instance,
-    answerer: Answerer,
-    params: dict[str, Any],
-    result: Result,
-    limits: Limits,
-    work: Mapping[str, float] | None = None,
-    least: float | None = None,
+    request: Request, result: Result, work: Mapping[str, float] | None = None, least: float | None = None
 ) -> Result:
-    """The result with what a second engine says of it: `backing` "agreed", or still "claimed" where none had the time.
+    """Return the result with the verdict of a second engine: `backing` is "agreed", or "claimed" without one in time.
 
-    limits: threads and seed. work: backend -> its deterministic limit. least: seconds instead of LEAST_SECONDS. Raises
-    Contradiction where the engines disagree, with instance and both answers in a file.
+    Args:
+        request: the call that gave the result; its threads and seed apply to the second engine.
+        result: an optimum or "infeasible"; other results are returned as they are.
+        work: backend -> its deterministic limit.
+        least: wall seconds instead of LEAST_SECONDS.
+
+    Raises:
+        Contradiction: the engines disagree; instance and both answers are in a file.
     """
-    if result.status not in ("optimal", "infeasible") or answerer.rule is not None:
+    if result.status not in ("optimal", "infeasible") or request.solver.rule is not None:
         return result
     started, by = time.perf_counter(), None
     deadline = Deadline(max(LEAST_SECONDS if least is None else least, SHARE * result.seconds))
-    for other, values in second_opinions(answerer, params, instance, result.objective):
+    for other in second_opinions(request):
         if deadline.passed():
             break
-        own = dataclasses.replace(
-            limits, seconds=deadline.remaining(MOMENT), work=(work or {}).get(other.solved_by or "")
+        limits = dataclasses.replace(
+            request.limits, seconds=deadline.remaining(MOMENT), work=(work or {}).get(other.solver.solved_by or "")
         )
-        better_than = None if other.algorithm is not None else result.value
-        hint = result.plan if other.takes_hint and better_than is None else None
+        better_than = None if other.solver.algorithm is not None else result.value
+        start = result.plan if other.solver.takes_hint and better_than is None else None
+        other = other.but(limits=limits, better_than=better_than, start=start)
         try:
-            outcome = solvers.run(other, instance, result.objective, own, hint, values, better_than)
+            outcome = solvers.run(other)
         except (InvalidInput, SolverError):
-            # It does not take this instance, or broke down: no opinion.
+            # The engine refuses this instance, or failed: no opinion.
             continue
-        if _agrees(instance, result, other, values, outcome, better_than):
-            by = _label(other, values)
+        if _agrees(result, other, outcome):
+            by = _label(other)
             break
     return dataclasses.replace(
         result,
@@ -77,38 +77,32 @@ def confirmed(
     )
 
 
-def second_opinions(
-    answerer: Answerer, params: Mapping[str, Any], instance: Instance, objective: str
-) -> list[tuple[Answerer, dict[str, Any]]]:
-    """Those exact answerers of mlsched that answer such a question with another engine, and their parameters."""
+def second_opinions(request: Request) -> list[Request]:
+    """Return the same request for each exact solver of mlsched that rests on another engine, best engine first."""
     opinions = []
-    for other in registry().available(instance.problem, "exact"):
-        if other.restricted or is_foreign(other) or objective not in other.objectives:
+    engine = request.solver.engine_of(request.params)
+    for other in registry().available(request.instance.problem, "exact"):
+        if other.restricted or is_foreign(other) or request.objective not in other.objectives:
             continue
-        if not native(other, instance.asks):
+        if not other.answers(request.instance.asks):
             continue
         settings = [{}, *({SOLVER: name} for name in INSTALLED if other.solved_by == "highs")]
         for given in settings:
             values = resolve(other.name, other.parameters, given)
-            if other.engine_of(values) != answerer.engine_of(params):
-                opinions.append((other, values))
-    rank = {engine: number for number, engine in enumerate(ORDER)}
-    return sorted(opinions, key=lambda pair: rank.get(pair[0].engine_of(pair[1]), len(ORDER)))
+            if other.engine_of(values) != engine:
+                opinions.append(request.but(solver=other, params=values, start=None))
+    rank = {name: number for number, name in enumerate(ORDER)}
+    return sorted(opinions, key=lambda own: rank.get(own.solver.engine_of(own.params), len(ORDER)))
 
 
-def _label(answerer: Answerer, values: Mapping[str, Any]) -> str:
-    return answerer.name if SOLVER not in values else f"{answerer.name}:{SOLVER}={values[SOLVER]}"
+def _label(request: Request) -> str:
+    name, values = request.solver.name, request.params
+    return name if SOLVER not in values else f"{name}:{SOLVER}={values[SOLVER]}"
 
 
-def _agrees(
-    instance: Instance,
-    result: Result,
-    other: Answerer,
-    values: dict[str, Any],
-    second: Outcome,
-    better_than: int | None,
-) -> bool:
-    """Whether an outcome confirms the result; False where it says nothing of it, Contradiction where it denies it."""
+def _agrees(result: Result, other: Request, second: Outcome) -> bool:
+    """Whether an outcome confirms the result; False if it does not settle it, Contradiction if it refutes it."""
+    instance, better_than = other.instance, other.better_than
     if second.status == "infeasible" and (better_than is not None or result.status == "infeasible"):
         return True
     slack = instance.tolerance * max(1, abs(result.value or 0))
@@ -128,7 +122,7 @@ def _agrees(
         else:
             denies = _denying_bound(result, second, slack)
     if denies:
-        raise _contradiction(instance, result, _label(other, values), second, denies)
+        raise _contradiction(instance, result, _label(other), second, denies)
     return second.status == "optimal" or (
         second.bound is not None and result.value is not None and abs(second.bound - result.value) <= slack
     )

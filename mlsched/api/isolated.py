@@ -29,6 +29,7 @@ import numpy as np
 from mlsched.api.guard import Guarded
 from mlsched.core.contract import Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure, a_or_an, said
+from mlsched.core.request import Setup
 
 #: Linux: orphans of this process' offspring become its children.
 PR_SET_CHILD_SUBREAPER = 36
@@ -196,21 +197,19 @@ def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
     if task["memory_limit"] is not None:
         _limit_memory(task["memory_limit"])
     Guarded.thorough = True
-    answerer = pickle.loads(task["answerer"])
-    make: Callable[..., Callable[..., Any]] = _solver if task["what"] == "solve" else _rule
-    return make(answerer, *task["arguments"])
+    return (_solver if task["form"] == "solve" else _rule)(pickle.loads(task["setup"]))
 
 
-def _solver(answerer: Any, objective: str, params: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Answers (instance, limits, hint) by an outcome."""
-    from mlsched.api.calls import answer_once
+def _solver(setup: Setup) -> Callable[[Any], dict[str, Any]]:
+    """Answer (instance, limits, start) by an outcome."""
+    from mlsched.api.calls import call_solver
 
     def answer(message: Any) -> dict[str, Any]:
-        instance, limits, hint = message
-        outcome = answer_once(answerer, instance, objective, limits, hint, params)
+        instance, limits, start = message
+        outcome = call_solver(setup.on(instance).but(limits=limits, start=start))
         return {
             "status": outcome.status,
-            "plan": None if outcome.plan is None else _written(answerer, instance, outcome.plan),
+            "plan": None if outcome.plan is None else _written(setup.solver, instance, outcome.plan),
             "bound": outcome.bound,
             "stopped_by": outcome.stopped_by,
             "work": outcome.work,
@@ -220,20 +219,17 @@ def _solver(answerer: Any, objective: str, params: dict[str, Any]) -> Callable[.
     return answer
 
 
-def _rule(
-    answerer: Any, objective: str, params: dict[str, Any], time_limit: float | None
-) -> Callable[..., dict[str, Any]]:
-    """Answers (instance, rng, memory or None to go on with its own, whether to tell it) by a plan."""
+def _rule(setup: Setup) -> Callable[[Any], dict[str, Any]]:
+    """Answer (instance, rng, memory or None to continue with its own, whether to return it) by a plan."""
     from mlsched.api.adapters import as_rule
-    from mlsched.api.starts import start_within
 
-    rule = as_rule(answerer, params, objective, time_limit, start_within)
+    rule = as_rule(setup, starts=True)
     kept: list[Any] = [None]
 
     def answer(message: Any) -> dict[str, Any]:
         instance, rng, given, tell = message
         plan, kept[0] = rule.call(instance, kept[0] if given is None else given[0], rng)
-        return {"plan": _written(answerer, instance, plan), "memory": kept[0] if tell else None}
+        return {"plan": _written(setup.solver, instance, plan), "memory": kept[0] if tell else None}
 
     return answer
 

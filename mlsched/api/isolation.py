@@ -23,14 +23,17 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from mlsched.core import errors
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure, a_or_an
-from mlsched.core.formulation import Limits, Outcome, Status, StoppedBy
-from mlsched.simulation.clock import Rule
+from mlsched.core.formulation import Outcome, Status, StoppedBy
+from mlsched.core.request import Request, Setup
+
+if TYPE_CHECKING:
+    from mlsched.simulation.clock import Rule
 
 #: What an answerer that knows its time limit may take beyond it before it is ended: seconds, and share of the limit.
 GRACE_SECONDS, GRACE_SHARE = 0.5, 0.1
@@ -114,31 +117,22 @@ _server = _Server()
 
 
 class Isolated:
-    """A registered or wrapped answerer in a process of its own; a context manager, at the end of which it is ended.
+    """A solver with its settings in a process of its own; a context manager, at the end of which the process ends.
 
-    what: how it is asked (`isolated.py`: `_solver`, `_rule`), with further `arguments` for that. memory_limit: bytes
-    that it may take beyond what the library itself takes. cpu_seconds: what its processes have used, known at the end.
+    form: how the process calls it (`isolated.py`: `_solver`, `_rule`). memory_limit: bytes beyond the library's own.
+    cpu_seconds: CPU time of its processes, known at the end.
     """
 
-    def __init__(
-        self,
-        answerer: Answerer,
-        what: Literal["solve", "rule"],
-        objective: str,
-        params: dict[str, Any],
-        *arguments: Any,
-        memory_limit: int | None = None,
-    ) -> None:
+    def __init__(self, setup: Setup, form: Literal["solve", "rule"], *, memory_limit: int | None = None) -> None:
         if not hasattr(os, "fork"):
             raise InvalidInput("isolate: needs a system whose processes can fork; leave it out")
-        self.name, self.cpu_seconds = answerer.name, 0.0
+        self.name, self.cpu_seconds = setup.solver.name, 0.0
         self._lines: tuple[socket.socket, socket.socket] | None = None
         self._keeper = 0
-        packed = _packed(answerer, params)
+        packed = _packed(setup)
         self._task = {
-            "what": what,
-            "arguments": (objective, params, *arguments),
-            "answerer": packed,
+            "form": form,
+            "setup": packed,
             "path": sys.path,
             "main": _main() if b"__main__" in packed else None,
             "memory_limit": memory_limit,
@@ -186,6 +180,23 @@ class Isolated:
             raise _failure(self.name, parsed)
         return parsed
 
+    def answer(self, request: Request) -> Outcome:
+        """Return the outcome of the solver for an instance, the plan read as strictly as a file."""
+        message = (request.shown, request.limits, request.start)
+        parsed: Any = self.ask(message, allowed(request.solver, request.limits.seconds))
+        plan = None if parsed.get("plan") is None else _plan(self.name, request.instance, parsed["plan"])
+        status, bound, stopped = parsed.get("status"), parsed.get("bound"), parsed.get("stopped_by")
+        work, doubt = parsed.get("work"), parsed.get("doubt")
+        if (
+            status not in get_args(Status)
+            or stopped not in get_args(StoppedBy)
+            or not (bound is None or _is_number(bound))
+            or not (doubt is None or isinstance(doubt, str))
+            or not (isinstance(work, dict) and all(_is_number(v) for v in work.values()))
+        ):
+            raise RuleFailure(f"{self.name} sent what is no answer", "crash")
+        return Outcome(status, plan, bound, stopped, work, doubt)
+
     def close(self) -> int | None:
         """End the process and all that it started; how it had ended by itself, if it had."""
         if self._lines is None:
@@ -228,47 +239,23 @@ def _signal(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-def isolated_answer(
-    process: Isolated, answerer: Answerer, instance: Instance, limits: Limits, hint: Plan | None
-) -> Outcome:
-    """What the answerer says of the instance: the outcome in its plain form, the plan read anew."""
-    parsed: Any = process.ask((answerer.shown(instance), limits, hint), allowed(answerer, limits.seconds))
-    plan = None if parsed.get("plan") is None else _plan(process.name, instance, parsed["plan"])
-    status, bound, stopped = parsed.get("status"), parsed.get("bound"), parsed.get("stopped_by")
-    work, doubt = parsed.get("work"), parsed.get("doubt")
-    if (
-        status not in get_args(Status)
-        or stopped not in get_args(StoppedBy)
-        or not (bound is None or _is_number(bound))
-        or not (doubt is None or isinstance(doubt, str))
-        or not (isinstance(work, dict) and all(_is_number(v) for v in work.values()))
-    ):
-        raise RuleFailure(f"{process.name} sent what is no answer", "crash")
-    return Outcome(status, plan, bound, stopped, work, doubt)
+def isolated_rule(setup: Setup, memory_limit: int | None, *, tell_memory: bool) -> tuple[Rule, Isolated]:
+    """Return a solver as the clock calls it, and its one process for the whole run, which keeps the rule's memory.
 
-
-def isolated_rule(
-    answerer: Answerer,
-    params: dict[str, Any],
-    objective: str,
-    time_limit: float | None,
-    memory_limit: int | None,
-    *,
-    tell_memory: bool,
-) -> tuple[Rule, Isolated]:
-    """The answerer as the clock calls it, and its one process for the whole run, which keeps the rule's memory.
-
-    tell_memory: have it tell the memory after each decision, so that decisions can be recorded and asked again.
+    tell_memory: return the memory after each decision, so that decisions can be recorded and repeated.
     """
-    process = Isolated(answerer, "rule", objective, params, time_limit, memory_limit=memory_limit)
+    from mlsched.simulation.clock import Rule
+
+    process = Isolated(setup, "rule", memory_limit=memory_limit)
+    solver, seconds = setup.solver, allowed(setup.solver, setup.limits.seconds)
 
     def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
         given = (memory,) if tell_memory else None
         with process if not process.runs else contextlib.nullcontext():  # after the run, for one decision again
-            parsed = process.ask((answerer.shown(instance), rng, given, tell_memory), allowed(answerer, time_limit))
+            parsed = process.ask((solver.shown(instance), rng, given, tell_memory), seconds)
         return _plan(process.name, instance, parsed.get("plan")), parsed.get("memory")
 
-    return Rule(answerer.name, call), process
+    return Rule(solver.name, call), process
 
 
 def allowed(answerer: Answerer, time_limit: float | None) -> float | None:
@@ -283,13 +270,15 @@ def check_memory_limit(memory_limit: int | None, isolate: bool) -> None:
         raise InvalidInput("memory_limit: needs isolate=True; only a process of its own has a limit of its own")
 
 
-def _packed(answerer: Answerer, params: dict[str, Any]) -> bytes:
-    """The answerer as the worker unpacks it: by the names of its functions."""
+def _packed(setup: Setup) -> bytes:
+    """Return the pickled setup, in which functions are sent by name."""
+    solver, params = setup.solver, dict(setup.params)
     try:
-        return pickle.dumps(dataclasses.replace(answerer, world=functools.partial(_these, answerer.world(params))))
+        sent = dataclasses.replace(solver, world=functools.partial(_these, solver.world(params)))
+        return pickle.dumps(Setup(sent, setup.objective, params, setup.limits))
     except Exception as error:  # pickle raises what it likes
         raise InvalidInput(
-            f"isolate: {answerer.name} cannot be sent to a process of its own ({error}); "
+            f"isolate: {solver.name} cannot be sent to a process of its own ({error}); "
             "define it at the top level of a module"
         ) from None
 

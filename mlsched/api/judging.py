@@ -1,28 +1,17 @@
-"""The judge's word on an outcome: every value recomputed, and the bound held against it."""
+"""Judge an outcome: recompute every value and compare it with the bound."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from mlsched.api.asked import aim
-from mlsched.core.answerer import Answerer
-from mlsched.core.contract import Instance
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Outcome
+from mlsched.core.request import Request
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions
 
 
-def judged(
-    instance: Instance,
-    answerer: Answerer,
-    objective: str,
-    params: dict[str, Any],
-    seed: int,
-    outcome: Outcome,
-    seconds: float,
-) -> Result:
-    """The Result of an outcome, every value recomputed by the judge and the bound held against it."""
+def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
+    """Return the Result of an outcome, with values from the judge; raise AnswererError if they refute the outcome."""
+    instance, answerer, objective, goal = request.instance, request.solver, request.objective, request.goal
     values = value = gap = None
     if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
         raise AnswererError(
@@ -35,7 +24,6 @@ def judged(
             raise AnswererError(f"{answerer.name} returned an infeasible plan: {wrong[0]}")
         values = instance.evaluate(outcome.plan)
         value = values.get(objective)
-    goal = aim(instance, objective)
     if value is not None and outcome.bound is not None:
         minimise = goal.sense == "min"
         too_good = outcome.bound - value if minimise else value - outcome.bound
@@ -53,8 +41,8 @@ def judged(
         sense=goal.sense,
         unit=goal.unit,
         rank=instance.rank(objective),
-        params=params,
-        seed=seed,
+        params=dict(request.params),
+        seed=request.limits.seed,
         plan=outcome.plan,
         values=values,
         value=value,

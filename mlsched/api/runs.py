@@ -12,12 +12,13 @@ from mlsched.api.adapters import as_rule
 from mlsched.api.asked import AnyAnswerer, resolve_answerer
 from mlsched.api.functions import is_function
 from mlsched.api.isolation import check_memory_limit, isolated_rule
-from mlsched.api.starts import start_within
 from mlsched.core.arguments import checked
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Limits
 from mlsched.core.params import Number, Positive, Seed, Share
 from mlsched.core.registry import registry
+from mlsched.core.request import Setup
 from mlsched.core.versions import versions
 from mlsched.simulation import Run, Simulation, every_simulation
 from mlsched.simulation.clock import Rule, decision_rng
@@ -90,17 +91,17 @@ def simulate(
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=3)  # above `checked`
-    aim = _objective(world.problem, objective)
+    setup = Setup(answerer, _objective(world.problem, objective), values, Limits(seconds=time_limit))
     check_memory_limit(memory_limit, isolate)
     state, cadence = world.world(workload, settings), Wake.parse(world.wake if wake is None else wake)
     unit = world.parts_of_second(workload)
     with contextlib.ExitStack() as stack:
         process = None
         if isolate:
-            rule, process = isolated_rule(answerer, values, aim, time_limit, memory_limit, tell_memory=record > 0)
+            rule, process = isolated_rule(setup, memory_limit, tell_memory=record > 0)
             stack.enter_context(process)
         else:
-            rule = as_rule(answerer, values, aim, time_limit, start_within)
+            rule = as_rule(setup, starts=True)
         wall, cpu = time.perf_counter(), cpu_time()
         trip = run_clock(state, rule, wake=cadence, seed=seed, record=record, progress=progress, unit=unit)
     cpu = cpu_time() - cpu + (0.0 if process is None else process.cpu_seconds)
@@ -165,7 +166,7 @@ def refusal(
         state.advance(first)
         question = state.ask()
         if question is not None:
-            as_rule(answerer, values, aim, None).call(question, None, decision_rng(seed, 0))
+            as_rule(Setup(answerer, aim, values)).call(question, None, decision_rng(seed, 0))
     except InvalidInput as error:
         return str(error)
     except (Exception, SystemExit):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, get_args
 
-from mlsched.api.asked import aim
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.formulation import Status, StoppedBy
+from mlsched.core.request import goal_of
 from mlsched.core.result import Backing, Result, relative_gap
 
 
@@ -24,7 +24,7 @@ def document(result: Result, name: str, instance: Instance | None) -> dict[str, 
 def read(fields: Fields) -> Result:
     """A Result whose every figure that can be recomputed is."""
     instance = fields.instance()
-    goal = aim(instance, fields.text("objective"))
+    goal = goal_of(instance, fields.text("objective"))
     plan = fields.any("plan") if fields.data.get("plan") is None else fields.plan(instance)
     status = fields.text("status", get_args(Status))
     if (plan is None) != (status in ("infeasible", "unknown")):

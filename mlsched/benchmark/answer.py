@@ -23,6 +23,7 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName, said
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.core.result import Result
 
 #: Seed of the throw-away instance of the first, untimed call; no suite uses it.
@@ -144,7 +145,8 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
     share = CONFIRM_SECONDS if task.time_limit is None else CONFIRM_SHARE * task.time_limit
     seconds = share if task.confirm_limit is None else task.confirm_limit
-    return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), seconds)
+    request = Request(answerer, result.objective, dict(task.params), limits, instance=instance)
+    return confirmed(request, result, dict(task.confirm), seconds)
 
 
 def failed(task: Asked, reason: str) -> list[Row]:

@@ -18,8 +18,8 @@ from mlsched.certificates.prices.statement import statements
 from mlsched.certificates.translation import translations
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import Contradiction, TooLarge
-from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 
 #: Wall seconds per solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a
 #: solver may compute for hours in a single call, during which no signal reaches Python.
@@ -121,7 +121,8 @@ def _solve(folder: Path, task: Task, work: float) -> list[str]:
         # By what searches: an algorithm around CP-SAT keeps to its measure as a model does.
         own = limits.get(task.engine)
         result = solve(instance, task.answerer, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
-        result = confirmed(instance, answerer, dict(task.params), result, Limits(), limits, CONFIRM_SECONDS)
+        request = Request(answerer, result.objective, dict(task.params), instance=instance)
+        result = confirmed(request, result, limits, CONFIRM_SECONDS)
     except TooLarge:
         return said
     except Contradiction as error:

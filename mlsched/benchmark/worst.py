@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from mlsched import api
 from mlsched.api.adapters import prover
-from mlsched.api.asked import aim
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
 from mlsched.core.arguments import checked
@@ -19,6 +18,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap
 from mlsched.core.params import Number, Positive, Seed
 from mlsched.core.registry import registry
+from mlsched.core.request import goal_of
 from mlsched.core.result import Result
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def worst_cases(
         _refuse_unproving(best, next(iter(named.values())))
     losses = Losses()
     for number, (name, instance) in enumerate(named.items(), start=1):
-        goal = aim(instance, objective).name
+        goal = goal_of(instance, objective).name
         exact = best or prover(instance, goal) or registry().problem(instance.problem).default
         optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
         if optimum.status != "infeasible":

@@ -125,10 +125,10 @@ def solve(
 def _default(instance: Instance, objective: str | None) -> str:
     """An exact answerer, the problem's default where it can; that also where none can, to be refused."""
     from mlsched.api.adapters import prover
-    from mlsched.api.asked import aim
     from mlsched.core.registry import registry
+    from mlsched.core.request import goal_of
 
-    return prover(instance, aim(instance, objective).name) or registry().problem(instance.problem).default
+    return prover(instance, goal_of(instance, objective).name) or registry().problem(instance.problem).default
 
 
 def _plot(result: Result, path: Path) -> None:

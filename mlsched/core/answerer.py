@@ -163,6 +163,10 @@ class Answerer:
         own = self.name if self.solved_by is None else self.solved_by
         return WRAPPED.get(chosen := str(params.get(SOLVER, own)), chosen)
 
+    def answers(self, asks: Question) -> bool:
+        """Whether it answers this form of instance itself. A user's function answers any."""
+        return self.asks in (None, asks)
+
     def starts_warm(self, instance: Instance, objective: str) -> bool:
         """Whether it is given a plan of the warm-start rules to start from."""
         return self.takes_hint and not self.cold(instance, objective)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.answerer import SOLVER, Answerer, Kind
-from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.deferred import imported_at_first_use
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
@@ -35,79 +35,74 @@ def available(problem: str | None = None, kind: Kind | None = None) -> list[Answ
     return registry().available(problem, kind)
 
 
-def run(
-    answerer: Answerer,
-    instance: Instance,
-    objective: str,
-    limits: Limits,
-    hint: Plan | None,
-    params: dict[str, Any],
-    better_than: int | None = None,
-) -> Outcome:
-    """The answer of a registered exact answerer to `instance`. The time limit includes building the model.
+def run(request: Request) -> Outcome:
+    """Return the outcome of a registered exact solver. The time limit includes building the model.
 
-    Where the limit would be over before a solver has the model, the outcome is "unknown", as soon as that is clear.
-    better_than: models look only for plans whose value is better than that, and "infeasible" says that there is none;
-    algorithms of their own answer as ever.
+    If the limit would pass before a backend has the model, the outcome is "unknown", as soon as that is clear.
+    `request.better_than`: models look only for plans with a better value, and "infeasible" means that none exists;
+    algorithms of their own ignore it.
     """
-    if answerer.algorithm is not None:
+    solver, instance, limits = request.solver, request.instance, request.limits
+    if solver.algorithm is not None:
         try:
-            shown = answerer.shown(instance)
-            found = answerer.algorithm(shown, objective=objective, limits=limits, hint=hint, **params)
+            found = solver.algorithm(
+                request.shown, objective=request.objective, limits=limits, hint=request.start, **request.params
+            )
         except OutOfTime:
             return Outcome("unknown", None, None, "time limit")
-        # What breaks its contract and returns something else is told so where the outcome is looked at.
-        return _of_restricted(found) if answerer.restricted and isinstance(found, Outcome) else found
+        # The caller reports a result that is not an Outcome.
+        return _of_restricted(found) if solver.restricted and isinstance(found, Outcome) else found
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
-    params = dict(params)
-    backend, minimise = _backend(str(answerer.solver), params.pop(SOLVER, "highs"))
+    params = dict(request.params)
+    backend, minimise = _backend(str(solver.solver), params.pop(SOLVER, "highs"))
     budget = Budget(limits, backend.WORK)
-    sense = instance.objective(objective).sense
-    if answerer.prunes:
-        params["at_worst"] = _at_worst(instance, objective, hint, better_than)
+    sense = instance.objective(request.objective).sense
+    if solver.prunes:
+        params["at_worst"] = _at_worst(request)
     try:
-        question = _built(answerer, instance, objective, limits, params, backend.COMPILING)
+        question = _built(request, params, backend.COMPILING)
     except OutOfTime:
         return Outcome("unknown", None, None, "time limit")
     if isinstance(question, OneOf):
         return solve_one_of(
             question,
-            objective,
+            request.objective,
             sense,
             budget,
-            hint,
+            request.start,
             minimise,
-            lambda plan: instance.evaluate(plan)[objective],
-            better_than,
+            lambda plan: instance.evaluate(plan)[request.objective],
+            request.better_than,
         )
-    outcome: Outcome = minimise(question, objective, sense, budget.remaining(), hint, better_than)
-    return _of_restricted(outcome) if answerer.restricted else outcome
+    outcome: Outcome = minimise(
+        question, request.objective, sense, budget.remaining(), request.start, request.better_than
+    )
+    return _of_restricted(outcome) if solver.restricted else outcome
 
 
-def _built(
-    answerer: Answerer, instance: Instance, objective: str, limits: Limits, params: dict[str, Any], compiling: float
-) -> Formulation | OneOf:
-    """What a builder makes of an instance, or OutOfTime where too little remains to hand it over to the solver."""
-    share = limits
-    if limits.seconds is not None:
-        share = dataclasses.replace(limits, seconds=limits.seconds / (1 + compiling))
+def _built(request: Request, params: dict[str, Any], compiling: float) -> Formulation | OneOf:
+    """Return the model of an instance, or raise OutOfTime if too little time remains to pass it to the backend."""
+    share = request.limits
+    if share.seconds is not None:
+        share = dataclasses.replace(share, seconds=share.seconds / (1 + compiling))
     if compiling:
-        # The first model of a process loads Pyomo, which says nothing of how long this model takes.
+        # The first model of a process loads Pyomo, which is no measure of the time for this model.
         importlib.import_module("pyomo.environ")
     deadline = Deadline(share.seconds)
-    assert answerer.model is not None  # what is neither a rule nor an algorithm is a model
-    question = answerer.model(answerer.shown(instance), objectives=(objective,), limits=share, **params)
+    assert request.solver.model is not None  # a solver without rule and algorithm has a model
+    question = request.solver.model(request.shown, objectives=(request.objective,), limits=share, **params)
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
         deadline.check()
     return question
 
 
-def _at_worst(instance: Instance, objective: str, hint: Plan | None, better_than: int | None) -> int | None:
-    """The worst value that an answer may have; None where none is known. A hint that is no plan says nothing."""
+def _at_worst(request: Request) -> int | None:
+    """Return the worst value that an answer may have; None if no feasible plan is known."""
+    instance, start, better_than = request.instance, request.start, request.better_than
     if better_than is None:
-        return None if hint is None or instance.violations(hint) else instance.evaluate(hint)[objective]
-    return better_than - 1 if instance.objective(objective).sense == "min" else better_than + 1
+        return None if start is None or instance.violations(start) else instance.evaluate(start)[request.objective]
+    return better_than - 1 if instance.objective(request.objective).sense == "min" else better_than + 1
 
 
 def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:

@@ -34,7 +34,7 @@ class Stepped:
     def __init__(
         self, simulation: Simulation, tested: Subject | None, workload: Any, readings: Any, wake: str, seed: int
     ) -> None:
-        implied = {} if tested is None else tested.answerer.world(tested.params)
+        implied = {} if tested is None else tested.solver.world(dict(tested.params))
         self.simulation, self.tested, self.workload, self.seed = simulation, tested, workload, seed
         self.given = {**readings, **implied}
         self.options = simulation.options(self.given)
@@ -156,7 +156,7 @@ def clock_machine(
     if scheduler is not None:
         goal = registry().problem(problem).instance_type.objectives[0].name
         tested = subject(scheduler, problem, goal, stateful, asks)
-    alone = tested is not None and tested.answerer.stateful
+    alone = tested is not None and tested.solver.stateful
     final = None if tested is not None else drawn.verbs["anything"]
 
     class ClockMachine(RuleBasedStateMachine):

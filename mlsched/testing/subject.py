@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mlsched import api
-from mlsched.api.adapters import adapted, as_rule, native
+from mlsched.api.adapters import adapted, as_rule
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Question
 from mlsched.core.errors import InvalidInput
-from mlsched.core.formulation import NO_LIMITS, Limits
+from mlsched.core.formulation import NO_LIMITS
+from mlsched.core.request import Setup
 from mlsched.simulation.clock import Rule
 
 
@@ -21,41 +21,36 @@ class NoFeasiblePlan(Exception):
     """The world in which a rule would be rolled out finds that the instance has none: that is no fault of the rule."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Subject:
-    """The scheduler as a registered answerer with its parameters, aimed at an objective."""
-
-    answerer: Answerer
-    params: dict[str, Any]
-    objective: str
+class Subject(Setup):
+    """The scheduler under test with its settings."""
 
     @property
     def name(self) -> str:
         """The scheduler's own name."""
-        return self.answerer.name
+        return self.solver.name
 
     def call(self, instance: Instance) -> Any:
         """Its plan for one instance, with a fresh rng and no memory; a rule that decides now is rolled out.
 
         Raises NoFeasiblePlan where the world refuses the instance.
         """
-        if not native(self.answerer, instance.asks):
-            plan = adapted(self.answerer, instance, self.objective, Limits(seed=0), self.params)
+        request = self.on(instance)
+        if not request.native:
+            plan = adapted(request)
             if plan is None:
                 raise NoFeasiblePlan
             return plan
         rng = np.random.default_rng(0)
-        shown = self.answerer.shown(instance)
-        assert self.answerer.rule is not None  # `subject` refuses the others
-        return self.answerer.rule(shown, memory=None, rng=rng, limits=NO_LIMITS, **self.params)[0]
+        assert self.solver.rule is not None  # `subject` refuses the others
+        return self.solver.rule(request.shown, memory=None, rng=rng, limits=NO_LIMITS, **self.params)[0]
 
     def rule(self) -> Rule:
         """The scheduler as the clock calls it."""
-        return as_rule(self.answerer, self.params, self.objective, None)
+        return as_rule(self)
 
     def decides(self, asks: Question) -> bool:
         """Whether the clock can ask it at every wake, where the problem's instances ask for `asks`."""
-        return (self.answerer.asks or asks) == "decision"
+        return (self.solver.asks or asks) == "decision"
 
 
 def subject(
@@ -66,8 +61,8 @@ def subject(
         entry, params = api.resolve_answerer(problem, scheduler, {})
         if entry.rule is None:
             raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
-        return Subject(entry, params, objective)
+        return Subject(entry, objective, params)
     name = getattr(scheduler, "__name__", type(scheduler).__name__)
     information: Any = getattr(scheduler, "information", "observed")
     entry = Answerer(name, problem, "heuristic", scheduler, information=information, stateful=stateful, asks=asks)
-    return Subject(entry, {}, objective)
+    return Subject(entry, objective)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
 
@@ -10,8 +11,9 @@ from mlsched import api, solvers
 from mlsched.api import confirm
 from mlsched.core.answerer import Answerer
 from mlsched.core.errors import Contradiction, TooLarge
-from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.formulation import Outcome
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 
 INSTANCE = api.generate("preemption", "surge", seed=0)
 BEST = api.solve(INSTANCE, "cp-sat")
@@ -29,16 +31,12 @@ def says(monkeypatch):
     """`says(outcome)`: every second opinion is that."""
 
     def start(outcome: Outcome | Exception) -> None:
-        run = solvers.run
-
-        def answered(*given, **more):
-            if len(given) < 7:  # the first answer
-                return run(*given, **more)
+        def answered(request):
             if isinstance(outcome, Exception):
                 raise outcome
             return outcome
 
-        monkeypatch.setattr(solvers, "run", answered)
+        monkeypatch.setattr(confirm, "solvers", types.SimpleNamespace(run=answered))
 
     return start
 
@@ -77,8 +75,8 @@ def test_an_engine_does_not_confirm_itself():
     highs = registry().answerers["preemption", "highs"]
     assert highs.engine_of({}) == highs.engine_of({"solver": "ortools-highs"}) == "highs"
     assert highs.engine_of({"solver": "scip"}) == "scip"
-    others = confirm.second_opinions(highs, {}, INSTANCE, "total_score")
-    assert [other.engine_of(values) for other, values in others] == ["cp-sat", "scip", "brute-force"]
+    others = confirm.second_opinions(Request(highs, "total_score", instance=INSTANCE))
+    assert [other.solver.engine_of(other.params) for other in others] == ["cp-sat", "scip", "brute-force"]
 
     def answer(instance, *, objective, limits, hint):
         raise NotImplementedError
@@ -98,9 +96,9 @@ def test_models_find_what_is_better_and_nothing_else(problem, backend):
         best = api.solve(instance, backend, objective=objective.name).value
         answerer, values = registry().answerer(problem, backend)
         worse = best + (1 if objective.sense == "min" else -1)
-        asked = (answerer, instance, objective.name, Limits(), None, values)
-        assert solvers.run(*asked, best).status == "infeasible"
-        found = solvers.run(*asked, worse)
+        request = Request(answerer, objective.name, values, instance=instance)
+        assert solvers.run(request.but(better_than=best)).status == "infeasible"
+        found = solvers.run(request.but(better_than=worse))
         assert instance.evaluate(found.plan)[objective.name] == best
 
 

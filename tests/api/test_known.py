@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.api import known, starts
+from mlsched.api import exact
 from mlsched.core.answerer import Answerer
 from mlsched.core.errors import SolverError, TooLarge
 from mlsched.core.formulation import Outcome
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.instances.taskgraph import Instance
 
 PROBLEMS = sorted(registry().problems)
@@ -24,7 +25,7 @@ PROBLEMS = sorted(registry().problems)
 def test_no_plan_is_better_than_the_trivial_bound(problem, data):
     instance = data.draw(registry().problem(problem).strategy())
     for objective in instance.objectives:
-        bound = known.trivial_bound(instance, objective.name)
+        bound = exact.trivial_bound(instance, objective.name)
         try:
             found = api.solve(instance, "brute-force", objective=objective.name)
         except TooLarge:
@@ -47,7 +48,7 @@ def test_what_is_under_way_ends_when_it_ends(duration, fixed, least, bound):
         edge_volume=[], edge_delay=[], now=1, finished=[1], on_time=[0], home=[0, 0], last_end=[1, 1],
         fixed_task=fixed, fixed_node=nothing, fixed_start=nothing,
     )  # fmt: skip
-    assert known.trivial_bound(instance, "total_jct") == bound
+    assert exact.trivial_bound(instance, "total_jct") == bound
     assert api.solve(instance, "brute-force").value >= bound
 
 
@@ -59,7 +60,7 @@ def test_the_trivial_bound_of_a_preset(problem):
         rules = sorted(registry().available(problem, "heuristic"), key=lambda rule: not rule.warm_start)
         values = api.solve(instance, rules[0].name).values
         for objective in instance.objectives:
-            assert not objective.better(values[objective.name], known.trivial_bound(instance, objective.name))
+            assert not objective.better(values[objective.name], exact.trivial_bound(instance, objective.name))
 
 
 @pytest.fixture
@@ -118,10 +119,11 @@ def test_a_bound_is_never_weaker_than_the_statements(ends):
     quality = api.generate("quality", "small", seed=1)
     beyond, trivial = (
         Outcome("unknown", None, 2**60, "time limit"),
-        known.trivial_bound(quality, "total_loss_reduction"),
+        exact.trivial_bound(quality, "total_loss_reduction"),
     )
     declared = registry().answerers["quality", "highs"]
-    assert known.keep_known(quality, declared, "total_loss_reduction", None, beyond).bound == trivial < 2**60
+    request = Request(declared, "total_loss_reduction", instance=quality)
+    assert exact.with_incumbent(request, None, beyond).bound == trivial < 2**60
 
 
 def test_a_restricted_model_knows_plans_and_no_bound(ends):
@@ -171,8 +173,8 @@ def test_what_starts_cold_is_asked_before_the_rules(monkeypatch, answer):
 
     started, asked = [], []
 
-    def run(answerer, instance, objective, limits, hint, values):
-        started.append(hint)
+    def run(request):
+        started.append(request.start)
         if answer == "fails":
             raise SolverError("the backend broke down")
         plan, bound = (BEST.plan, BEST.value) if answer == "optimal" else (NOTHING, None)
@@ -185,8 +187,8 @@ def test_what_starts_cold_is_asked_before_the_rules(monkeypatch, answer):
     rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
     monkeypatch.setitem(registry().answerers, ("preemption", "cold"), declared)
     monkeypatch.setattr(solvers, "run", run)
-    honest = starts.answer_once
-    monkeypatch.setattr(starts, "answer_once", lambda rule, *more: asked.append(rule.name) or honest(rule, *more))
+    honest = exact.call_solver
+    monkeypatch.setattr(exact, "call_solver", lambda call: asked.append(call.solver.name) or honest(call))
     found = api.solve(INSTANCE, "cold")
     assert found.value == (BEST.value if answer == "optimal" else rule)
     assert started == [None]
@@ -199,8 +201,8 @@ def test_every_warm_start_rule_is_asked_beside_a_hint(monkeypatch):
     """Also those that search, which a hint of a weak plan once put out of work."""
     instance = api.generate("placement", "6x3", seed=3)
     asked = []
-    honest = starts.answer_once
-    monkeypatch.setattr(starts, "answer_once", lambda rule, *more: asked.append(rule.name) or honest(rule, *more))
+    honest = exact.call_solver
+    monkeypatch.setattr(exact, "call_solver", lambda call: asked.append(call.solver.name) or honest(call))
     hint = api.solve(instance, "load-balancing").plan
     for plan in (None, hint):
         asked.clear()

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from mlsched import api
-from mlsched.api import starts
+from mlsched.api import exact
 from mlsched.core import deadline
 from mlsched.core.answerer import Answerer
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.heuristics.placement import _annealing
 
 INSTANCE = api.generate("placement", "small", seed=1)
@@ -23,8 +24,9 @@ def left_after(monkeypatch, seconds: float, limit: float | None) -> Limits:
     """What `start_within` leaves of a limit when finding a start takes so many seconds by its clock."""
     clock = itertools.chain([0.0], itertools.repeat(seconds))
     monkeypatch.setattr(deadline.time, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(starts, "_hint", lambda *arguments: None)
-    return starts.start_within(INSTANCE, EXACT, "total_speed", Limits(seconds=limit, work=3.0, seed=5))[1]
+    monkeypatch.setattr(exact, "_warm_start", lambda *arguments, **more: None)
+    limits = Limits(seconds=limit, work=3.0, seed=5)
+    return exact.start_within(Request(EXACT, "total_speed", limits=limits, instance=INSTANCE)).limits
 
 
 @pytest.mark.parametrize(("seconds", "limit", "left"), [(4, 10, 6), (20, 10, 0.1), (0, 10, 10), (4, None, None)])
@@ -50,7 +52,7 @@ def told(monkeypatch):
 
 def test_a_search_for_a_start_gets_a_share_of_the_limit(told):
     api.solve(INSTANCE, "cp-sat", time_limit=10.0)
-    assert told[0].seconds == 10.0 * starts.START_SHARE
+    assert told[0].seconds == 10.0 * exact.START_SHARE
     api.solve(INSTANCE, "cp-sat")
     assert told[1].seconds is None
 
@@ -84,6 +86,7 @@ def test_local_search_stops_at_once_where_it_must(ticking):
 def test_when_the_time_is_over_no_further_rule_is_asked_for_a_start(ticking):
     """The first plan comes in any case: without one, there might be none at all."""
     limited, free = Limits(seconds=10.0, seed=0), Limits(seed=0)
-    assert len(starts._starts(INSTANCE, "total_speed", free, searching=True)) > 1
+    request = Request(EXACT, "total_speed", instance=INSTANCE)
+    assert len(exact._rule_plans(request.but(limits=free), searching=True)) > 1
     ticking(deadline)
-    assert len(starts._starts(INSTANCE, "total_speed", limited, searching=True)) == 1
+    assert len(exact._rule_plans(request.but(limits=limited), searching=True)) == 1

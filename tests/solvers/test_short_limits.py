@@ -11,11 +11,11 @@ import types
 import pytest
 
 from mlsched import api
-from mlsched.api.known import trivial_bound
-from mlsched.api.starts import start_within
+from mlsched.api.exact import start_within, trivial_bound
 from mlsched.core import deadline
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.solvers.backends import cp_sat, highs, math_opt
 
 SMALL = {name: api.generate(name, "small", seed=3) for name in ("preemption", "quality", "workers", "placement")}
@@ -53,7 +53,7 @@ def looks_of_start(instance, name, objective, monkeypatch):
     looks = itertools.count()
     with monkeypatch.context() as patched:
         patched.setattr(deadline, "time", types.SimpleNamespace(perf_counter=lambda: next(looks)))
-        start_within(instance, answerer, objective, Limits(seconds=10**9))
+        start_within(Request(answerer, objective, limits=Limits(seconds=10**9), instance=instance))
     return next(looks) - 2
 
 

@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from mlsched.api.known import trivial_bound
+from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.entry import LONGEST_NAME, Entry, check_line, described, entries, instance_path
 from mlsched.benchmark.collection.table import plain
 from mlsched.benchmark.formats import LATEX

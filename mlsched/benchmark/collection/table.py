@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from mlsched.api.known import trivial_bound
+from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.entry import DIGITS, Entry, described, entries
 from mlsched.core.contract import worded
 from mlsched.core.files import atomic_write

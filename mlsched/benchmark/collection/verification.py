@@ -10,7 +10,7 @@ from typing import Literal
 
 from mlsched.api import solve
 from mlsched.api.adapters import prover
-from mlsched.api.known import trivial_bound
+from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.card import card_faults
 from mlsched.benchmark.collection.entry import (
     DIGITS,

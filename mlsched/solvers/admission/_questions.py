@@ -12,6 +12,7 @@ from mlsched.core.errors import AnswererError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.instances.admission import Instance, Plan
 from mlsched.solvers import run
 
@@ -124,7 +125,7 @@ class Asked:
         self.solves += 1
         answerer, params = registry().answerer("admission", name)
         limits = Limits(seconds=self.remaining(), seed=self.seed)
-        outcome = run(answerer, instance, objective, limits, None, params)
+        outcome = run(Request(answerer, objective, params, limits, instance=instance))
         if outcome.plan is not None and (wrong := instance.violations(outcome.plan)):
             raise AnswererError(f"{name} returned an infeasible plan: {wrong[0]}")
         return outcome

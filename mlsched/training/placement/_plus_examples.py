@@ -19,6 +19,7 @@ from mlsched import solvers
 from mlsched.core.files import atomic_write
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.learned.placement._plus_net import View
 from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, Speeds
@@ -80,7 +81,8 @@ def exact(asked: Asked) -> tuple[Plan, bool]:
     start, _ = registry().answerer("placement", "local-search")
     answerer, _ = registry().answerer("placement", "cp-sat")
     hint = start.function(asked.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
-    outcome = solvers.run(answerer, asked.instance, "total_speed", Limits(work=WORK), hint, {})
+    request = Request(answerer, "total_speed", limits=Limits(work=WORK), instance=asked.instance, start=hint)
+    outcome = solvers.run(request)
     plan: Any = hint if outcome.plan is None else outcome.plan
     return plan, outcome.status == "optimal"
 

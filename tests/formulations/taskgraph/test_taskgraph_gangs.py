@@ -15,6 +15,7 @@ import mlsched
 from mlsched import api, solvers
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.registry import registry
+from mlsched.core.request import Request
 from mlsched.formulations.taskgraph import _columns, highs
 from mlsched.formulations.taskgraph._columns import Column, Mode, Moulded, columns
 from mlsched.formulations.taskgraph._layout import Layout
@@ -131,7 +132,7 @@ def test_a_hint_that_is_no_plan_leaves_out_nothing():
     assert instance.violations(hint)
     assert instance.evaluate(hint)["total_jct"] < best.value
     answerer, _ = registry().answerer("taskgraph", "highs")
-    found = solvers.run(answerer, instance, "total_jct", NO_LIMITS, hint, {})
+    found = solvers.run(Request(answerer, "total_jct", instance=instance, start=hint))
     assert (found.status, found.bound) == ("optimal", best.value)
 
 

@@ -14,6 +14,7 @@ from mlsched.api.adapters import as_rule
 from mlsched.core.errors import AnswererError
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
+from mlsched.core.request import Setup
 from mlsched.heuristics.taskgraph import _gangs
 from mlsched.heuristics.taskgraph._packing import _countable, _Search, packing
 from mlsched.simulation import clock
@@ -59,7 +60,7 @@ def first(load):
 
 
 def started(rule, snapshot):
-    call = as_rule(rule, resolve(rule.name, rule.parameters, {}), "total_jct", None).call
+    call = as_rule(Setup(rule, "total_jct", resolve(rule.name, rule.parameters, {}))).call
     plan, _ = call(snapshot, None, np.random.default_rng(0))
     assert snapshot.violations(plan) == [], rule.name
     return len(plan.start_task)
@@ -193,7 +194,7 @@ def test_permutations_of_equal_nodes_and_tasks_are_looked_at_once():
 def test_a_gang_that_fits_nowhere_makes_no_rule_ask_for_ever(name):
     """Two tasks of 2 GPUs on nodes of 3 and 1: nothing can start, and some rules ask to be asked again and again."""
     rule = registry().answerers["taskgraph", name]
-    call = as_rule(rule, resolve(rule.name, rule.parameters, {}), "total_jct", None)
+    call = as_rule(Setup(rule, "total_jct", resolve(rule.name, rule.parameters, {})))
     load = gang((2, 2), (3, 1))
     with pytest.raises(AnswererError, match=r"jobs wait, nothing runs and nothing will arrive.*the run is stuck"):
         run(IterationWorld(load, Options(pausing="keep")), call, wake=Wake.parse("events"), seed=0)

@@ -20,6 +20,7 @@ from mlsched.api.adapters import as_rule
 from mlsched.core.errors import InvalidInput, Stuck
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
+from mlsched.core.request import Setup
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import Instance
 from mlsched.simulation.taskgraph.strategies import options, snapshots, wakes, workloads
@@ -42,7 +43,7 @@ OBJECTIVES = [objective.name for objective in Instance.objectives]
 
 
 def ask(rule, snapshot, **given_):
-    call = as_rule(rule, resolve(rule.name, rule.parameters, given_), "total_jct", None).call
+    call = as_rule(Setup(rule, "total_jct", resolve(rule.name, rule.parameters, given_))).call
     return call(snapshot, None, np.random.default_rng(0))
 
 
@@ -162,5 +163,5 @@ def test_tasks_go_where_their_neighbours_are_then_to_the_node_with_the_least_wor
     inst = horizon([(0, 1, [(2, 1), (2, 1)]), (1, 1, [(2, 1)])], edges=[(0, 1, 0, 5, 0)], nodes=[(2,), (2,)])
     plan = api.solve(inst, "fifo").plan
     assert dict(zip(plan.task.tolist(), plan.node.tolist(), strict=True)) == {0: 0, 1: 0, 2: 1}
-    _, _, asked = play(inst, as_rule(registry().answerers["taskgraph", "fifo"], {}, "", None))
+    _, _, asked = play(inst, as_rule(Setup(registry().answerers["taskgraph", "fifo"], "")))
     assert asked[1].job_id.tolist() == [0, 1]

@@ -10,7 +10,7 @@ from draws import THOROUGH, draws
 
 import mlsched
 from mlsched import api
-from mlsched.api import starts
+from mlsched.api import exact
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Limits
@@ -60,8 +60,8 @@ def machines(number: int):
 def test_only_the_makespan_of_a_job_shop_is_sought_without_a_start(tmp_path, monkeypatch, objective):
     file = tmp_path / "shop.txt"
     file.write_text("3 2\n0 3 1 2\n1 4 0 1\n0 2 1 5\n")
-    shop, asked, honest = mlsched.load(file), [], starts.answer_once
-    monkeypatch.setattr(starts, "answer_once", lambda rule, *more: asked.append(rule.name) or honest(rule, *more))
+    shop, asked, honest = mlsched.load(file), [], exact.call_solver
+    monkeypatch.setattr(exact, "call_solver", lambda call: asked.append(call.solver.name) or honest(call))
     found = api.solve(shop, "cp-sat", objective=objective)
     assert (found.status, found.value) == ("optimal", api.solve(shop, "brute-force", objective=objective).value)
     assert bool(asked) == (objective != "makespan")

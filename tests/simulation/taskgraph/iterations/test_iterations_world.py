@@ -14,6 +14,7 @@ from mlsched import api
 from mlsched.api.adapters import as_rule
 from mlsched.core.errors import AnswererError
 from mlsched.core.registry import registry
+from mlsched.core.request import Setup
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.simulation.taskgraph.iterations import Options
 from mlsched.simulation.taskgraph.iterations.outcome import jobs as outcome
@@ -137,7 +138,7 @@ def test_it_asks_only_when_a_job_that_waits_would_find_room():
 
 
 def greedy_gangs():
-    return as_rule(registry().answerers["taskgraph", "fifo"], {}, "", None)
+    return as_rule(Setup(registry().answerers["taskgraph", "fifo"], ""))
 
 
 @settings(max_examples=draws(15, 400))

@@ -1,0 +1,160 @@
+"""The call of an exact solver: its warm start, its search, and the plan and bound that remain if it stops early."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from mlsched.api.calls import call_solver
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import InvalidInput, SolverError, a_or_an
+from mlsched.core.formulation import Outcome
+from mlsched.core.params import resolve
+from mlsched.core.registry import registry
+from mlsched.core.request import Request
+
+#: Share of the time limit that one search for a start may take, and the share that remains for the solve in any case.
+START_SHARE, SOLVE_SHARE = 0.3, 0.01
+
+
+def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Plan | str | None = None) -> Outcome:
+    """Call an exact solver from the best known plan, and return an outcome that is no worse than that plan.
+
+    Args:
+        request: the solver, its settings and the instance.
+        call: runs the solver, in this process or in another one.
+        hint: a plan to start from, "none" for a cold start, or None for the warm-start rules.
+
+    Raises:
+        InvalidInput: the hint is not a feasible plan.
+        SolverError: the backend failed, and no plan is known.
+    """
+    started = start_within(request, hint)
+    cold = request.optimises and hint != "none" and not request.solver.starts_warm(request.instance, request.objective)
+    start = started.start
+    try:
+        outcome = call(started)
+    except SolverError as error:
+        if cold:
+            start = unsearched_start(request, start)
+        outcome = _without_backend(request, start, error)
+    else:
+        if cold and _stopped_unproved(request, outcome):
+            start = unsearched_start(request, start)
+    return with_incumbent(request, start, outcome)
+
+
+# -- before the search ------------------------------------------------------------------------------------------------
+
+
+def start_within(request: Request, hint: Plan | str | None = None) -> Request:
+    """Return the request with its warm start, and with the time that remains after finding it."""
+    limits, deadline = request.limits, Deadline(request.limits.seconds)
+    started = request.but(start=_warm_start(request, check_hint(request.instance, hint), cold=hint == "none"))
+    if limits.seconds is None or not request.solver.takes_hint:
+        return started
+    remaining = deadline.remaining(SOLVE_SHARE * limits.seconds)
+    return started.but(limits=dataclasses.replace(limits, seconds=remaining))
+
+
+def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
+    """Return the plan of a hint, None for "none" and None; raise InvalidInput for anything else."""
+    if isinstance(hint, Plan):
+        if wrong := instance.violations(hint):
+            raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
+        return hint
+    if hint is not None and not (isinstance(hint, str) and hint == "none"):
+        shown = repr(hint) if isinstance(hint, str) else a_or_an(type(hint).__name__)
+        raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
+    return None
+
+
+def _warm_start(request: Request, given: Plan | None, *, cold: bool) -> Plan | None:
+    """Return the better of a given plan and the best plan of the warm-start rules, which wins a tie."""
+    if cold or not request.starts_warm:
+        return given
+    return _best(request, _rule_plans(request, searching=True) + ([] if given is None else [given]))
+
+
+def unsearched_start(request: Request, start: Plan | None) -> Plan | None:
+    """Return the best of a plan, if any, and of the plans of the warm-start rules that do not search."""
+    return _best(request, _rule_plans(request, searching=False) + ([] if start is None else [start]))
+
+
+def _rule_plans(request: Request, *, searching: bool) -> list[Plan]:
+    """Return the plans of the warm-start rules. searching: also of rules that search, for a share of the time limit.
+
+    A rule has no time limit. On a very large instance it may exceed the limit of the call: then no other rule follows.
+    """
+    plans, deadline, limits = list[Plan](), Deadline(request.limits.seconds), request.limits
+    seconds = None if limits.seconds is None else START_SHARE * limits.seconds
+    for rule in registry().available(request.instance.problem):
+        if not rule.warm_start or (rule.searches and not searching):
+            continue
+        if plans and deadline.passed():
+            break
+        values = resolve(rule.name, rule.parameters, rule.as_start(request.instance))
+        own = dataclasses.replace(limits, seconds=seconds, work=None, threads=1)
+        plan = call_solver(Request(rule, request.objective, values, own, instance=request.instance)).plan
+        plans += [plan] if plan is not None else []
+    return plans
+
+
+# -- after the search -------------------------------------------------------------------------------------------------
+
+
+def with_incumbent(request: Request, start: Plan | None, outcome: Outcome) -> Outcome:
+    """Return the outcome of a solver that a limit ended, with the better of its own plan and `start`.
+
+    Its bound is at least as tight as the problem's trivial bound (`Problem.trivial_bound`): CP-SAT, stopped early,
+    reports a bound from the ranges of its variables. A plan that reaches the bound is optimal. A restricted model
+    covers only some of the plans, so it has no bound; if it proves the best of them, that is its answer.
+    """
+    if not _stopped_unproved(request, outcome) or (outcome.plan is None) != (outcome.status == "unknown"):
+        return outcome  # the judge reports an outcome that contradicts itself
+    restricted = request.solver.restricted
+    if restricted and outcome.stopped_by == "proof":
+        return outcome
+    try:
+        plan = _best(request, [one for one in (outcome.plan, start) if one is not None])
+        value = None if plan is None else request.instance.evaluate(plan)[request.objective]
+    except InvalidInput:  # the judge names the mistake in a malformed plan
+        return outcome
+    bound = outcome.bound
+    if not restricted:
+        bound = _tighter(request, bound, trivial_bound(request.instance, request.objective))
+        if plan is not None and value == bound:
+            return Outcome("optimal", plan, bound, "proof", outcome.work)
+    return dataclasses.replace(outcome, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
+
+
+def _stopped_unproved(request: Request, outcome: Outcome) -> bool:
+    """Whether an exact solver stopped before it proved the best value."""
+    return request.optimises and outcome.status in ("feasible", "unknown")
+
+
+def _without_backend(request: Request, start: Plan | None, error: SolverError) -> Outcome:
+    """Return the start as the outcome of a solver whose backend failed; raise the error if there is no start."""
+    if start is None or request.solver.kind != "exact":
+        raise error
+    return Outcome("feasible", start, None, "backend", doubt=f"the plan is where it started: {error}")
+
+
+def trivial_bound(instance: Instance, objective: str) -> int | None:
+    """Return a bound on the optimum that follows from the problem's statement; None if the problem has none."""
+    problem = registry().problem(instance.problem)
+    return problem.trivial_bound(instance, objective) if type(instance) is problem.instance_type else None
+
+
+def _tighter(request: Request, own: int | float | None, trivial: int | None) -> int | float | None:
+    """Return the tighter of two bounds, the solver's own if they are equal."""
+    if own is None or trivial is None:
+        return trivial if own is None else own
+    return trivial if request.goal.better(own, trivial) else own
+
+
+def _best(request: Request, plans: list[Plan]) -> Plan | None:
+    """Return the best plan, the first of equal ones; None for an empty list."""
+    best = min if request.goal.sense == "min" else max
+    return best(plans, key=lambda plan: request.instance.evaluate(plan)[request.objective], default=None)
