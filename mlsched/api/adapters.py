@@ -82,7 +82,9 @@ def _planned(request: Request) -> Plan | None:
         return solvers.run(request).plan
     rng = np.random.default_rng(request.limits.seed)
     plan: Plan | None
-    plan, _ = request.solver.rule(request.shown, memory=None, rng=rng, limits=request.limits, **request.params)
+    plan, _ = request.solver.rule(
+        request.solver.shown(request.instance), memory=None, rng=rng, limits=request.limits, **request.params
+    )
     return plan
 
 
@@ -113,7 +115,9 @@ class _Call:
         request = self.setup.on(instance)
         assert request.solver.rule is not None
         # A rule of a run has no limit, so that another machine gives the same run.
-        return request.solver.rule(request.shown, memory=memory, rng=rng, limits=NO_LIMITS, **request.params)
+        return request.solver.rule(
+            request.solver.shown(request.instance), memory=memory, rng=rng, limits=NO_LIMITS, **request.params
+        )
 
 
 def as_rule(setup: Setup, *, starts: bool = False) -> Rule:

@@ -31,7 +31,9 @@ def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any
         params = {**given, **params}
     if isinstance(solver, str):
         answerer, values = registry().answerer(problem, solver)
-        return guarded(answerer), resolve(answerer.name, answerer.parameters, {**values, **params})
+        if params:
+            values = resolve(answerer.name, answerer.parameters, {**values, **params})
+        return guarded(answerer), values
     if not callable(solver):
         raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
     declared = getattr(solver, "__mlsched__", None)

@@ -16,32 +16,29 @@ def call_solver(request: Request) -> Outcome:
 
     An exception of foreign code becomes an AnswererError, `sys.exit` included, unless the user pressed Ctrl-C.
     """
+    solver, instance = request.solver, request.instance
     with interrupts() as came:
         try:
-            return _called(request)
+            if not solver.answers(instance.asks):
+                from mlsched.api.adapters import adapted  # which loads the simulators
+
+                plan = adapted(request)
+                return Outcome("unknown" if plan is None else "feasible", plan, None)
+            if solver.rule is None:
+                outcome = solvers.run(request)
+                if not isinstance(outcome, Outcome):
+                    kind = a_or_an(type(outcome).__name__)
+                    raise AnswererError(f"{solver.name} returned {kind}: must be an Outcome")
+                return outcome
+            rng = np.random.default_rng(request.limits.seed)
+            plan, _ = solver.rule(solver.shown(instance), memory=None, rng=rng, limits=request.limits, **request.params)
         except MlschedError:
             raise
         except BaseException as error:
             if came():
                 raise
-            raise AnswererError(f"{request.solver.name} raised {said(error)}") from error
-
-
-def _called(request: Request) -> Outcome:
-    solver = request.solver
-    if not request.native:
-        from mlsched.api.adapters import adapted  # which loads the simulators
-
-        plan = adapted(request)
-        return Outcome("unknown" if plan is None else "feasible", plan, None)
-    if solver.rule is None:
-        outcome = solvers.run(request)
-        if not isinstance(outcome, Outcome):
-            raise AnswererError(f"{solver.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
-        return outcome
-    rng = np.random.default_rng(request.limits.seed)
-    plan, _ = solver.rule(request.shown, memory=None, rng=rng, limits=request.limits, **request.params)
+            raise AnswererError(f"{solver.name} raised {said(error)}") from error
     if plan is None:
-        kind = request.instance.plan_type.kind
-        raise AnswererError(f"{solver.name} returned no plan; a rule must return {a_or_an(kind)}")
+        kind = a_or_an(instance.plan_type.kind)
+        raise AnswererError(f"{solver.name} returned no plan; a rule must return {kind}")
     return Outcome("feasible", plan, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,43 +77,91 @@ def certify(
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     goal = goal_of(instance, objective).name
     kinds = (proof,) if proof else _kinds(instance, goal)
-    if "prices" in kinds:
-        statement_of(instance).check(goal)
-    else:
-        engine.version()
-    bundle.check_target(Path(folder))
-    if "prices" not in kinds:
-        translation_of(instance)
-    deadline = Deadline(time_limit)
-    if searched := plan is None:
-        share = FOR_PLAN * time_limit if time_limit is not None and "prices" in kinds else time_limit
-        progress("finding a plan")
-        plan = _found(instance, goal, solver, share)
-    if "prices" not in kinds:
-        return bundle.certify(instance, goal, plan, Path(folder), seconds=time_limit)
-    if wrong := instance.violations(plan):
-        raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
-    value, share = instance.evaluate(plan)[goal], FOR_GAP if "formulas" in kinds else FOR_PROOF
-    limit = Deadline(None if (remaining := deadline.remaining()) is None else share * remaining)
-    others: list[Plan] = []
-    try:
-        trees, bound = prices.trees(instance, goal, value, limit, progress, better=others.append)
-    except prices.Refuted:
-        raise AnswererError(f"the plan is not optimal: its {goal} is {value}, and a better plan exists") from None
-    if bound != value and searched:
-        plan = _best([plan, *(other for other in others if not instance.violations(other))], instance, goal)
-        value = instance.evaluate(plan)[goal]
-    if bound != value and "formulas" in kinds:
-        gap = f"prices prove {goal} {bound} at best, and the plan has {value}"
-        progress(f"{gap}; now looking for a proof of the best by formulas")
-        remaining = deadline.remaining(MOMENT)
+    task = _Certification(instance, goal, Path(folder), kinds, time_limit, Deadline(time_limit), progress)
+    task.check()
+    if plan is not None:
+        return task.prove(plan, searched=False)
+    progress("finding a plan")
+    return task.prove(task.found_plan(solver), searched=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Certification:
+    """One certificate to make: the instance and its objective, the folder, the kinds of proof and the time."""
+
+    instance: Instance
+    objective: str
+    folder: Path
+    kinds: tuple[Proofs, ...]
+    seconds: float | None
+    deadline: Deadline
+    progress: Callable[[str], None]
+
+    def check(self) -> None:
+        """Raise InvalidInput, before any work, if the certificate cannot be made."""
+        if "prices" in self.kinds:
+            statement_of(self.instance).check(self.objective)
+        else:
+            engine.version()
+        bundle.check_target(self.folder)
+        if "prices" not in self.kinds:
+            translation_of(self.instance)
+
+    def found_plan(self, name: str | None) -> Plan:
+        """Return a plan to certify, from a solver by name or from the problem's prover."""
+        if name is None:
+            problem = registry().problem(self.instance.problem)
+            name = prover(self.instance, self.objective) or problem.default
+        seconds = self.seconds
+        if seconds is not None and "prices" in self.kinds:
+            seconds = FOR_PLAN * seconds
+        plan = solve(self.instance, name, objective=self.objective, time_limit=seconds).plan
+        if plan is None:
+            raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")
+        return plan
+
+    def prove(self, plan: Plan, *, searched: bool) -> Checked:
+        """Write the certificate of a plan; of one that was `searched`, also of a better plan that the proof finds."""
+        if "prices" not in self.kinds:
+            return bundle.certify(self.instance, self.objective, plan, self.folder, seconds=self.seconds)
+        if wrong := self.instance.violations(plan):
+            raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
+        trees, bound, others = self._trees(plan)
+        if bound != self._value(plan) and searched:
+            plan = self._best([plan, *(other for other in others if not self.instance.violations(other))])
+        if bound != self._value(plan) and "formulas" in self.kinds:
+            gap = f"prices prove {self.objective} {bound} at best, and the plan has {self._value(plan)}"
+            self.progress(f"{gap}; now looking for a proof of the best by formulas")
+            remaining = self.deadline.remaining(MOMENT)
+            seconds = None if remaining is None else FOR_PROOF * remaining
+            try:
+                return bundle.certify(self.instance, self.objective, plan, self.folder, seconds=seconds)
+            except (SolverError, InvalidInput) as error:
+                self.progress(f"{error}; the gap is certified")
+        return bundle.certify_by_prices(self.instance, self.objective, plan, self.folder, trees, bound)
+
+    def _trees(self, plan: Plan) -> tuple[list[list[Any]], int, list[Plan]]:
+        """Return the proof by prices for a plan, the bound that it proves, and better plans found meanwhile."""
+        remaining, share = self.deadline.remaining(), FOR_GAP if "formulas" in self.kinds else FOR_PROOF
+        limit = Deadline(None if remaining is None else share * remaining)
+        value, others = self._value(plan), list[Plan]()
         try:
-            return bundle.certify(
-                instance, goal, plan, Path(folder), seconds=None if remaining is None else FOR_PROOF * remaining
+            trees, bound = prices.trees(
+                self.instance, self.objective, value, limit, self.progress, better=others.append
             )
-        except (SolverError, InvalidInput) as error:
-            progress(f"{error}; the gap is certified")
-    return bundle.certify_by_prices(instance, goal, plan, Path(folder), trees, bound)
+        except prices.Refuted:
+            raise AnswererError(
+                f"the plan is not optimal: its {self.objective} is {value}, and a better plan exists"
+            ) from None
+        return trees, bound, others
+
+    def _value(self, plan: Plan) -> int:
+        return self.instance.evaluate(plan)[self.objective]
+
+    def _best(self, plans: Sequence[Plan]) -> Plan:
+        """Return the best plan, the first of equal ones."""
+        best = min if self.instance.objective(self.objective).sense == "min" else max
+        return best(plans, key=self._value)
 
 
 def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
@@ -121,23 +170,6 @@ def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
     if statement is None or objective not in statement.module.CLAIMS:
         return ("formulas",)
     return ("prices",) if statement.reaches else ("prices", "formulas")
-
-
-def _found(instance: Instance, objective: str, solver: str | None, seconds: float | None) -> Plan:
-    """A plan to certify."""
-    name = solver
-    if name is None:
-        name = prover(instance, objective) or registry().problem(instance.problem).default
-    plan = solve(instance, name, objective=objective, time_limit=seconds).plan
-    if plan is None:
-        raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")
-    return plan
-
-
-def _best(plans: Sequence[Plan], instance: Instance, objective: str) -> Plan:
-    """The best of these, the first of equal ones."""
-    best = min if instance.objective(objective).sense == "min" else max
-    return best(plans, key=lambda plan: instance.evaluate(plan)[objective])
 
 
 def check_folder(

@@ -95,8 +95,8 @@ def make_reference(
         claim = dataclasses.replace(claim, bound=bound)
         told("bound", 0, bound)
     kept = _Kept(target, claim, prices, begun)
-    made = _with_pauses if pausing else _without_pauses
-    made(workload, weight, asked, before, moves, kept, told)
+    work = _Work(workload, weight, asked, before, moves, kept, told)
+    (_with_pauses if pausing else _without_pauses)(work)
     return kept.claim
 
 
@@ -137,46 +137,52 @@ class _Kept:
         self._prices = None
 
 
-def _without_pauses(
-    workload: Jobs, weight: IntArray, asked: Pieces, before: Reference | None, moves: int, kept: _Kept, told: Told
-) -> None:
-    """A list after prices, and the search from it, or on from the schedule that the folder has."""
-    those = question(workload, weight)
-    stored = None if before is None else search.on_board(those, *files.starts_of(kept.target, workload))
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """One reference to make: the weighted workload, the claim that the folder has, the moves, and the caller's ear."""
+
+    workload: Jobs
+    weight: IntArray
+    pieces: Pieces
+    before: Reference | None
+    moves: int
+    kept: _Kept
+    told: Told
+
+
+def _without_pauses(work: _Work) -> None:
+    """Make a list after prices, and search from it, or from the schedule that the folder has."""
+    those, kept = question(work.workload, work.weight), work.kept
+    stored = None
+    if work.before is not None:
+        stored = search.on_board(those, *files.starts_of(kept.target, work.workload))
 
     def found(schedule: Schedule, how: str, made: int) -> None:
-        kept.keep(those.value(schedule[0]), how, made, files.waits_of(workload, schedule[0], schedule[1]))
+        kept.keep(those.value(schedule[0]), how, made, files.waits_of(work.workload, schedule[0], schedule[1]))
 
-    _searched(those, asked, stored, kept.claim.moves, moves, kept.claim.seed, found, told)
+    _searched(work, those, stored, found, done=kept.claim.moves)
 
 
 def _searched(
-    those: Question,
-    asked: Pieces,
-    schedule: Schedule | None,
-    done: int,
-    moves: int,
-    seed: int,
-    found: Callable[[Schedule, str, int], None],
-    told: Told,
+    work: _Work, those: Question, schedule: Schedule | None, found: Callable[[Schedule, str, int], None], *, done: int
 ) -> None:
-    """A list after prices (None: it is yet to be made), and `moves` of the search from those that are `done` on.
+    """Make a list after prices (if `schedule` is None), and search from it until all moves are done.
 
-    found(schedule, how, moves) is called with each that is to be kept; none is worse than the one before.
+    found(schedule, how, moves) is called with each schedule to keep; none is worse than the one before.
     """
     if schedule is None:
-        schedule = search.first_schedule(those, asked, told)
+        schedule = search.first_schedule(those, work.pieces, work.told)
         found(schedule, "a list after prices", 0)
     stop = False
-    while done < moves and not stop:
-        many = min(KEPT_EVERY, moves - done)
+    while done < work.moves and not stop:
+        many = min(KEPT_EVERY, work.moves - done)
 
         def moved(stage: str, made: int, value: int, done: int = done) -> bool:
             nonlocal stop
-            stop = stop or told(stage, done + made, value)
+            stop = stop or work.told(stage, done + made, value)
             return stop
 
-        schedule, made = search.search(schedule, many, seed + done, moved)
+        schedule, made = search.search(schedule, many, work.kept.claim.seed + done, moved)
         stop = stop or made < many
         done += made
         found(schedule, "a list after prices, and a neighbourhood search", done)
@@ -197,15 +203,14 @@ def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refere
     return before
 
 
-def _with_pauses(
-    workload: Jobs, weight: IntArray, asked: Pieces, before: Reference | None, moves: int, kept: _Kept, told: Told
-) -> None:
+def _with_pauses(work: _Work) -> None:
     """The best of schedules by ranks and, where that can be better, of what is found without pauses; of jobs that are
     not free to move, or start in parts, of runs of rules.
 
     Where more is asked for than was done before (`claim.moves`), all is done anew, and what was there is kept unless
     something is better.
     """
+    workload, before, kept, moves, told = work.workload, work.before, work.kept, work.moves, work.told
     claim = kept.claim
     best = None if before is None else (before.value, before.how)
     stop = False
@@ -222,7 +227,7 @@ def _with_pauses(
         return stop
 
     try:
-        those = question(workload, weight)
+        those = question(workload, work.weight)
         if workload.movement != "anytime":
             raise InvalidInput(f"reference: jobs may not move at any time (movement={workload.movement})")
     except InvalidInput as error:
@@ -244,7 +249,7 @@ def _with_pauses(
     if stop:
         return
     assert best is not None, "there is a schedule for each power"
-    climb = climbed(asked, earliest_end(asked), pausing=False, effort=OF_RUNS[False])
+    climb = climbed(work.pieces, earliest_end(work.pieces), pausing=False, effort=OF_RUNS[False])
     if climb is None or best[0] <= climb.best:
         better(*best, steps + moves, lambda: log_of(those, []))
         return
@@ -257,7 +262,7 @@ def _with_pauses(
             lambda: as_log(those, schedule[0], schedule[1]),
         )
 
-    _searched(those, asked, None, 0, moves, claim.seed, found, heard)
+    _searched(dataclasses.replace(work, told=heard), those, None, found, done=0)
 
 
 def _runs_of_rules(workload: Jobs, claim: Reference, better: Callable[..., None], told: Told) -> None:

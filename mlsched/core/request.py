@@ -50,11 +50,6 @@ class Request(Setup):
         return goal_of(self.instance, self.objective)
 
     @property
-    def native(self) -> bool:
-        """Whether the solver answers this form of instance itself."""
-        return self.solver.answers(self.instance.asks)
-
-    @property
     def optimises(self) -> bool:
         """Whether an exact solver looks for the best value of the instance (a snapshot has no value)."""
         return self.solver.kind == "exact" and bool(self.instance.objectives)
@@ -62,12 +57,7 @@ class Request(Setup):
     @property
     def starts_warm(self) -> bool:
         """Whether the solver receives the best plan of the warm-start rules."""
-        return self.native and self.solver.starts_warm(self.instance, self.objective)
-
-    @property
-    def shown(self) -> Instance:
-        """The part of the instance that the solver may see."""
-        return self.solver.shown(self.instance)
+        return self.solver.answers(self.instance.asks) and self.solver.starts_warm(self.instance, self.objective)
 
 
 def goal_of(instance: Instance, objective: str | None) -> Objective:
