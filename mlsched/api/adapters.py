@@ -112,12 +112,10 @@ class _Call:
         return plan, memory
 
     def rule(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        request = self.setup.on(instance)
-        assert request.solver.rule is not None
+        solver, params = self.setup.solver, self.setup.params
+        assert solver.rule is not None
         # A rule of a run has no limit, so that another machine gives the same run.
-        return request.solver.rule(
-            request.solver.shown(request.instance), memory=memory, rng=rng, limits=NO_LIMITS, **request.params
-        )
+        return solver.rule(solver.shown(instance), memory=memory, rng=rng, limits=NO_LIMITS, **params)
 
 
 def as_rule(setup: Setup, *, starts: bool = False) -> Rule:

@@ -27,8 +27,7 @@ def call_solver(request: Request) -> Outcome:
             if solver.rule is None:
                 outcome = solvers.run(request)
                 if not isinstance(outcome, Outcome):
-                    kind = a_or_an(type(outcome).__name__)
-                    raise AnswererError(f"{solver.name} returned {kind}: must be an Outcome")
+                    raise AnswererError(f"{solver.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
                 return outcome
             rng = np.random.default_rng(request.limits.seed)
             plan, _ = solver.rule(solver.shown(instance), memory=None, rng=rng, limits=request.limits, **request.params)

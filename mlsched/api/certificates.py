@@ -156,7 +156,8 @@ class _Certification:
         return trees, bound, others
 
     def _value(self, plan: Plan) -> int:
-        return self.instance.evaluate(plan)[self.objective]
+        value: int = self.instance.evaluate(plan)[self.objective]
+        return value
 
     def _best(self, plans: Sequence[Plan]) -> Plan:
         """Return the best plan, the first of equal ones."""

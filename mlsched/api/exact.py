@@ -151,10 +151,10 @@ def _tighter(request: Request, own: int | float | None, trivial: int | None) -> 
     """Return the tighter of two bounds, the solver's own if they are equal."""
     if own is None or trivial is None:
         return trivial if own is None else own
-    return trivial if request.goal.better(own, trivial) else own
+    return trivial if request.instance.objective(request.objective).better(own, trivial) else own
 
 
 def _best(request: Request, plans: list[Plan]) -> Plan | None:
     """Return the best plan, the first of equal ones; None for an empty list."""
-    best = min if request.goal.sense == "min" else max
+    best = min if request.instance.objective(request.objective).sense == "min" else max
     return best(plans, key=lambda plan: request.instance.evaluate(plan)[request.objective], default=None)

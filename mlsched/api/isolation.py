@@ -182,7 +182,7 @@ class Isolated:
 
     def answer(self, request: Request) -> Outcome:
         """Return the outcome of the solver for an instance, the plan read as strictly as a file."""
-        message = (request.shown, request.limits, request.start)
+        message = (request.solver.shown(request.instance), request.limits, request.start)
         parsed: Any = self.ask(message, allowed(request.solver, request.limits.seconds))
         plan = None if parsed.get("plan") is None else _plan(self.name, request.instance, parsed["plan"])
         status, bound, stopped = parsed.get("status"), parsed.get("bound"), parsed.get("stopped_by")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Outcome
-from mlsched.core.request import Request
+from mlsched.core.request import Request, goal_of
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions
 
 
 def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
     """Return the Result of an outcome, with values from the judge; raise AnswererError if they refute the outcome."""
-    instance, answerer, objective, goal = request.instance, request.solver, request.objective, request.goal
+    instance, answerer, objective = request.instance, request.solver, request.objective
+    goal = goal_of(instance, objective)
     values = value = gap = None
     if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
         raise AnswererError(

@@ -45,11 +45,6 @@ class Request(Setup):
         return dataclasses.replace(self, **changes)
 
     @property
-    def goal(self) -> Objective:
-        """The objective, from the instance or, if the instance has none (a snapshot), from its problem."""
-        return goal_of(self.instance, self.objective)
-
-    @property
     def optimises(self) -> bool:
         """Whether an exact solver looks for the best value of the instance (a snapshot has no value)."""
         return self.solver.kind == "exact" and bool(self.instance.objectives)

@@ -46,7 +46,7 @@ def run(request: Request) -> Outcome:
     if solver.algorithm is not None:
         try:
             found = solver.algorithm(
-                request.shown, objective=request.objective, limits=limits, hint=request.start, **request.params
+                solver.shown(instance), objective=request.objective, limits=limits, hint=request.start, **request.params
             )
         except OutOfTime:
             return Outcome("unknown", None, None, "time limit")
@@ -91,7 +91,8 @@ def _built(request: Request, params: dict[str, Any], compiling: float) -> Formul
         importlib.import_module("pyomo.environ")
     deadline = Deadline(share.seconds)
     assert request.solver.model is not None  # a solver without rule and algorithm has a model
-    question = request.solver.model(request.shown, objectives=(request.objective,), limits=share, **params)
+    shown = request.solver.shown(request.instance)
+    question = request.solver.model(shown, objectives=(request.objective,), limits=share, **params)
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
         deadline.check()
     return question

@@ -35,14 +35,14 @@ class Subject(Setup):
         Raises NoFeasiblePlan where the world refuses the instance.
         """
         request = self.on(instance)
-        if not request.native:
+        if not self.solver.answers(instance.asks):
             plan = adapted(request)
             if plan is None:
                 raise NoFeasiblePlan
             return plan
         rng = np.random.default_rng(0)
         assert self.solver.rule is not None  # `subject` refuses the others
-        return self.solver.rule(request.shown, memory=None, rng=rng, limits=NO_LIMITS, **self.params)[0]
+        return self.solver.rule(self.solver.shown(instance), memory=None, rng=rng, limits=NO_LIMITS, **self.params)[0]
 
     def rule(self) -> Rule:
         """The scheduler as the clock calls it."""
