@@ -67,7 +67,7 @@ def adapted(
         )
     if answerer.asks == "decision":
         rule = as_rule(answerer, params, objective, limits.seconds)
-        plan = adapter(instance, dataclasses.replace(rule, options=answerer.world(params)), limits.seed)
+        plan = adapter(instance, dataclasses.replace(rule, options=answerer.world_options(params)), limits.seed)
     else:
         plan = adapter(instance, lambda question: _planned(answerer, question, objective, limits, params))
     if plan is not None and not isinstance(plan, Plan):

@@ -286,7 +286,8 @@ def check_memory_limit(memory_limit: int | None, isolate: bool) -> None:
 def _packed(answerer: Answerer, params: dict[str, Any]) -> bytes:
     """The answerer as the worker unpacks it: by the names of its functions."""
     try:
-        return pickle.dumps(dataclasses.replace(answerer, world=functools.partial(_these, answerer.world(params))))
+        options = functools.partial(_these, answerer.world_options(params))
+        return pickle.dumps(dataclasses.replace(answerer, world=options))
     except Exception as error:  # pickle raises what it likes
         raise InvalidInput(
             f"isolate: {answerer.name} cannot be sent to a process of its own ({error}); "
