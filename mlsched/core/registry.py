@@ -131,7 +131,7 @@ class Registry:
         return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
     def answerer(self, problem: str, text: str) -> tuple[Answerer, dict[str, Any]]:
-        """The answerer that `text` ("fitgpp:s=8") names for `problem`, and all its parameters."""
+        """The answerer that `text` ("fitgpp:s=8") names for `problem`, and the parameters not at their default."""
         name, settings = split(text)
         found = self.answerers.get((problem, name))
         if found is None:
