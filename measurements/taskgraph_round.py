@@ -62,7 +62,7 @@ def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list
         return answer
 
     try:
-        world = Options(**found.world(values)) if asked else Options()
+        world = Options(**found.world_options(values)) if asked else Options()
         run(IterationWorld(load, world), type(rule)(rule.name, call), wake=Wake.parse("events"), seed=0)
     except mlsched.AnswererError as error:
         if not isinstance(error.__cause__, Enough):

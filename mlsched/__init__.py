@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mlsched.core.result import Result
     from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.instances.taskgraph import from_networkx
-    from mlsched.simulation import Run, environments
+    from mlsched.simulation import Run
     from mlsched.solvers.front import Front, enumerate_front
     from mlsched.testing import check_scheduler
 

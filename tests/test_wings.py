@@ -102,11 +102,5 @@ def test_the_library_works_without_its_wings(tmp_path):
     ]
 
 
-def test_former_homes_lead_to_what_stands_elsewhere_now():
-    from mlsched.api.functions import function_of
-    from mlsched.benchmark import plain
-    from mlsched.simulation import environments
-
-    assert function_of("mlsched.solvers.plain:quality")[0] is plain.quality
-    assert environments.WORKERS == "mlsched/Workers-v0"
+def test_the_environments_lie_in_a_wing_and_are_found_by_a_name_of_the_library():
     assert mlsched.environments.WORKERS == "mlsched/Workers-v0"

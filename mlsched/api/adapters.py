@@ -59,7 +59,7 @@ def adapted(request: Request) -> Plan | None:
             f"{instance.asks}; there is no adapter"
         )
     if solver.asks == "decision":
-        rule = dataclasses.replace(as_rule(request), options=solver.world(dict(request.params)))
+        rule = dataclasses.replace(as_rule(request), options=solver.world_options(request.params))
         plan = adapter(instance, rule, request.limits.seed)
     else:
         plan = adapter(instance, lambda question: _planned(request.on(question)))

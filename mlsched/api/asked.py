@@ -20,7 +20,7 @@ AnyAnswerer = str | Callable[..., Any]
 
 
 def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
-    """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in.
+    """A registered answerer by name, or anyone's function wrapped as one, with the parameters not at their default.
 
     A function says by an attribute `information` what it must know ("observed" where it has none), and by an attribute
     `asks` which form of question it answers: with `rule.asks = "decision"`, the clock runs a rule of snapshots over a

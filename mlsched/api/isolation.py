@@ -274,7 +274,7 @@ def _packed(setup: Setup) -> bytes:
     """Return the pickled setup, in which functions are sent by name."""
     solver, params = setup.solver, dict(setup.params)
     try:
-        sent = dataclasses.replace(solver, world=functools.partial(_these, solver.world(params)))
+        sent = dataclasses.replace(solver, world=functools.partial(_these, solver.world_options(params)))
         return pickle.dumps(Setup(sent, setup.objective, params, setup.limits))
     except Exception as error:  # pickle raises what it likes
         raise InvalidInput(

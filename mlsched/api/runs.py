@@ -87,7 +87,7 @@ def simulate(
             raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
         return _as_logged(world, world.as_logged, workload, dict(options or {}), wake, seed)
     answerer, values = resolve_answerer(world.problem, solver, params)
-    settings = world.options({**answerer.world(values), **(options or {})})
+    settings = world.options({**answerer.world_options(values), **(options or {})})
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=3)  # above `checked`
@@ -153,7 +153,7 @@ def refusal(
             world.as_logged.played(workload)
             return ""
         answerer, values = resolve_answerer(world.problem, solver, {})
-        settings = world.options({**answerer.world(values), **(options or {})})
+        settings = world.options({**answerer.world_options(values), **(options or {})})
         aim = _objective(world.problem, objective)
         _refuse_endless(world, workload)
         own = isinstance(solver, str) and not is_function(solver)

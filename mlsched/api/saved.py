@@ -2,7 +2,8 @@
 
 A file is a JSON object {"kind", "version", ...}. It holds the instance beside the answer, so that a reader believes
 nothing: plans are judged, gaps and senses follow from the instance, and the boxes in which points of a front may be
-missing follow from its certificate. Each kind has a file beside this one.
+missing follow from its certificate. Each kind has a file beside this one. Fields that hold their default are left out,
+by the rule of `Record`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError, a_or_an
 from mlsched.core.files import check_header
 from mlsched.core.opening import shown_path
+from mlsched.core.record import defaults, said
 from mlsched.core.result import Result
 from mlsched.simulation import Run
 from mlsched.solvers.front import Front
@@ -26,30 +28,31 @@ from mlsched.solvers.front import Front
 def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]:
     """The JSON object of a result, front or run; `name` is the file's, for messages."""
     if isinstance(thing, Result):
-        return _headed("result", saved_results.document(thing, name, instance))
+        return _headed(Result, saved_results.document(thing, name, instance))
     if isinstance(thing, Front):
-        return _headed("front", saved_fronts.document(thing, name))
+        return _headed(Front, saved_fronts.document(thing, name))
     if isinstance(thing, Run):
-        return _headed("run", saved_runs.document(thing))
+        return _headed(Run, saved_runs.document(thing))
     kinds = "an instance, plan, workload, result, front or run"
     raise InvalidInput(f"{name}: {a_or_an(type(thing).__name__)} cannot be saved; give {kinds}")
 
 
-def _headed(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": kind, "version": ANSWERS[kind], **body}
+def _headed(of: Any, body: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": of.kind, "version": ANSWERS[of.kind], **said(of, body)}
 
 
 def read(path: str | os.PathLike[str], data: dict[str, Any]) -> Any:
     """The result, front or run in a JSON object that was read from `path`."""
     kind = check_header(path, data, ANSWERS)
-    readers: dict[str, Callable[[Fields], Any]] = {
-        "result": saved_results.read,
-        "front": saved_fronts.read,
-        "run": saved_runs.read,
+    readers: dict[str, tuple[Any, Callable[[Fields], Any]]] = {
+        "result": (Result, saved_results.read),
+        "front": (Front, saved_fronts.read),
+        "run": (Run, saved_runs.read),
     }
+    of, reader = readers[kind]
     try:
-        fields = Fields({key: value for key, value in data.items() if key not in ("kind", "version")})
-        answer = readers[kind](fields)
+        fields = Fields({key: value for key, value in data.items() if key not in ("kind", "version")}, "", defaults(of))
+        answer = reader(fields)
         fields.end()
     except MlschedError as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None

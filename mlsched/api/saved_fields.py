@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,21 +18,24 @@ from mlsched.core.registry import registry
 
 
 class Fields:
-    """The fields of a JSON object, each taken once and checked; what nobody took is refused in the end."""
+    """The fields of a JSON object, each taken once and checked; what nobody took is refused in the end.
 
-    def __init__(self, data: Any, where: str = "") -> None:
+    defaults: what fields hold that may be left out.
+    """
+
+    def __init__(self, data: Any, where: str = "", defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         if not isinstance(data, dict):
             raise InvalidInput(f"{where or 'the document'}: must be a JSON object")
-        self.data, self.where = dict(data), f"{where}: " if where else ""
+        self.data, self.where, self.defaults = dict(data), f"{where}: " if where else "", defaults
 
     def wrong(self, name: str, value: Any, rule: str) -> InvalidInput:
         return InvalidInput(f"{self.where}{name} = {shortened(repr(value))}: {rule}")
 
     def any(self, name: str) -> Any:
         """The field as it is."""
-        if name not in self.data:
+        if name not in self.data and name not in self.defaults:
             raise InvalidInput(f"{self.where}{name}: is missing")
-        return self.data.pop(name)
+        return self.data.pop(name) if name in self.data else self.defaults[name]
 
     def text(self, name: str, choices: tuple[str, ...] = (), none: bool = False) -> Any:
         value = self.any(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, get_args
 
 from mlsched.api.saved_fields import Fields
@@ -33,11 +32,8 @@ def read(fields: Fields) -> Result:
         raise InvalidInput(f"plan: is infeasible: {wrong[0]}")
     values = None if plan is None else instance.evaluate(plan)
     value = None if values is None else values.get(goal.name)
-    # The first files have the values that order plans where those that people read are now.
-    older = "compared" not in fields.data
-    compared = fields if older else fields.inner("compared")
+    compared = fields.inner("compared")
     bound = compared.number("bound", none=True)
-    rank = instance.rank(goal.name)
     follows: dict[str, Any] = {
         "instance_hash": instance.hash,
         "problem": instance.problem,
@@ -47,8 +43,6 @@ def read(fields: Fields) -> Result:
     }
     _hold(compared, {"values": values, "value": value})
     _hold(fields, follows)
-    if older:
-        _hold(fields, {"rank": None if rank is None else dataclasses.asdict(rank)})
     if value is not None and bound is not None:
         better = bound - value if goal.sense == "min" else value - bound
         slack = instance.tolerance * max(1, abs(value), abs(bound))
@@ -61,7 +55,7 @@ def read(fields: Fields) -> Result:
         values=values,
         value=value,
         figures=None if values is None else instance.figures(values),
-        rank=rank,
+        rank=instance.rank(goal.name),
         instance=instance,
         objective=goal.name,
         plan=plan,
@@ -79,10 +73,9 @@ def read(fields: Fields) -> Result:
         confirm_seconds=fields.number("confirm_seconds", none=True, low=0),
         doubt=fields.text("doubt", none=True),
     )
-    if not older:
-        said = result.to_json()
-        _hold(fields, {name: said[name] for name in ("values", "value", "bound", "rank")})
-        compared.end()
+    said = result.to_json()
+    _hold(fields, {name: said[name] for name in ("values", "value", "bound", "rank")})
+    compared.end()
     return result
 
 

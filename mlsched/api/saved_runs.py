@@ -7,7 +7,7 @@ from typing import Any
 
 from mlsched.api.saved_fields import Fields
 from mlsched.core.errors import InvalidInput, a_or_an
-from mlsched.core.record import Record
+from mlsched.core.record import Record, said
 from mlsched.simulation import Run, every_simulation, simulation
 from mlsched.simulation.clock import Decision, Rule
 from mlsched.simulation.wake import Wake
@@ -20,7 +20,7 @@ def document(run: Run) -> dict[str, Any]:
         "physics": run.simulation.physics,
         "answerer": run.answerer,
         "params": run.params,
-        "options": dataclasses.asdict(run.options),
+        "options": said(run.options, dataclasses.asdict(run.options)),
         "wake": str(run.wake),
         "seed": run.seed,
         "decisions": run.decisions,

@@ -119,8 +119,8 @@ def _read(path: str | os.PathLike[str]) -> _Part:
         suites, requests = store.suites(), store.requests()
         if unknown := [suite for suite in suites if suite not in requests]:
             raise InvalidInput(
-                f"{name}: does not say what was asked of suite {unknown[0]}, since an earlier mlsched wrote it; repeat "
-                "its mlsched bench with --resume, which adds that"
+                f"{name}: does not say what was asked of suite {unknown[0]}; repeat its mlsched bench with --resume, "
+                "which adds that"
             )
         if len(requests) != 1:
             held = f"holds suites {', '.join(requests)}" if requests else "holds no suite"

@@ -22,7 +22,7 @@ RowStatus = Literal[
 #: The statuses of a row that counts as a failure.
 BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
 #: The module of the names by which the plain models (`benchmark/plain`) are asked.
-PLAIN = "mlsched.solvers.plain"
+PLAIN = "mlsched.benchmark.plain"
 Key = tuple[str, str, str, str, str, int]
 
 
@@ -30,7 +30,7 @@ Key = tuple[str, str, str, str, str, int]
 class Row:
     """What an answerer made of an instance.
 
-    `answerer` is the name with the parameters that differ from their defaults, `params` holds all of them. `seed` drew
+    `answerer` is the name with the parameters that differ from their defaults, `params` holds these. `seed` drew
     the instance, `answer_seed` is the answerer's. `size` counts the integers in the instance. `value`, `values` and
     `bound` are in the objectives' units, as the judge sees them; `rank` is what the objective compares first on this
     instance; `gap` is the answerer's own, to its bound (`Result.gap`). `seconds`

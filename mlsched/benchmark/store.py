@@ -27,15 +27,16 @@ from mlsched.core.errors import InvalidFile
 from mlsched.core.opening import open_file, target_of
 
 #: `PRAGMA user_version`: the version of the table below.
-VERSION = 2
+VERSION = 1
 #: `PRAGMA application_id`: "mlsb", so that another program's database is not mistaken for a store.
 APPLICATION = 0x6D6C7362
 #: gap_to_optimum depends on the other rows and is computed when they are read.
 FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
 #: Seconds to wait for another process that writes.
 PATIENCE = 60.0
-#: Fields that came when there were stores already: a store without them is read, and gets them when it is added to.
-LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt", "source", "cpu_seconds", "peak_mib", "machine", "made")
+#: Fields that may be unknown: a store without such a column is read, and gets it when it is added to, so that a field
+#: may be added to Row; the rule of `Record`.
+OPTIONAL = tuple(f.name for f in dataclasses.fields(Row) if f.default is None and f.name in FIELDS)
 JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)
@@ -43,8 +44,8 @@ _CREATE = (
     f"CREATE TABLE rows (id INTEGER PRIMARY KEY, {_COLUMNS}, "
     "UNIQUE (suite, instance_hash, objective, answerer, params, seed))"
 )
-#: Since 2026-11: what was asked of a suite, as JSON. A store without the table is read as before.
-_CREATE_REQUESTS = "CREATE TABLE IF NOT EXISTS requests (suite TEXT PRIMARY KEY, request TEXT NOT NULL)"
+#: What was asked of a suite, as JSON.
+_CREATE_REQUESTS = "CREATE TABLE requests (suite TEXT PRIMARY KEY, request TEXT NOT NULL)"
 _NOTE = "INSERT OR REPLACE INTO requests VALUES (?, ?)"
 _INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES ({', '.join('?' * len(FIELDS))})"
 
@@ -70,6 +71,7 @@ class Store:
             with self._writing():
                 if self._state() == (0, 0, 0):  # and nobody else has made it one meanwhile
                     self._connection.execute(_CREATE)
+                    self._connection.execute(_CREATE_REQUESTS)
                     self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     self._connection.execute(f"PRAGMA user_version = {VERSION}")
         version, application, _ = self._state()
@@ -93,7 +95,7 @@ class Store:
 
     def _missing(self) -> list[str]:
         columns = {record[1] for record in self._connection.execute("PRAGMA table_info(rows)")}
-        return [name for name in LATER if name not in columns]
+        return [name for name in OPTIONAL if name not in columns]
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -121,20 +123,17 @@ class Store:
         """Keep what is asked of a suite; where the same was asked of other parts of it, they are kept too."""
         with _sentences(self.path), self._writing():
             before = self._requests().get(request.suite)
-            self._connection.execute(_CREATE_REQUESTS)
             kept = request
             if before is not None and before.fingerprint == request.fingerprint:
                 kept = request.joined(before)
             self._connection.execute(_NOTE, (kept.suite, kept.to_json()))
 
     def requests(self) -> dict[str, Request]:
-        """What was asked of each suite; nothing of suites that were last written to before this was kept."""
+        """What was asked of each suite."""
         with _sentences(self.path):
             return self._requests()
 
     def _requests(self) -> dict[str, Request]:
-        if not self._connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'requests'").fetchone()[0]:
-            return {}
         found = self._connection.execute("SELECT suite, request FROM requests ORDER BY suite").fetchall()
         try:
             return {suite: Request.from_json(text) for suite, text in found}
@@ -147,7 +146,6 @@ class Store:
             self._complete()
             self._connection.execute("DELETE FROM rows WHERE suite = ?", (request.suite,))
             self._connection.executemany(_INSERT, [_encode(row) for row in rows])
-            self._connection.execute(_CREATE_REQUESTS)
             self._connection.execute(_NOTE, (request.suite, request.to_json()))
         self._lacking = []
 

@@ -127,9 +127,9 @@ class Task:
             "work_limit": self.work_limit,
             "repeat": self.repeat,
             "confirm": None if self.confirm is None else dict(self.confirm),
+            "confirm_limit": self.confirm_limit,
         }
-        # Where there is none, as in stores of before.
-        return limits if self.confirm_limit is None else {**limits, "confirm_limit": self.confirm_limit}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     def instance(self) -> Instance:
         """The instance, drawn or read anew, or remembered from the task before."""

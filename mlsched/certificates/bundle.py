@@ -32,7 +32,7 @@ from mlsched.certificates.received import (
     record_of,
     wrong_files,
 )
-from mlsched.certificates.translation import reworded, translation_of
+from mlsched.certificates.translation import translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan, Rank, bound_figure, worded
@@ -234,7 +234,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
         plan,
         objective,
         manifest["value"],
-        "" if prices else reworded(manifest["lemma"]),
+        "" if prices else manifest["lemma"],
         tuple(wrong),
         took,
         tuple(claims),

@@ -19,7 +19,7 @@ from mlsched.certificates.elaborate import elaborated
 from mlsched.certificates.formula import Formula, TooLong, within
 from mlsched.certificates.limits import first_difference, lines_of
 from mlsched.certificates.received import KIND, MOST_LOG, VERSION
-from mlsched.certificates.translation import reworded, translation_of
+from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import AnswererError, SolverError, shortened
@@ -92,7 +92,7 @@ def wrong_proofs(
     except checker.Wrong as wrong:
         yield str(wrong)
         return
-    if reworded(manifest["lemma"]) != translation.lemma(objective):
+    if manifest["lemma"] != translation.lemma(objective):
         yield "the manifest's lemma is not the one for this objective"
     if len(parts) != len(formulas):
         yield f"the manifest has {len(parts)} parts: must have {len(formulas)}"

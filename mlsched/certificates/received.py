@@ -16,6 +16,7 @@ from typing import Any
 from mlsched.core.errors import InvalidFile, shortened
 from mlsched.core.files import check_header, parse_json
 from mlsched.core.opening import open_file, read_bytes, shown_path
+from mlsched.core.record import specs
 
 KIND, PRICES, VERSION = "certificate", "certificate.prices", 1
 FRONT, POINTS = "certificate.front", "certificate.points"
@@ -27,31 +28,16 @@ KINDS = {
     FRONT: ("objectives", "first", "values"),
     POINTS: ("objectives", "values", "claims"),
 }
-#: SHA-256 of every `checker.py` that mlsched ever wrote into a folder -> the first version that did. None is ever taken
-#: out: certificates are read for ever. A change of `checker.py` adds a line; a test says which.
+#: SHA-256 of every `checker.py` that a release of mlsched wrote into a folder. From 1.0.0 on, none is ever taken out:
+#: certificates are read for ever. A change of a checker then adds a line; a test says which.
 RELEASED = {
-    "18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f": "1.0.0rc1",
-    "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50": "1.0.0",
-    "f701f3537f1ca79985329db93202680d22cf115110505c572fc7afd2e9f6fa7e": "1.0.0",  # prices: placement.instance
-    "aa200f3bd7c95f103bb510959dcc3bc39dd3f81203167f6848edad698d4a0243": "1.0.0",  # prices: preemption.instance
-    "66881e3af613630a9e1f8272d4eac82d7c7678a03982a010cfbb1e59ddf552bd": "1.0.0",  # prices: quality.instance
-    "0c8d6bdab620ce831c59b6fcefdf67e56d2feded9ec933beb5f684c4c75b7858": "1.0.0",  # prices: taskgraph.instance
-    "01c1e5bfb19e2737ffb996a0a69049bd0936f643d4fcf8e0cb78121e098286e1": "1.0.0",  # prices: workers.instance
-    "2ff70c411445ac5831748a034a1c857d28aae0304d16ed6af27486197339c490": "1.0.0",  # prices: placement.instance
-    "ff3a748f68eae61488566efd9ee21a568f4445f14d3fe7544505911f49b5ae13": "1.0.0",  # prices: preemption.instance
-    "454463aa9586088fe15e709029e8f4b0e38bca79722b60f670a2dbaeb585ee58": "1.0.0",  # prices: quality.instance
-    "5383e19b202440408d502ae346240f8dc04c0e6e597c7a2ea44522f08a248f58": "1.0.0",  # prices: taskgraph.instance
-    "5bf86d23b4932833eda86a3e6112aadbb4e83f08e395bd8bb8c8979ab6a6599c": "1.0.0",  # prices: workers.instance
-    "2696240ad00878d754881fcfefb3b82d1a9223c1d68f6b2cfa6ce3c67a6499a2": "1.0.0",  # prices: placement.instance
-    "409c44250007dab0abd2487574143bd0aa0cc0472cf72e1d43d5c15f67eacf38": "1.0.0",  # prices: taskgraph.instance
-    "fb522b24428c84ba533516e35ac7f2c52106f75709ef2d2cec05253bef0abdf2": "1.0.0",  # points: taskgraph.instance
-    "2b7d6005fbb25f79879cce238ce6685c85ac9b9a1b2ad6579ffe712c8fe2981d": "1.0.0",  # prices: placement.instance
-    "d16171669b74c61659210f942b62f7c2237aab6fe6cd910f2b182fe5487344fa": "1.0.0",  # prices: placement.instance
-    "cb5eca1ba3563c02aea4c75d65819e1c2becc2da1b2dc035a86e88c741cacfff": "1.0.0",  # prices: quality.instance
-    "054602835a6f68f38a4e50cab0a9eb80cdd93b6d958c401cff2ded0c4bdce43e": "1.0.0",  # prices: taskgraph.instance
-    "794856d7e921819ace14ec9ee5c82274443adc6557302e6ea6d79dc2e9b8e1ec": "1.0.0",  # points: taskgraph.instance
-    "d40e24e66b2b9a360fba74a5fb90ac50d785d1ffac7c304cf4b78977917bf8cd": "1.0.0",  # prices: workers.instance
-    "e02d5f01ff9561a6b24185e83cc3d55c0ebe435b2239d9d6e51ca0d9f55a6f1c": "1.0.0",  # prices: preemption.instance
+    "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
+    "0e8f095b8e3982e174fa97223bc12205b95fc325ece7e5de31e0b436cbfc8100",  # prices: placement.instance
+    "698054867256394d6ca20cc07c7afeb025d9e19ea35ef63e3aba30246eea59a2",  # prices: preemption.instance
+    "5e03b48ff9837334b5097c672e978b5dec7dff94ef325a5add01d95cc295ba6a",  # prices: quality.instance
+    "997859b425fa58199b7be0c1f09e001d68924666892a7133169338fbbea3d280",  # prices: taskgraph.instance
+    "2725fbdeec92233e824e5e8b61fe71a90c372fcd23d6a3e08f0aa3dfbcd412e3",  # points: taskgraph.instance
+    "d40e24e66b2b9a360fba74a5fb90ac50d785d1ffac7c304cf4b78977917bf8cd",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
@@ -138,10 +124,10 @@ def other_than(path: Path, record: Any) -> Iterator[str]:
 
     `checker.py` knows nothing of such; so in a certificate, a file must say what it means.
     """
-    meant = record.to_json()
+    known = specs(type(record))
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
     for field, value in data.items():
-        if field in meant and value != meant[field]:
+        if field in known and value != known[field].to_json(getattr(record, field)):
             yield f"{path.name}: field {field!r}: is not as mlsched writes it, and checker.py reads it as it stands"
             return
 

@@ -13,22 +13,6 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.registry import scan
 
-#: How lemmas began in older certificates, and how they begin now: the same lemmas in plainer words.
-_REWORDED = {
-    "Every job stops after its least number of iterations, since to leave out runs delays none. ": "Every job stops "
-    "after its minimal number of iterations: fewer iterations never delay a job. ",
-    "Every job stops after its least number of iterations, since to leave out runs sends nothing more. ": "Every job "
-    "stops after its minimal number of iterations: fewer iterations never send more data. ",
-}
-
-
-def reworded(lemma: str) -> str:
-    """The lemma of a certificate, whichever version made it, in today's words."""
-    for before, now in _REWORDED.items():
-        if lemma.startswith(before):
-            return now + lemma.removeprefix(before)
-    return lemma
-
 
 @dataclasses.dataclass(frozen=True)
 class Translation:

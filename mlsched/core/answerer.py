@@ -152,6 +152,10 @@ class Answerer:
             object.__setattr__(self, "rule", rule)
             object.__setattr__(self, "searches", "limits" in rule.takes)
 
+    def world_options(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`world` of all parameters: those given, and the others at their default."""
+        return self.world({name: parameter.default for name, parameter in self.parameters.items()} | {**params})
+
     def engine_of(self, params: Mapping[str, Any]) -> str:
         """The code that its proofs rest on; two answerers with one engine do not confirm each other.
 

@@ -74,6 +74,13 @@ class Spec:
         """The value in its canonical form, or InvalidInput. `dims` collects the sizes of named dimensions."""
         raise NotImplementedError  # pragma: no cover - every subclass defines it
 
+    def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
+        """Whether a checked `value` is what stands in a record where the field is left out: the rule of `Record`.
+
+        `dims`: the sizes that the fields before it have said, as in `check`; its own are added.
+        """
+        return bool(value == default)
+
     def to_json(self, value: Any) -> Any:
         """The value as plain JSON data."""
         return value
@@ -133,6 +140,14 @@ class ArraySpec(Spec):
             raise fail(place, int(array[index]), _range_rule(self.low, self.high))
         array.setflags(write=False)
         return array
+
+    def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
+        """Full of `fill`, and as long as the fields before it say: what is longer could not be restored."""
+        known = tuple(dims.get(d, 0) for d in self.shape)
+        dims |= zip(self.shape, value.shape, strict=True)
+        # [] is written for every array without rows, and read as one of the sizes that are known.
+        same = value.shape == known or not (len(value) or known[0])
+        return self.fill is not None and same and bool((value == self.fill).all())
 
     def _admits(self, array: IntArray) -> bool:
         """Whether all entries, of which there are some, are within the range."""
@@ -236,6 +251,11 @@ class LabelsSpec(Spec):
             raise fail(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
         return tuple(value)
 
+    def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
+        if value or not self.optional:
+            dims[self.dim] = len(value)
+        return bool(value == default)
+
     def to_json(self, value: Any) -> Any:
         return list(value)
 
@@ -269,25 +289,15 @@ class RecordSpec(Spec):
         return None if value is None else value.to_json()
 
 
-def array(
-    *shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, later: bool = False, doc: str = ""
-) -> Any:
-    """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional.
-
-    `later`: the field came when records of its kind were in files already. Where it is full of `fill` it is left out of
-    files and hashes, so that those of older records stay what they were.
-    """
-    spec = ArraySpec(doc, shape, low, high, fill)
-    metadata = {"spec": spec, "later": later, "default": fill}
-    return dataclasses.field(default=dataclasses.MISSING if fill is None else (), metadata=metadata)
+def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, doc: str = "") -> Any:
+    """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional."""
+    default = dataclasses.MISSING if fill is None else ()
+    return dataclasses.field(default=default, metadata={"spec": ArraySpec(doc, shape, low, high, fill)})
 
 
-def integer(
-    *, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, later: bool = False, doc: str = ""
-) -> Any:
-    """Declare an integer field within [low, high]; `later`: see `array`, for a field that has its default."""
-    metadata = {"spec": IntSpec(doc, low, high), "later": later, "default": default}
-    return dataclasses.field(default=default, metadata=metadata)
+def integer(*, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+    """Declare an integer field within [low, high]; one with a default may be left out."""
+    return dataclasses.field(default=default, metadata={"spec": IntSpec(doc, low, high)})
 
 
 def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, doc: str = "") -> Any:
@@ -296,24 +306,17 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
 
 
 def labels(
-    dim: str,
-    *,
-    default: Any = dataclasses.MISSING,
-    later: bool = False,
-    distinct: bool = True,
-    spoken: bool = False,
-    doc: str = "",
+    dim: str, *, default: Any = dataclasses.MISSING, distinct: bool = True, spoken: bool = False, doc: str = ""
 ) -> Any:
     """Declare a tuple of names, one an entry of the named dimension; with a default, it may be left out.
 
-    `later`: see `array`, for a field that has its default. `distinct`, `spoken`: see `LabelsSpec`.
+    `distinct`, `spoken`: see `LabelsSpec`.
     """
     spec = LabelsSpec(doc, dim, default == (), distinct, spoken)
-    metadata = {"spec": spec, "later": later, "default": default}
-    return dataclasses.field(default=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata={"spec": spec})
 
 
 def record(of: Any, *, optional: bool = False, doc: str = "") -> Any:
     """Declare a field that holds another record, of class `of`; an optional one may be None, and is then left out."""
-    metadata = {"spec": RecordSpec(doc, of, optional), "later": optional, "default": None}
-    return dataclasses.field(default=None if optional else dataclasses.MISSING, metadata=metadata)
+    default = None if optional else dataclasses.MISSING
+    return dataclasses.field(default=default, metadata={"spec": RecordSpec(doc, of, optional)})

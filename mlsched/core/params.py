@@ -57,15 +57,11 @@ CountOrNone = Annotated[int, Range(0, MOST_SIZE)]
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One keyword of an answerer, a generator or a world: name, type, default, and what else it may be.
-
-    later: it came when answers were in files already; at its default it is left out, so that these stay valid.
-    """
+    """One keyword of an answerer, a generator or a world: name, type, default, and what else it may be."""
 
     name: str
     type: type
     default: Any
-    later: bool = False
     rule: Rule = None
 
     def parse(self, owner: str, text: str) -> Any:
@@ -179,9 +175,10 @@ def split(text: str) -> tuple[str, dict[str, str]]:
 
 
 def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every declared parameter with its given or default value, later ones only where they say something.
+    """The given parameters, in the order of their declaration, but those at their default: the rule of `Record`.
 
-    Text values are parsed, unknown names refused.
+    So a parameter may be added, and files, keys of rows and hashes stay what they were. Text values are parsed, unknown
+    names refused.
     """
     for name in given:
         if name not in declared:
@@ -189,13 +186,10 @@ def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, A
             raise UnknownName(f"{owner}: has no parameter '{name}'; it has {known}")
     values = {}
     for name, parameter in declared.items():
-        if name not in given:
-            values[name] = parameter.default
-        elif isinstance(given[name], str):
-            values[name] = parameter.parse(owner, given[name])
-        else:
-            values[name] = parameter.check(owner, given[name])
-    return {n: v for n, v in values.items() if not (declared[n].later and v == declared[n].default)}
+        if name in given:
+            value = given[name]
+            values[name] = parameter.parse(owner, value) if isinstance(value, str) else parameter.check(owner, value)
+    return {name: value for name, value in values.items() if value != declared[name].default}
 
 
 def one_of(name: str, value: str, choices: Collection[str]) -> None:

@@ -13,14 +13,14 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from mlsched.core import html
 from mlsched.core.errors import InvalidInput, a_or_an
-from mlsched.core.fields import LabelsSpec, Spec
+from mlsched.core.fields import ArraySpec, LabelsSpec, Spec
 
 #: Signs of a record's text at most: one that has more says how many of what there are.
 MOST_SIGNS = 240
@@ -48,6 +48,17 @@ def _read_specs(cls: type[Record]) -> dict[str, Spec]:
     if lacking:
         raise TypeError(f"{cls.__name__}: fields without a specification: {', '.join(lacking)}")
     return {name: spec for name, spec in specs.items() if isinstance(spec, Spec)}
+
+
+def defaults(of: Any) -> dict[str, Any]:
+    """Field name -> default, of the fields of any dataclass that have one."""
+    return {f.name: f.default for f in dataclasses.fields(of) if f.default is not dataclasses.MISSING}
+
+
+def said(of: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the fields of any dataclass as plain data, those that do not hold their default: the rule of `Record`."""
+    usual = defaults(of)
+    return {name: value for name, value in data.items() if name not in usual or value != usual[name]}
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -96,19 +107,16 @@ def without_defaults(cls: type[Record], names: Iterable[str]) -> None:
             delattr(cls, name)
 
 
-_LATER: dict[type[Any], dict[str, Any]] = {}
-
-
-def _later(cls: type[Record]) -> dict[str, Any]:
-    """The fields that came when records were in files already (`fields.array`), and the defaults that say nothing."""
-    if cls not in _LATER:
-        _LATER[cls] = {f.name: f.metadata["default"] for f in dataclasses.fields(cls) if f.metadata.get("later")}
-    return _LATER[cls]
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Record:
-    """Base of every instance, plan and workload. Subclasses are `@dataclass(frozen=True, eq=False, repr=False)`."""
+    """Base of every instance, plan and workload. Subclasses are `@dataclass(frozen=True, eq=False, repr=False)`.
+
+    The rule for columns: a field that holds its default is left out of files and of hashes, in every record. An array's
+    default is `fill` in every row, for as many rows as the fields before it have. So a column may be added, with a
+    default and behind those that it shares a dimension with, and all files and hashes stay what they were. A file may
+    name a field that holds its default; it is read as if it did not. A default never changes: files mean it.
+    Parameters follow the same rule (`params.resolve`).
+    """
 
     #: What the record is, in files: "<problem>.instance", "<problem>.plan", "<problem>.workload".
     kind: ClassVar[str] = ""
@@ -159,12 +167,16 @@ class Record:
         """The record as plain JSON data, with its kind and version."""
         return self._json(specs(type(self)))
 
-    def _json(self, names: Iterable[str]) -> dict[str, Any]:
-        """These fields as plain JSON data; later ones that say nothing are left out."""
-        known, later = specs(type(self)), _later(type(self))
-        said = [name for name in names if name not in later or not np.all(getattr(self, name) == later[name])]
-        body = {name: known[name].to_json(getattr(self, name)) for name in said}
+    def _json(self, names: Container[str]) -> dict[str, Any]:
+        """Those of the fields that do not hold their default, as plain JSON data."""
+        body = {name: specs(type(self))[name].to_json(getattr(self, name)) for name in self.said(names)}
         return {"kind": self.kind, "version": self.version, **body}
+
+    def said(self, names: Container[str]) -> list[str]:
+        """Those of the fields that do not hold their default, in the order of their declaration."""
+        known, dims = specs(type(self)), dict[str, int]()
+        fields = [field for field in dataclasses.fields(self) if field.name in names]
+        return [f.name for f in fields if not known[f.name].implied(getattr(self, f.name), f.default, dims)]
 
     def visible(self) -> list[str]:
         """The names of the fields; of an instance without its secrets (`Instance.shown`), of those that it has."""
@@ -276,14 +288,11 @@ class Record:
         )
 
     def replace(self, **changes: Any) -> Self:
-        """A validated copy with some fields changed; later columns that say nothing take the length they must."""
+        """A validated copy with some fields changed; columns that hold their default take the length they must."""
         if unknown := [name for name in changes if name not in specs(type(self))]:
             raise InvalidInput(
                 f"{unknown[0]}: unknown field of {a_or_an(self.kind)}; it has {', '.join(specs(type(self)))}"
             )
-        unsaid = {
-            name: ()
-            for name, default in _later(type(self)).items()
-            if isinstance(getattr(self, name), np.ndarray) and np.all(getattr(self, name) == default)
-        }
-        return dataclasses.replace(self, **{**unsaid, **changes})
+        said = self.said(specs(type(self)))
+        arrays = [name for name, spec in specs(type(self)).items() if isinstance(spec, ArraySpec)]
+        return dataclasses.replace(self, **{name: () for name in arrays if name not in said} | changes)

@@ -131,7 +131,7 @@ class Registry:
         return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
     def answerer(self, problem: str, text: str) -> tuple[Answerer, dict[str, Any]]:
-        """The answerer that `text` ("fitgpp:s=8") names for `problem`, and all its parameters."""
+        """The answerer that `text` ("fitgpp:s=8") names for `problem`, and the parameters not at their default."""
         name, settings = split(text)
         found = self.answerers.get((problem, name))
         if found is None:
@@ -206,7 +206,7 @@ def _declared(function: F, name: str, problem: str, form: dict[str, Any], detail
         raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
     parameters, called = parameters_of(function), ungrouped(function)
     if fields.get("solver") == "highs":
-        parameters[SOLVER] = Parameter(SOLVER, str, "highs", later=True)
+        parameters[SOLVER] = Parameter(SOLVER, str, "highs")
     declared = Answerer(name, problem, function=called, parameters=parameters, **fields)
     called.__dict__.setdefault("__mlsched__", []).append(declared)
     return cast(F, called)

@@ -45,6 +45,8 @@ class Result:
     to took, which is no part of `seconds` (both None where nobody was asked). `doubt` says why an answer that a backend
     calls optimal is not called so here: its version is known to be wrong about such models.
 
+    `params` are those that are not at the answerer's default.
+
     `instance` is what was asked; it is no part of comparisons and of `to_json`, but of the file that `mlsched.save`
     writes, so that `mlsched.load` judges the plan again. Two results are equal when all but it and the seconds is.
 

@@ -6,7 +6,8 @@ Each world's log is a `Log` that names its columns; a world that writes down mor
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,8 @@ class Log:
     names: ClassVar[tuple[str, ...]] = ()
     #: By which columns readers find the rows sorted, the most important first; by none: as they were written.
     order: ClassVar[tuple[str, ...]] = ("start", "job")
+    #: Defaults of columns: one that has its default in every row is left out of files, as in a `Record`.
+    fill: ClassVar[Mapping[str, int]] = {}
 
     rows: list[Row] = dataclasses.field(default_factory=list)
 
@@ -33,12 +36,13 @@ class Log:
 
     def to_json(self) -> dict[str, Any]:
         """The columns as lists."""
-        return {name: values.tolist() for name, values in self.columns().items()}
+        found = self.columns().items()
+        return {name: values.tolist() for name, values in found if (values != self.fill.get(name)).any()}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
-        return cls(rows_of(data, cls.names))
+        return cls(rows_of(data, cls.names, fill=cls.fill))
 
 
 def columns(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> dict[str, IntArray]:
@@ -61,17 +65,25 @@ def _sorted(table: IntArray, names: Sequence[str], order: Sequence[str]) -> IntA
     return np.lexsort([table[:, names.index(name)] for name in reversed(order)]) if order else np.arange(len(table))
 
 
-def rows_of(data: Any, names: Sequence[str], where: str = "log", others: Sequence[str] = ()) -> list[Row]:
+def rows_of(
+    data: Any,
+    names: Sequence[str],
+    where: str = "log",
+    others: Sequence[str] = (),
+    fill: Mapping[str, int] = MappingProxyType({}),
+) -> list[Row]:
     """The rows of a JSON object of columns, the inverse of `columns`; refuses what is no table of integers.
 
-    others: names that the object may have beside those of the columns.
+    others: names that the object may have beside those of the columns. fill: see `Log`.
     """
     if not isinstance(data, dict):
         raise fail(where, data, "must be an object of columns")
     for name in data:
         if name not in names and name not in others:
             raise InvalidInput(f"{where}: {name}: unknown column; there are {', '.join(names)}")
-    columns = [integers(data.get(name), f"{where}: {name}") for name in names]
+    count = len(lists(data.get(names[0]), f"{where}: {names[0]}"))
+    left_out = {name: [default] * count for name, default in fill.items() if name not in data}
+    columns = [integers((data | left_out).get(name), f"{where}: {name}") for name in names]
     if len({len(column) for column in columns}) > 1:
         raise InvalidInput(f"{where}: the columns {', '.join(names)} have different lengths")
     return list(zip(*columns, strict=True))

@@ -34,7 +34,7 @@ class Stepped:
     def __init__(
         self, simulation: Simulation, tested: Subject | None, workload: Any, readings: Any, wake: str, seed: int
     ) -> None:
-        implied = {} if tested is None else tested.solver.world(dict(tested.params))
+        implied = {} if tested is None else tested.solver.world_options(tested.params)
         self.simulation, self.tested, self.workload, self.seed = simulation, tested, workload, seed
         self.given = {**readings, **implied}
         self.options = simulation.options(self.given)

@@ -35,7 +35,7 @@ class _Runs:
         self.made += 1
         simulation, cadence = self.simulation, Wake.parse(self.simulation.wake if wake is None else wake)
         what = f"{simulation.physics or simulation.problem} world, wake {cadence}, {workload!r}"
-        implied = self.tested.solver.world(dict(self.tested.params))
+        implied = self.tested.solver.world_options(self.tested.params)
         options = simulation.options(implied)
         world = simulation.world(workload, options)
         try:

@@ -211,14 +211,14 @@ def test_other_versions_are_refused_unless_accepted(tmp_path):
     assert [r.versions.get("ortools") for r in read_rows(tmp_path / "all.sqlite")] == ["9.14", None]
 
 
-def test_stores_of_no_suite_of_two_and_of_before(tmp_path):
+def test_stores_of_no_suite_of_two_and_without_a_request(tmp_path):
     good = written(tmp_path / "good.sqlite", row())
     target = tmp_path / "all.sqlite"
     with Store(tmp_path / "empty.sqlite"):
         pass
     two = written(tmp_path / "two.sqlite", row())
     written(two, row(suite="else"), suite="else")
-    with Store(tmp_path / "before.sqlite") as store:
+    with Store(tmp_path / "unsaid.sqlite") as store:
         store.add([row()])
     damaged = written(tmp_path / "damaged.sqlite", row())
     with sqlite3.connect(damaged) as connection:
@@ -226,7 +226,7 @@ def test_stores_of_no_suite_of_two_and_of_before(tmp_path):
     for name, said in {
         "empty": "holds no suite; a store to merge holds one suite",
         "two": "holds suites else, made; a store to merge holds one suite: bench each",
-        "before": r"does not say what was asked of suite made, .* repeat its mlsched bench with --resume",
+        "unsaid": r"does not say what was asked of suite made; repeat its mlsched bench with --resume",
         "damaged": "what was asked is damaged: a request has exactly suite, fingerprint",
         "none": "there is no such file",
     }.items():

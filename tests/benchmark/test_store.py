@@ -17,7 +17,7 @@ from draws import draws
 from mlsched import InvalidFile
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.runner import run_suite
-from mlsched.benchmark.store import LATER, VERSION, Store, read_rows
+from mlsched.benchmark.store import OPTIONAL, VERSION, Store, read_rows
 from mlsched.core.contract import Rank
 
 
@@ -87,7 +87,7 @@ def test_a_store_that_another_process_makes_meanwhile_is_used(path, monkeypatch)
 def test_columns_that_another_process_adds_meanwhile_are_used(path):
     with Store(path) as store:
         store.add([row(suite="before")])
-    write(path, *(f"ALTER TABLE rows DROP COLUMN [{name}]" for name in LATER))
+    write(path, *(f"ALTER TABLE rows DROP COLUMN [{name}]" for name in OPTIONAL))
     with Store(path) as one, Store(path) as other:
         one.add([row(suite="one")])
         other.add([row(suite="other")])
@@ -187,8 +187,8 @@ def test_a_damaged_cell(path):
 def test_a_lost_column(path):
     with Store(path) as store:
         store.add([row()])
-    write(path, "ALTER TABLE rows DROP COLUMN bound")
-    with pytest.raises(InvalidFile, match="bound"):
+    write(path, "ALTER TABLE rows DROP COLUMN status")
+    with pytest.raises(InvalidFile, match="status"):
         read_rows(path)
 
 
@@ -246,17 +246,18 @@ def test_a_read_only_store(path):
         store.add([row()])
 
 
-def test_a_store_from_before_backing_is_read_and_added_to(tmp_path):
-    """Its table lacks the later columns."""
+def test_a_store_without_the_columns_that_may_be_unknown_is_read_and_added_to(tmp_path):
+    """So a field may be added to rows."""
     path = tmp_path / "old.sqlite"
+    old = row(**dict.fromkeys(OPTIONAL))
     with Store(path) as store:
-        store.add([row()])
+        store.add([old])
     with closing(sqlite3.connect(path)) as connection, connection:
-        for name in LATER:
+        for name in OPTIONAL:
             connection.execute(f"ALTER TABLE rows DROP COLUMN [{name}]")
-    assert read_rows(path) == [row()]
+    assert read_rows(path) == [old]
     new = row(instance_hash="h1", backing="agreed", confirmed_by="dp", confirm_seconds=0.5)
     with Store(path) as store:
         store.add([new])
         store.add([row(instance_hash="h2")])
-    assert read_rows(path) == [row(), new, row(instance_hash="h2")]
+    assert read_rows(path) == [old, new, row(instance_hash="h2")]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -282,31 +280,6 @@ def test_of_placement_what_fits_nowhere_and_every_price_is_counted():
 
 
 # -- whole folders ----------------------------------------------------------------------------------------------------
-
-
-FIRST, BY_PRICES = "certificates_of_1_0_0rc1.json", "price_certificates_of_1_0_0.json"
-
-
-@pytest.mark.parametrize(
-    ("written", "problem"),
-    [
-        (FIRST, "preemption"),
-        (FIRST, "taskgraph"),
-        (BY_PRICES, "placement"),
-        (BY_PRICES, "preemption"),
-        (BY_PRICES, "taskgraph"),
-        (BY_PRICES, "points"),
-    ],
-)
-def test_a_certificate_of_an_earlier_version_is_read_for_ever(written, problem, tmp_path):
-    """Written with the checker of its time: by 1.0.0rc1, and by prices before their statements were changed."""
-    path = Path(__file__).with_name(written)
-    for name, text in json.loads(path.read_text(encoding="utf-8"))[problem].items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert api.check_certificate(tmp_path).wrong == ()
-    dice = random.Random(problem)
-    (tmp_path / "checker.py").write_text(f"# {dice.random()}", encoding="utf-8")
-    assert "checker.py is none that mlsched released" in " ".join(api.check_certificate(tmp_path).wrong)
 
 
 def test_an_instance_must_say_in_its_file_what_it_means(tmp_path):

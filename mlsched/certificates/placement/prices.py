@@ -19,6 +19,7 @@ from typing import Any
 
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides, Spend, Use, Wrong
 
+NO_LIMIT = 2**31 - 1  # what stands in most_new and most_jobs where the instance does not say
 Content = dict[int, tuple[int, int]]  # of a server: job -> workers and PSs there
 
 
@@ -48,7 +49,8 @@ class Placing:
             self.speeds[job].setdefault(part, []).append(speed)
         self.cuts = [self.patterns(job) for job in range(self.jobs)]
         rows = (f"{j} {part} {t}" for j, kinds in enumerate(self.speeds) for part in kinds for t in (-1, *kinds[part]))
-        self.capacity = {"new": min(data["most_new"], data["most_jobs"] - self.runs), **dict.fromkeys(rows, 0)}
+        new, most = (data.get(column, NO_LIMIT) for column in ("most_new", "most_jobs"))
+        self.capacity = {"new": min(new, most - self.runs), **dict.fromkeys(rows, 0)}
         self.price, self.steps, self.worth = Price(), dict[tuple[int, str], list[tuple[int, int]]](), list[int]()
 
     def contents(self, running: Content, free: Sequence[int]) -> list[Content]:
@@ -76,7 +78,7 @@ class Placing:
         slowdown = 10**12 + 10**6 * sigma + 1000 * sum(map(mul, data["linear"][own], use))
         slowdown += sum(u * sum(map(mul, row, use)) for u, row in zip(use, data["quadratic"][own], strict=True))
         of_workers, of_ps = max(workers - 1, 1), max(ps, 1)
-        far = data["rho_ps"][own] * (ps - p) * of_workers * (w > 0 or data["network_at"] == "tasks")
+        far = data["rho_ps"][own] * (ps - p) * of_workers * (w > 0 or data.get("network_at") == "tasks")
         far += data["rho_worker"][own] * (workers - w) * of_ps * (w > 0)
         slowdown = slowdown * of_workers * of_ps + 10**6 * far
         return int(self.pace[job] * 1000 // (slowdown // (10**9 * of_workers * of_ps)))

@@ -110,18 +110,18 @@ class Hosting(Fixing):
 def able(data: dict[str, Any], cost: list[int]) -> dict[int, int]:
     """What each of the BE jobs costs that may be suspended (rule 2)."""
     jobs = enumerate(zip(cost, data["job_preemptions"], strict=True))
-    return {j: own for j, (own, times) in jobs if times < data["preemption_limit"]}
+    return {j: own for j, (own, times) in jobs if times < data.get("preemption_limit", 1)}
 
 
 def scores(data: dict[str, Any]) -> list[int]:
     """Eq. 3 of every BE job in millionths, as instances define it: in floats, step by step, rounded half to even."""
     made = []
     for n, demand, grace in zip(data["job_node"], data["job_demand"], data["job_grace"], strict=True):
-        size, s = 0.0, data["grace_weight"] / 1000
+        size, s = 0.0, data.get("grace_weight", 4000) / 1000
         for amount, capacity in zip(demand, data["node_capacity"][n], strict=True):
             size += (amount / max(capacity, 1)) * (amount / max(capacity, 1))
-        share = math.sqrt(size) * 10**9 / max(data["max_size"], 1)
-        made.append(round(10**6 * (share + s * grace / max(data["max_grace"], 1))))
+        share = math.sqrt(size) * 10**9 / max(data.get("max_size", 0), 1)
+        made.append(round(10**6 * (share + s * grace / max(data.get("max_grace", 0), 1))))
     return made
 
 

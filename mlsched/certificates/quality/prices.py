@@ -14,7 +14,7 @@ from mlsched.certificates.prices.listed import Listed
 def total_loss_reduction(instance: dict[str, Any], bound: int, spend: Spend) -> list[Listed]:
     """No plan has a larger sum of weight * gain than `bound`: the sum of -weight * gain is at least -bound."""
     jobs = [[(-gain, {"cores": a}) for a, gain in job] for job in allocations(instance, "gain", spend)]
-    return [Listed(-bound, {"cores": instance["cores"] - instance["reserved"]}, jobs)]
+    return [Listed(-bound, {"cores": instance["cores"] - instance.get("reserved", 0)}, jobs)]
 
 
 def worst_loss(instance: dict[str, Any], bound: int, spend: Spend) -> list[Listed]:
@@ -24,14 +24,14 @@ def worst_loss(instance: dict[str, Any], bound: int, spend: Spend) -> list[Liste
     """
     jobs = [[(0, {"cores": a}) for a, loss in job if loss < bound] for job in allocations(instance, "loss", spend)]
     least: list[list[tuple[int, Use]]] = [[(1, {})]] if bound <= 0 else []  # no loss is below 0, also where no job runs
-    return [Listed(1, {"cores": instance["cores"] - instance["reserved"]}, jobs + least)]
+    return [Listed(1, {"cores": instance["cores"] - instance.get("reserved", 0)}, jobs + least)]
 
 
 def allocations(instance: dict[str, Any], table: str, spend: Spend) -> Iterator[list[tuple[int, int]]]:
     """Of every job that runs (rule 1), what it may get (rule 2): cores, weight * what the table says."""
     for j, waits in enumerate(instance["waiting"]):
         if not waits:
-            some = range(instance["least"], instance["most"][j] + 1)
+            some = range(instance.get("least", 1), instance["most"][j] + 1)
             spend(16 * len(some))
             yield [(a, instance["weight"][j] * instance[table][j][a]) for a in some]
 

@@ -79,7 +79,7 @@ def share(amount: int, room: int, s: int) -> int:
 def risen(data: Data, j: int, worth: Callable[[int], int]) -> dict[int, Gain]:
     """What each iteration adds to the worth of a job's accuracy."""
     made = [worth(a) for a in data["accuracy"][j][: data["max_iterations"][j] + 1]]
-    due = END if data["accuracy_at"] == "final" else data["deadline"][j]
+    due = END if data.get("accuracy_at") == "final" else data["deadline"][j]
     return {0: (made[0], END)} | {c: (made[c] - made[c - 1], due) for c in range(1, len(made))}
 
 
@@ -97,7 +97,7 @@ def claims(objective: str, data: Data, bound: int, spend: Spend, within: Iterabl
     """That no plan is better than the bound: none at all, or of those that are as good in other objectives as `within`
     says, by pairs of an objective and a value.
     """
-    if data["now"] or any(data["finished"]) or data["fixed_task"]:
+    if data.get("now") or any(data.get("finished", ())) or data.get("fixed_task"):
         raise Wrong("only task graphs from their start are certified: now = 0, nothing finished, nothing fixed")
     arrival, nodes, limits = data["arrival"], able(data, spend), {**dict(within), objective: bound - 1}
     gains = {name: [GAINS[name](data, j) for j in range(len(arrival))] for name in limits}

@@ -51,8 +51,8 @@ LOOK_AGAIN = 1.1
 
 def _world(params: dict[str, Any]) -> dict[str, Any]:
     """What the placing rule asks of the world."""
-    rule, defaults = registry().answerer("taskgraph", params["rule"])
-    return rule.world(defaults)
+    rule, settings = registry().answerer("taskgraph", params["rule"])
+    return rule.world_options(settings)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,9 +38,7 @@ class Timetable(contract.Plan):
     task: IntArray = array("runs", high=UNLIMITED, doc="task (index over the tasks of all jobs)")
     node: IntArray = array("runs", high=UNLIMITED, doc="node that runs it")
     start: IntArray = array("runs", doc="when it starts, ticks")
-    gpu: IntArray = array(
-        "runs", low=-1, high=UNLIMITED, fill=-1, later=True, doc="GPU of a part of one; -1: none named"
-    )
+    gpu: IntArray = array("runs", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a part of one; -1: none named")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -110,17 +108,17 @@ class Instance(contract.Instance):
     fixed_task: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="tasks started in their job's current iteration")
     fixed_node: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="where")
     fixed_start: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="when")
-    fixed_gpu: IntArray = array("fixed", low=-1, high=UNLIMITED, fill=-1, later=True, doc="GPU of a part of one; or -1")
+    fixed_gpu: IntArray = array("fixed", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a part of one; or -1")
     gpu_unit: int = integer(
-        high=UNLIMITED, default=0, later=True, doc="how much of the GPU resource one GPU has; 0: a node's are one pool"
+        high=UNLIMITED, default=0, doc="how much of the GPU resource one GPU has; 0: a node's are one pool"
     )
-    role: IntArray = array("tasks", high=2, fill=0, later=True, doc="0: worker, 1: parameter server, 2: reducer")
-    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, later=True, doc="which replica of the model it is of")
+    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
+    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model it is of")
     job_names: tuple[str, ...] = labels(
-        "jobs", default=(), later=True, distinct=False, spoken=True, doc="name of each job, for people"
+        "jobs", default=(), distinct=False, spoken=True, doc="name of each job, for people"
     )
     task_names: tuple[str, ...] = labels(
-        "tasks", default=(), later=True, distinct=False, spoken=True, doc="name of each task, for people"
+        "tasks", default=(), distinct=False, spoken=True, doc="name of each task, for people"
     )
 
     def check(self) -> None:

@@ -85,7 +85,6 @@ class Snapshot(contract.Instance):
     """
 
     kind: ClassVar[str] = "taskgraph.snapshot"
-    version: ClassVar[int] = 3
     problem: ClassVar[str] = "taskgraph"
     asks: ClassVar[contract.Question] = "decision"
     plan_type: ClassVar[type[contract.Plan]] = Round
@@ -149,10 +148,10 @@ class Snapshot(contract.Instance):
     payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
     time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
     pause_cost: IntArray = array(
-        "jobs", high=UNLIMITED, fill=0, later=True, doc="ticks without work when it goes on after a pause or a move"
+        "jobs", high=UNLIMITED, fill=0, doc="ticks without work when it goes on after a pause or a move"
     )
     priority: IntArray = array(
-        "jobs", high=UNLIMITED, fill=0, later=True, doc="class of each job: rules that order jobs serve a larger first"
+        "jobs", high=UNLIMITED, fill=0, doc="class of each job: rules that order jobs serve a larger first"
     )
     sample_job: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="job of each loss seen, non-decreasing")
     sample_iteration: IntArray = array("samples", high=10**6, fill=-1, doc="after how many iterations, rising in a job")
@@ -167,14 +166,13 @@ class Snapshot(contract.Instance):
     gpu: IntArray = array("tasks", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a running task of one GPU or less")
     gpu_in_use: IntArray = array("nodes", "gpus", fill=0, doc="what is in use of each GPU of each node")
     gpu_holder: IntArray = array("nodes", "gpus", low=-1, high=UNLIMITED, fill=-1, doc="task that holds the whole GPU")
-    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, later=True, doc="type of each node")
+    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, doc="type of each node")
     slowness: IntArray = array(
         "classes",
         "types",
         low=1,
         high=10**12,
         fill=10**6,
-        later=True,
         doc="how long tasks of the class take on nodes of the type, ppm of their duration; no columns: as estimated",
     )
 

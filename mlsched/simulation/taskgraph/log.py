@@ -37,7 +37,7 @@ class Log(log.Log):
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
-        rows = rows_of(data, cls.names, others=("stops", "wakes", "gpus"))
+        rows = rows_of(data, cls.names, others=("stops", "wakes", "gpus"), fill=cls.fill)
         gpus = [list(integers(held, "log: gpus")) for held in lists(data.get("gpus"), "log: gpus")]
         if gpus and len(gpus) != len(rows):
             raise InvalidInput("log: gpus: must have an entry a row")

@@ -33,7 +33,7 @@ class Workload(Record):
     true_duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that each run of a task really takes")
     source: str = text(default="", doc="where the jobs come from and under which readings")
     pause_cost: int = integer(
-        high=UNLIMITED, default=0, later=True, doc="ticks without work whenever a run goes on after a pause or a move"
+        high=UNLIMITED, default=0, doc="ticks without work whenever a run goes on after a pause or a move"
     )
 
     def check(self) -> None:

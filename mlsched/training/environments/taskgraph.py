@@ -283,7 +283,7 @@ def _sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
         raise UnknownName(f"taskgraph has no preset '{preset}'; there are {', '.join(PRESETS)}")
     chosen = {**(SIZES if preset is None else PRESETS[preset].sizes), **sizes}
     found = resolve("mlsched/TaskGraph-v0", parameters_of(generate), chosen)
-    within("jobs", found["jobs"], 1)
+    within("jobs", found.get("jobs", 1), 1)
     return found
 
 

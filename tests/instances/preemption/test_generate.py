@@ -35,12 +35,12 @@ def test_presets_are_frozen():
 
 
 FROZEN = {
-    "exhausted": "29062c66e68344e6",
-    "paper": "45b51490198736fb",
-    "paper-surge": "691b826e74e78183",
-    "single": "762d4ed672339046",
-    "small": "63663a9f45109e0e",
-    "surge": "eaea836cc86a4454",
+    "exhausted": "449d39fdfd24e4d2",
+    "paper": "e3230d0b29bc3708",
+    "paper-surge": "9e334284548280a9",
+    "single": "e659759edd033625",
+    "small": "72e088356cc83ed4",
+    "surge": "83403d29a1994452",
 }
 
 

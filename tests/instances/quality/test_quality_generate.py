@@ -31,12 +31,12 @@ def test_presets_are_frozen():
 
 
 FROZEN = {
-    "contended": "3e88db9e893a39ad",
-    "floored": "98989689d1fa29fa",
-    "fluid": "2f2e7f66c46b3619",
-    "large": "33048462ad42caa6",
-    "paper": "f70c34ab94ab9baf",
-    "small": "1bdd889f4e9d3b06",
+    "contended": "8ce9bb254aadc942",
+    "floored": "d734d7aa36008cfe",
+    "fluid": "1a0070464ecef0db",
+    "large": "d9f2a95fbb0cadae",
+    "paper": "609afe1021f2e3f6",
+    "small": "fa8b6ef647edafea",
 }
 
 

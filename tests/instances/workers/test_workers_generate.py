@@ -36,15 +36,15 @@ def test_presets_are_frozen():
 
 
 FROZEN = {
-    "asynchronous": "0471e27eb8f30d0e",
-    "cpu-bound": "2ff95b4583e3f9f4",
-    "crowded": "cef7db8c08719c28",
-    "measured": "2a18d491640265f4",
-    "paper": "4072dd6a9aa9f42d",
-    "paper-10": "84d9e19488a86a4b",
-    "small": "c80f8e882cc85099",
-    "x16": "11722add1b1513cc",
-    "x40": "33ad40ffbaa39baf",
+    "asynchronous": "81807b0bc6c55d6c",
+    "cpu-bound": "339e93a7d9a6a92d",
+    "crowded": "e1560a9c0f37ca9d",
+    "measured": "6368cecd1757ecb6",
+    "paper": "e7b0576dcce05c42",
+    "paper-10": "0e4a8c251391e9a3",
+    "small": "0b49663c1689d142",
+    "x16": "948bb0a708a3c669",
+    "x40": "77c074e0cdc81faa",
 }
 
 

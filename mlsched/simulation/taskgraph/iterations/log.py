@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import MappingProxyType
 from typing import Any, Self
 
 from mlsched.core.errors import InvalidInput
@@ -35,6 +36,7 @@ class Stretches(Log):
 
     names = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "cost", "outcome")
     order = ()  # as written: by their ends
+    fill = MappingProxyType({"cost": 0})
 
     places: list[Row] = dataclasses.field(default_factory=list)
     stops: list[Row] = dataclasses.field(default_factory=list)
@@ -54,9 +56,7 @@ class Stretches(Log):
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
-        if isinstance(data, dict) and "cost" not in data and isinstance(data.get("job"), list):
-            data = {**data, "cost": [0] * len(data["job"])}  # files from before pauses had a cost
-        rows = rows_of(data, cls.names, others=("places", "gpus", "above", "stops", "wakes"))
+        rows = rows_of(data, cls.names, others=("places", "gpus", "above", "stops", "wakes"), fill=cls.fill)
         places = [integers(nodes, "log: places") for nodes in lists(data.get("places"), "log: places")]
         gpus = [
             tuple(integers(held, "log: gpus") for held in lists(tasks, "log: gpus"))

@@ -77,97 +77,64 @@ class Jobs(Record):
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     source: str = text(default="", doc="where the jobs come from and under which readings")
-    gpu_unit: int = integer(
-        high=UNLIMITED, default=0, later=True, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool"
-    )
+    gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
     accuracy_told: IntArray = array(
-        "templates",
-        low=-1,
-        high=UNLIMITED,
-        fill=-1,
-        later=True,
-        doc="row of `accuracy` that schedulers are told; -1: the true one",
+        "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `accuracy` that schedulers are told; -1: the true one"
     )
-    loss: IntArray = array(
-        "loss_tables", "losses", high=UNLIMITED, fill=0, later=True, doc="ppm of the untrained model's loss"
-    )
+    loss: IntArray = array("loss_tables", "losses", high=UNLIMITED, fill=0, doc="ppm of the untrained model's loss")
     loss_table: IntArray = array(
-        "templates", low=-1, high=UNLIMITED, fill=-1, later=True, doc="row of `loss` that is each template's; -1: none"
+        "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `loss` that is each template's; -1: none"
     )
-    role: IntArray = array("tasks", high=2, fill=0, later=True, doc="0: worker, 1: parameter server, 2: reducer")
-    replica: IntArray = array(
-        "tasks", high=UNLIMITED, fill=0, later=True, doc="which replica of the model the task is of"
-    )
-    usage: IntArray = array("tasks", "resources", high=10**8, fill=WHOLE, later=True, doc="mean use, ppm of the demand")
-    user: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="user that each job belongs to")
-    option: IntArray = array(
-        "jobs", high=2, fill=0, later=True, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop"
-    )
-    permits: IntArray = array(
-        "jobs", high=7, fill=0, later=True, doc="options it may be switched to: the sum of their 1, 2, 4"
-    )
-    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="rate that its user pays, ppm")
-    time_limit: IntArray = array(
-        "jobs", high=UNLIMITED, fill=0, later=True, doc="running time its user stated, ticks; 0: none"
-    )
+    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
+    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model the task is of")
+    usage: IntArray = array("tasks", "resources", high=10**8, fill=WHOLE, doc="mean use, ppm of the demand")
+    user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
+    option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
+    permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
+    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
+    time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
     pause_cost: IntArray = array(
         "jobs",
         high=10**15,
         fill=0,
-        later=True,
         doc="how long a job that goes on after a pause or a move makes no progress, 10^-6 ticks",
     )
-    job_names: tuple[str, ...] = labels(
-        "jobs", default=(), later=True, doc="name of each job, for people; may be left out"
-    )
-    user_names: tuple[str, ...] = labels(
-        "users", default=(), later=True, doc="name of each user, for people; may be left out"
-    )
-    priority: IntArray = array(
-        "jobs", high=UNLIMITED, fill=0, later=True, doc="rules that order jobs serve a larger one first"
-    )
-    group: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="group that each job belongs to")
-    group_names: tuple[str, ...] = labels("groups", default=(), later=True, doc="name of each group, for people")
-    partition: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="partition that each job asked for")
-    partition_names: tuple[str, ...] = labels("partitions", default=(), later=True, doc="name of each, for people")
-    status: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="how each job ended in the log")
-    status_names: tuple[str, ...] = labels("statuses", default=(), later=True, doc="name of each, for people")
-    node_names: tuple[str, ...] = labels("nodes", default=(), later=True, doc="name of each node, for people")
-    failure_node: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="a node that fails")
-    failure_from: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="from when on, ticks")
+    job_names: tuple[str, ...] = labels("jobs", default=(), doc="name of each job, for people; may be left out")
+    user_names: tuple[str, ...] = labels("users", default=(), doc="name of each user, for people; may be left out")
+    priority: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rules that order jobs serve a larger one first")
+    group: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="group that each job belongs to")
+    group_names: tuple[str, ...] = labels("groups", default=(), doc="name of each group, for people")
+    partition: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="partition that each job asked for")
+    partition_names: tuple[str, ...] = labels("partitions", default=(), doc="name of each, for people")
+    status: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="how each job ended in the log")
+    status_names: tuple[str, ...] = labels("statuses", default=(), doc="name of each, for people")
+    node_names: tuple[str, ...] = labels("nodes", default=(), doc="name of each node, for people")
+    failure_node: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, doc="a node that fails")
+    failure_from: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, doc="from when on, ticks")
     failure_to: IntArray = array(
-        "failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="when it is back, ticks; UNLIMITED: never"
+        "failures", low=-1, high=UNLIMITED, fill=-1, doc="when it is back, ticks; UNLIMITED: never"
     )
     origin_ms: int = integer(
-        low=-EXACT, default=0, later=True, doc="when tick 0 is on the log's clock, ms since 1970 or its own zero"
+        low=-EXACT, default=0, doc="when tick 0 is on the log's clock, ms since 1970 or its own zero"
     )
-    clock: int = integer(
-        high=3, default=0, later=True, doc="of the log: 0 not known, 1 numbers, 2 dates, 3 dates with a zone"
-    )
-    rate_ppm: int = integer(
-        low=1, default=WHOLE, later=True, doc="arrivals come so many times as fast as in the log, ppm"
-    )
-    submit_ms: IntArray = array("jobs", low=-1, fill=-1, later=True, doc="submit as logged, ms after `origin_ms`")
-    logged_job: IntArray = array("runs", low=-1, fill=-1, later=True, doc="job of each run as logged, non-decreasing")
-    logged_start: IntArray = array(
-        "runs", low=-EXACT, fill=-EXACT, later=True, doc="when it began, ms after `origin_ms`"
-    )
-    logged_end: IntArray = array("runs", low=-EXACT, fill=-EXACT, later=True, doc="when it ended, likewise")
-    place_run: IntArray = array("places", low=-1, fill=-1, later=True, doc="a node of a logged run: which run")
-    place_name: IntArray = array("places", low=-2, fill=-2, later=True, doc="which of `place_names`, -1: none is said")
-    place_gpus: IntArray = array(
-        "places", low=-2, fill=-2, later=True, doc="1/1000 GPUs that the run held there, -1: not said"
-    )
-    place_names: tuple[str, ...] = labels("hosts", default=(), later=True, doc="nodes as the log calls them")
-    type_names: tuple[str, ...] = labels("types", default=(), later=True, doc="name of each type of nodes, for people")
-    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, later=True, doc="type of each node")
+    clock: int = integer(high=3, default=0, doc="of the log: 0 not known, 1 numbers, 2 dates, 3 dates with a zone")
+    rate_ppm: int = integer(low=1, default=WHOLE, doc="arrivals come so many times as fast as in the log, ppm")
+    submit_ms: IntArray = array("jobs", low=-1, fill=-1, doc="submit as logged, ms after `origin_ms`")
+    logged_job: IntArray = array("runs", low=-1, fill=-1, doc="job of each run as logged, non-decreasing")
+    logged_start: IntArray = array("runs", low=-EXACT, fill=-EXACT, doc="when it began, ms after `origin_ms`")
+    logged_end: IntArray = array("runs", low=-EXACT, fill=-EXACT, doc="when it ended, likewise")
+    place_run: IntArray = array("places", low=-1, fill=-1, doc="a node of a logged run: which run")
+    place_name: IntArray = array("places", low=-2, fill=-2, doc="which of `place_names`, -1: none is said")
+    place_gpus: IntArray = array("places", low=-2, fill=-2, doc="1/1000 GPUs that the run held there, -1: not said")
+    place_names: tuple[str, ...] = labels("hosts", default=(), doc="nodes as the log calls them")
+    type_names: tuple[str, ...] = labels("types", default=(), doc="name of each type of nodes, for people")
+    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, doc="type of each node")
     slowness: IntArray = array(
         "classes",
         "types",
         low=1,
         high=10**12,
         fill=WHOLE,
-        later=True,
         doc="how long tasks of the class take on nodes of the type, ppm of their duration; no columns: as stated",
     )
 

@@ -24,6 +24,7 @@ from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.files import atomic_write, read_json, write_json
 from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched.core.record import defaults, said
 from mlsched.simulation.log import integers, lists
 from mlsched.simulation.taskgraph.iterations import outcome, replay
 from mlsched.simulation.taskgraph.iterations.log import Stretches
@@ -103,7 +104,7 @@ def written(folder: Path, claim: Reference, prices: intervals.Prices | None, sch
         _pack(folder / PRICES, {"start": prices.start, "step": prices.step, "bits": prices.bits, "values": values})
     if schedule is not None:
         _pack(folder / SCHEDULE, schedule)
-    write_json(folder / MANIFEST, {"kind": KIND, "version": VERSION, **dataclasses.asdict(claim)})
+    write_json(folder / MANIFEST, {"kind": KIND, "version": VERSION, **said(claim, dataclasses.asdict(claim))})
 
 
 def _pack(path: Path, data: dict[str, Any]) -> None:
@@ -139,6 +140,7 @@ def claimed(folder: Path) -> Reference:
         "versions": dict,
         "reading": dict,
     }
+    data = defaults(Reference) | data
     for name in kinds | data:
         if name not in kinds or not isinstance(data.get(name), kinds[name]):
             raise InvalidFile(f"{shown_path(path)}: {name}: is missing, unknown or of the wrong type")
