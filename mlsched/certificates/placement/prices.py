@@ -27,9 +27,9 @@ class Placing:
 
     def __init__(self, data: dict[str, Any], bound: int, spend: Spend) -> None:
         # No limit stands where the instance leaves one out.
-        self.data, self.target, self.spend = {"most_new": 2**31 - 1, "most_jobs": 2**31 - 1} | data, -bound, spend
+        data, self.target, self.spend = {"most_new": 2**31 - 1, "most_jobs": 2**31 - 1} | data, -bound, spend
         self.kind, self.pace = data["run_type"] + data["job_type"], data["run_speed"] + data["job_speed"]
-        self.runs, self.jobs = len(data["run_type"]), len(self.kind)
+        self.data, self.runs, self.jobs = data, len(data["run_type"]), len(self.kind)
         running = list(zip(data["run_workers"], data["run_ps"], strict=True))
         self.whole = [*((sum(w), sum(p)) for w, p in running), *zip(data["job_workers"], data["job_ps"], strict=True)]
         classes: Counter[Any] = Counter()  # what is free and what runs on a server -> how many there are
@@ -49,10 +49,7 @@ class Placing:
             self.speeds[job].setdefault(part, []).append(speed)
         self.cuts = [self.patterns(job) for job in range(self.jobs)]
         rows = (f"{j} {part} {t}" for j, kinds in enumerate(self.speeds) for part in kinds for t in (-1, *kinds[part]))
-        self.capacity = {
-            "new": min(self.data["most_new"], self.data["most_jobs"] - self.runs),
-            **dict.fromkeys(rows, 0),
-        }
+        self.capacity = {"new": min(data["most_new"], data["most_jobs"] - self.runs), **dict.fromkeys(rows, 0)}
         self.price, self.steps, self.worth = Price(), dict[tuple[int, str], list[tuple[int, int]]](), list[int]()
 
     def contents(self, running: Content, free: Sequence[int]) -> list[Content]:
