@@ -32,7 +32,7 @@ KINDS = {
 #: certificates are read for ever. A change of a checker then adds a line; a test says which.
 RELEASED = {
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
-    "0e8f095b8e3982e174fa97223bc12205b95fc325ece7e5de31e0b436cbfc8100",  # prices: placement.instance
+    "7147a4bb222521bb6301e16be12f621e5eaa700ffccec4b4c7746a384f9d8de9",  # prices: placement.instance
     "698054867256394d6ca20cc07c7afeb025d9e19ea35ef63e3aba30246eea59a2",  # prices: preemption.instance
     "5e03b48ff9837334b5097c672e978b5dec7dff94ef325a5add01d95cc295ba6a",  # prices: quality.instance
     "997859b425fa58199b7be0c1f09e001d68924666892a7133169338fbbea3d280",  # prices: taskgraph.instance

@@ -19,7 +19,6 @@ from typing import Any
 
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides, Spend, Use, Wrong
 
-NO_LIMIT = 2**31 - 1  # what stands in most_new and most_jobs where the instance does not say
 Content = dict[int, tuple[int, int]]  # of a server: job -> workers and PSs there
 
 
@@ -27,9 +26,10 @@ class Placing:
     """No plan has a larger total speed than `bound`: the sum of -speed is at least -bound."""
 
     def __init__(self, data: dict[str, Any], bound: int, spend: Spend) -> None:
-        self.data, self.target, self.spend = data, -bound, spend
+        # No limit stands where the instance leaves one out.
+        data, self.target, self.spend = {"most_new": 2**31 - 1, "most_jobs": 2**31 - 1} | data, -bound, spend
         self.kind, self.pace = data["run_type"] + data["job_type"], data["run_speed"] + data["job_speed"]
-        self.runs, self.jobs = len(data["run_type"]), len(self.kind)
+        self.data, self.runs, self.jobs = data, len(data["run_type"]), len(self.kind)
         running = list(zip(data["run_workers"], data["run_ps"], strict=True))
         self.whole = [*((sum(w), sum(p)) for w, p in running), *zip(data["job_workers"], data["job_ps"], strict=True)]
         classes: Counter[Any] = Counter()  # what is free and what runs on a server -> how many there are
@@ -49,8 +49,7 @@ class Placing:
             self.speeds[job].setdefault(part, []).append(speed)
         self.cuts = [self.patterns(job) for job in range(self.jobs)]
         rows = (f"{j} {part} {t}" for j, kinds in enumerate(self.speeds) for part in kinds for t in (-1, *kinds[part]))
-        new, most = (data.get(column, NO_LIMIT) for column in ("most_new", "most_jobs"))
-        self.capacity = {"new": min(new, most - self.runs), **dict.fromkeys(rows, 0)}
+        self.capacity = {"new": min(data["most_new"], data["most_jobs"] - self.runs), **dict.fromkeys(rows, 0)}
         self.price, self.steps, self.worth = Price(), dict[tuple[int, str], list[tuple[int, int]]](), list[int]()
 
     def contents(self, running: Content, free: Sequence[int]) -> list[Content]:
