@@ -22,7 +22,7 @@ from mlsched.benchmark.store import Store, read_rows
 from mlsched.certificates import checker
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import read_json
-from mlsched.instances.admission.states import instance_of, read_states
+from mlsched_admission.instances.states import instance_of, read_states
 from mlsched.instances.placement.gavel import read_gavel
 from mlsched.instances.taskgraph.files import read_jobshop, read_psplib, read_stg
 from mlsched.instances.taskgraph.profiles import read_profiles

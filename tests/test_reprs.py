@@ -8,6 +8,7 @@ import re
 import pytest
 
 import mlsched
+import mlsched_admission
 from mlsched.core.brief import MOST
 from mlsched.core.registry import registry
 
@@ -30,7 +31,7 @@ def things(tmp_path_factory):
         (folder / "suite").mkdir()
         mlsched.save(small, "suite/0.json")
         rows = mlsched.run_suite("suite", solvers=["slaq", "dp"])
-        judged = mlsched.judge("state.json")
+        judged = mlsched_admission.judge("state.json")
         return {
             "instance": surge,
             "result": rule,
@@ -55,7 +56,7 @@ def things(tmp_path_factory):
             "needs": judged.needs,
             "answerer": mlsched.solvers.available("preemption")[0],
             "problem": registry().problem("quality"),
-            "experiment": mlsched.papers.EXPERIMENTS["slaq"],
+            "experiment": mlsched_papers.EXPERIMENTS["slaq"],
         }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mlsched
+import mlsched_training.environments
 
 #: What a library without wings is asked, in a process of its own.
 QUESTIONS = """
@@ -60,11 +61,11 @@ for line in (
 for line in ("reproduce fitgpp --quick", "train chic --iterations 1", "list experiments"):
     assert run(line.split()) == 2, line
 try:
-    mlsched.environments
+    mlsched_training.environments
 except ModuleNotFoundError as absent:
-    assert absent.name == "mlsched.training", absent
+    assert absent.name == "mlsched_training", absent
 else:
-    raise AssertionError("environments without mlsched.training")
+    raise AssertionError("environments without mlsched_training")
 """
 
 
@@ -96,9 +97,9 @@ def test_the_library_works_without_its_wings(tmp_path):
     assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-3000:]
     absent = [line for line in done.stderr.splitlines() if "has no mlsched." in line]
     assert [line.split("has no ")[1].partition(";")[0] for line in absent] == [
-        "mlsched.papers",
-        "mlsched.training",
-        "mlsched.papers",
+        "mlsched_papers",
+        "mlsched_training",
+        "mlsched_papers",
     ]
 
 
@@ -107,6 +108,6 @@ def test_former_homes_lead_to_what_stands_elsewhere_now():
     from mlsched.benchmark import plain
     from mlsched.simulation import environments
 
-    assert function_of("mlsched.solvers.plain:quality")[0] is plain.quality
+    assert function_of("mlsched.benchmark.plain:quality")[0] is plain.quality
     assert environments.WORKERS == "mlsched/Workers-v0"
-    assert mlsched.environments.WORKERS == "mlsched/Workers-v0"
+    assert mlsched_training.environments.WORKERS == "mlsched/Workers-v0"

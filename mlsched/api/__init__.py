@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
     from mlsched.api.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.runs import refusal, simulate
-    from mlsched.api.states import certify_judgement, judge
+    from mlsched_admission.api.states import certify_judgement, judge
     from mlsched.api.workloads import problem_of, read_log, simulation_of, workload
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.

@@ -22,7 +22,7 @@ RowStatus = Literal[
 #: The statuses of a row that counts as a failure.
 BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
 #: The module of the names by which the plain models (`benchmark/plain`) are asked.
-PLAIN = "mlsched.solvers.plain"
+PLAIN = "mlsched.benchmark.plain"
 Key = tuple[str, str, str, str, str, int]
 
 

@@ -140,4 +140,4 @@ def _suites() -> list[dict[str, Any]]:
 def _experiments() -> list[dict[str, Any]]:
     from mlsched.cli.wings import import_wing
 
-    return [{"name": e.name, "about": e.doc} for e in import_wing("mlsched.papers").EXPERIMENTS.values()]
+    return [{"name": e.name, "about": e.doc} for e in import_wing("mlsched_papers").EXPERIMENTS.values()]

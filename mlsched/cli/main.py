@@ -21,7 +21,7 @@ from mlsched.cli.collection import collection
 from mlsched.cli.data import data
 from mlsched.cli.doctor import doctor
 from mlsched.cli.generate import generate
-from mlsched.cli.judge import judge
+from mlsched_admission.cli.judge import judge
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
 from mlsched.cli.reference import reference

@@ -13,7 +13,7 @@ import typer
 from mlsched.core.errors import InvalidInput
 
 #: Command -> the wing that has it, in its module `command`.
-COMMANDS = {"train": "mlsched.training", "reproduce": "mlsched.papers"}
+COMMANDS = {"train": "mlsched_training", "reproduce": "mlsched_papers"}
 
 
 def add_commands(app: typer.Typer) -> None:

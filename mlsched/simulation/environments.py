@@ -1,6 +1,6 @@
-"""The environments' former home, by which programs make them: gymnasium.make("mlsched.simulation.environments:...").
+"""The environments' former home, by which programs make them: gymnasium.make("mlsched_training.environments:...").
 
-They belong to the training of policies, which this library does without: `mlsched.training.environments` is imported
+They belong to the training of policies, which this library does without: `mlsched_training.environments` is imported
 when this module is.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_HOME = importlib.import_module("mlsched.training.environments")
+_HOME = importlib.import_module("mlsched_training.environments")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The plain models' former home, by which stored rows name them ("mlsched.solvers.plain:quality"): benchmark/plain.
+"""The plain models' former home, by which stored rows name them ("mlsched.benchmark.plain:quality"): benchmark/plain.
 
 A benchmark is no part of the solvers: what is asked of this module is looked up there when it is used.
 """

@@ -52,7 +52,7 @@ def test_gaps_has_harder_task_graphs_that_rules_do_not_solve():
 @pytest.mark.parametrize("problem", ["quality", "preemption", "placement"])
 def test_exact_holds_the_exact_answerers_against_a_plain_model(problem):
     rows = run_suite(first("exact", problem))
-    plain = [r for r in rows if r.answerer == f"mlsched.solvers.plain:{problem}"]
+    plain = [r for r in rows if r.answerer == f"mlsched.benchmark.plain:{problem}"]
     assert len(plain) == len(registry().problem(problem).instance_type.objectives)
     assert {(r.status, r.backing, r.engine) for r in plain} == {("optimal", "agreed", "cp-sat")}
     assert {r.kind for r in rows} == {"exact"}
@@ -62,7 +62,7 @@ def test_exact_holds_the_exact_answerers_against_a_plain_model(problem):
 
 
 def test_a_plain_model_and_cp_sat_are_one_engine():
-    pair = ("cp-sat", "mlsched.solvers.plain:preemption")
+    pair = ("cp-sat", "mlsched.benchmark.plain:preemption")
     rows = run_suite(first("exact", "preemption", answerers=pair), confirm=False)
     assert {r.backing for r in rows} == {"claimed"}
 

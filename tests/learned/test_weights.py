@@ -12,7 +12,7 @@ from safetensors.numpy import save
 
 from mlsched.core.errors import InvalidFile
 from mlsched.learned import weights as w
-from mlsched.training import recipes
+from mlsched_training import recipes
 
 CARD = {
     "kind": w.KIND,

@@ -28,7 +28,7 @@ TIMES = ("seconds", "cpu_seconds", "confirm_seconds", "peak_mib", "made")
 
 #: What fronts and trainings import.
 SOLVERS = ("highspy", "ortools.sat.python.cp_model", "mlsched.solvers.front")
-TRAINING = ("torch", "torch._dynamo", "mlsched.training.trainer", "mlsched.simulation.workers")
+TRAINING = ("torch", "torch._dynamo", "mlsched_training.trainer", "mlsched.simulation.workers")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ Each file has `build(instance, objective)`, as `build` here says. They know none
 symmetries, and are what its defaults are held against.
 
 They are no registered answerers, so that nobody gets one by accident: each is asked by the name that rows of benchmarks
-store ("mlsched.solvers.plain:quality", where `mlsched/solvers/plain.py` finds it). What they prove rests on CP-SAT, as
+store ("mlsched.benchmark.plain:quality", where `mlsched/solvers/plain.py` finds it). What they prove rests on CP-SAT, as
 most defaults do; they confirm the models.
 """
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.heuristics.taskgraph._measures import iteration_ticks, per_job, remaining_ticks, remaining_time
+from mlsched.heuristics.taskgraph.measures import iteration_ticks, per_job, remaining_ticks, remaining_time
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import (
     SERVER,

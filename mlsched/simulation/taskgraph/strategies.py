@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.instances._values import one_of
+from mlsched.instances.values import one_of
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken
 from mlsched.instances.taskgraph.roomy import PAST

@@ -206,7 +206,7 @@ def torch():
 
 
 def test_the_same_seed_gives_the_same_bytes_and_resumed_ones_too(torch, tmp_path):
-    from mlsched.training import train
+    from mlsched_training import train
 
     a, b, c = (tmp_path / f"{name}.safetensors" for name in "abc")
     train("harmony-plus", iterations=4, seed=3, output=a, keep=str(tmp_path / "answers"), **SMALL)
@@ -224,7 +224,7 @@ def test_the_same_seed_gives_the_same_bytes_and_resumed_ones_too(torch, tmp_path
 
 
 def test_the_network_in_torch_is_that_in_numpy(torch):
-    from mlsched.training.placement._plus import Learner, PlusParams, joined
+    from mlsched_training.placement._plus import Learner, PlusParams, joined
 
     learner = Learner(PlusParams(**SMALL), 0, "cpu")
     net, trail = PlusNet(learner.weights()), []
@@ -238,7 +238,7 @@ def test_the_network_in_torch_is_that_in_numpy(torch):
 
 
 def test_chances_of_all_that_may_be_done_sum_to_one(torch):
-    from mlsched.training.placement._plus import Learner, PlusParams, joined
+    from mlsched_training.placement._plus import Learner, PlusParams, joined
 
     learner = Learner(PlusParams(**SMALL), 0, "cpu")
     inst = mlsched.generate("placement", "6x5", seed=0)
@@ -250,8 +250,8 @@ def test_chances_of_all_that_may_be_done_sum_to_one(torch):
 
 
 def test_steps_towards_an_exact_answer_reach_it(torch):
-    from mlsched.training.placement._plus import ANSWERS, PlusParams, answers
-    from mlsched.training.placement._plus_examples import steps
+    from mlsched_training.placement._plus import ANSWERS, PlusParams, answers
+    from mlsched_training.placement._plus_examples import steps
 
     reached = 0
     for asked, plan, _ in answers(ANSWERS, 6, PlusParams(**SMALL)):
@@ -268,7 +268,7 @@ def test_steps_towards_an_exact_answer_reach_it(torch):
 
 @pytest.mark.parametrize(("kind", "most"), [("pairwise", 1e-3), ("linear", 1e-3), ("quadratic", 0.2)])
 def test_a_history_without_noise_tells_the_coefficients_where_the_model_has_their_form(kind, most):
-    from mlsched.training.placement._plus_history import fit, synthetic
+    from mlsched_training.placement._plus_history import fit, synthetic
 
     found, types, error = fit(np.random.default_rng(0), 600, synthetic(kind))
     assert error < most
@@ -280,7 +280,7 @@ def test_a_history_without_noise_tells_the_coefficients_where_the_model_has_thei
 
 
 def test_wrong_calls_are_refused(torch):
-    from mlsched.training import train
+    from mlsched_training import train
 
     for wrong in ({"interference": "x"}, {"samples": 1}, {"history": 0}, {"learning_rate": 0.0}):
         with pytest.raises(InvalidInput, match=next(iter(wrong))) as error:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.workers import instances
-from mlsched.learned._net import Mlp
+from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.learned.workers import _plus_queue
 from mlsched.learned.workers._chic import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped
@@ -19,8 +19,8 @@ from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
 from mlsched.learned.workers.chic_plus import Allocation
 from mlsched.simulation.workers.phase import Phase, features
 from mlsched.simulation.workers.synthetic import chic
-from mlsched.training.workers._plus_batch import Views, scores
-from mlsched.training.workers.batch import Batch
+from mlsched_training.workers._plus_batch import Views, scores
+from mlsched_training.workers.batch import Batch
 
 POLICIES = ("chic", "chic-pair", "chic-plus")
 
@@ -280,7 +280,7 @@ def test_answers_need_no_torch():
 import mlsched
 inst = mlsched.generate("workers")
 for name in ("chic", "chic-pair", "chic-plus"): assert mlsched.solve(inst, name).plan is not None
-from mlsched.training import train
+from mlsched_training import train
 try: train("chic")
 except mlsched.InvalidInput as error: print(error)
 """

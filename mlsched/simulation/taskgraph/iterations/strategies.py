@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.instances._values import one_of
+from mlsched.instances.values import one_of
 from mlsched.instances.taskgraph.roomy import with_room
 from mlsched.simulation.taskgraph import strategies
 from mlsched.simulation.taskgraph.iterations.fits import never_start

@@ -1,0 +1,32 @@
+"""Admission: which waiting jobs start now, and which running units are evicted or moved for them.
+
+The question that Kueue, the Kubernetes scheduler, KAI and Slurm answer when a job waits. The rules are numbered in
+`judge.py` and `judge_quotas.py`.
+"""
+
+from mlsched.core.contract import Problem
+from mlsched_admission.instances.bounds import TRIVIAL_BOUNDS
+from mlsched_admission.instances.cases import cases, relaxations
+from mlsched_admission.instances.generate import PRESETS, generate
+from mlsched_admission.instances.instance import Instance, Plan
+from mlsched_admission.instances.relations import RELATIONS
+from mlsched_admission.instances.strategies import contended, instances
+
+PROBLEM = Problem(
+    name="admission",
+    title="which waiting jobs start, and whom they evict",
+    paper="Kueue, kube-scheduler, KAI Scheduler, Slurm",
+    instance_type=Instance,
+    plan_type=Plan,
+    generate=generate,
+    presets=PRESETS,
+    strategy=instances,
+    contended=contended,
+    relations=RELATIONS,
+    cases=cases,
+    relaxations=relaxations,
+    default="cp-sat",
+    trivial_bounds=TRIVIAL_BOUNDS,
+)
+
+__all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]
