@@ -11,7 +11,6 @@ Needs gymnasium: pip install 'mlsched[learn]'
 import gymnasium
 import numpy as np
 
-import mlsched
 import mlsched_training.environments
 
 gymnasium.register_envs(mlsched_training.environments)

@@ -27,9 +27,10 @@ import numpy as np
 from _kueue import questions
 
 import mlsched
+import mlsched_admission
 from mlsched import api
-from mlsched_admission.api.judgement import Judgement
 from mlsched.core.errors import SolverError
+from mlsched_admission.api.judgement import Judgement
 from mlsched_admission.instances import Instance
 from mlsched_admission.solvers.verdicts import Needs, judge_decision
 

@@ -30,8 +30,8 @@ import numpy as np
 import mlsched
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched_papers.claim import estimate
 from mlsched.simulation.taskgraph.allocation import Allocation, chosen
+from mlsched_papers.claim import estimate
 from mlsched_training import recipe
 from mlsched_training.taskgraph._episodes import LOAD, WAKE, WORLD
 from mlsched_training.taskgraph._reward import Reward

@@ -27,10 +27,10 @@ from _mlfs_runs import cases_of, options, runs, table
 from mlsched.heuristics.taskgraph.measures import per_job, remaining_ticks, remaining_time, shares
 from mlsched.learned.taskgraph.mlf_rl import trained
 from mlsched.learned.weights import Weights, of, read, write
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched_papers.mlfs import grid as g
 from mlsched_papers.mlfs.measure import workload
 from mlsched_papers.report import Report
-from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched_training.taskgraph._mlf_rl_plus import Evolution, MlfRlPlusParams, begin
 
 NAME = "mlf-rl-plus"

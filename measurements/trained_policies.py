@@ -29,9 +29,9 @@ from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of, read
 from mlsched.learned.workers._chic import allowed_actions
 from mlsched.learned.workers._plus import PlusNet
-from mlsched_papers.claim import estimate
 from mlsched.simulation.workers.phase import Phase
 from mlsched.simulation.workers.rollout import horizon_of
+from mlsched_papers.claim import estimate
 from mlsched_training import recipe
 from mlsched_training.workers._plus_batch import Views, scores
 from mlsched_training.workers.batch import Batch

@@ -22,7 +22,6 @@ from mlsched.benchmark.store import Store, read_rows
 from mlsched.certificates import checker
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import read_json
-from mlsched_admission.instances.states import instance_of, read_states
 from mlsched.instances.placement.gavel import read_gavel
 from mlsched.instances.taskgraph.files import read_jobshop, read_psplib, read_stg
 from mlsched.instances.taskgraph.profiles import read_profiles
@@ -30,6 +29,7 @@ from mlsched.instances.traces import algoperf, pollux, read_nodes, read_trace
 from mlsched.learned import weights
 from mlsched.simulation.nodes import parse_cluster
 from mlsched.solvers.front.journal import KIND, VERSION, Journal, _line
+from mlsched_admission.instances.states import instance_of, read_states
 
 READERS = {
     "json": read_json,

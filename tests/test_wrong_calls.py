@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import mlsched
-import mlsched_papers
 import mlsched_admission
+import mlsched_papers
 from mlsched.instances.traces import read_nodes
 from mlsched_training import train
 from mlsched_training.environments import harmony, placement, rounds, taskgraph, workers

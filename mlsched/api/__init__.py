@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
     from mlsched.api.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.runs import refusal, simulate
-    from mlsched_admission.api.states import certify_judgement, judge
     from mlsched.api.workloads import problem_of, read_log, simulation_of, workload
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
@@ -35,7 +34,6 @@ _HOMES = {
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
     "references": ("check_reference", "losses", "make_reference", "read_reference"),
     "runs": ("refusal", "simulate"),
-    "states": ("certify_judgement", "judge"),
     "workloads": ("problem_of", "read_log", "simulation_of", "workload"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -45,7 +43,6 @@ __all__ = [
     "answer_once",
     "certify",
     "certify_front",
-    "certify_judgement",
     "check_certificate",
     "check_folder",
     "check_objectives",
@@ -53,7 +50,6 @@ __all__ = [
     "decompose",
     "generate",
     "is_function",
-    "judge",
     "judged",
     "load",
     "load_with_hash",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,3 +60,10 @@ def reproduce(
         with atomic_write(html, folders=True) as stream:
             stream.write(report.to_html())
     emit(as_json, report.to_json, lambda: papers.render(report))
+
+
+def experiments() -> list[dict[str, Any]]:
+    """What `mlsched list experiments` shows."""
+    from mlsched_papers.reproduction import EXPERIMENTS
+
+    return [{"name": one.name, "about": one.doc} for one in EXPERIMENTS.values()]

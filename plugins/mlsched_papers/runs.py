@@ -11,8 +11,8 @@ from mlsched import api
 from mlsched.benchmark.pool import processes
 from mlsched.core.errors import AnswererError
 from mlsched.core.versions import versions
-from mlsched_papers.experiment import Progress
 from mlsched.simulation.run import Run
+from mlsched_papers.experiment import Progress
 
 Case = TypeVar("Case")
 Grid = TypeVar("Grid")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from _kueue import questions
 
+from mlsched.instances.preemption import Instance as Preemption
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.incident import incident_instance
-from mlsched.instances.preemption import Instance as Preemption
 
 SHARED = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
 needs_incidents = pytest.mark.skipif(

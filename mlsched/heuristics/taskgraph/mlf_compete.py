@@ -21,8 +21,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, per_job
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
+from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import serve, within_capacity
 from mlsched.instances.taskgraph import Snapshot

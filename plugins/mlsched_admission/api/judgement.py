@@ -1,4 +1,4 @@
-"""What `mlsched_admission.judge` answers: the state that was read, the verdict on the decision, and what it would take."""
+"""What `judge` answers: the state that was read, the verdict on the decision, and what it would take."""
 
 from __future__ import annotations
 

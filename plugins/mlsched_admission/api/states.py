@@ -9,7 +9,6 @@ from typing import Any
 
 from mlsched.api.answers import solve
 from mlsched.api.certificates import certify_front
-from mlsched_admission.api.judgement import Judgement
 from mlsched.api.records import load_with_hash
 from mlsched.certificates.fronts import CheckedFront
 from mlsched.core.arguments import checked
@@ -18,6 +17,7 @@ from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import open_file, read_text, shown_path
 from mlsched.core.params import Positive, Seed
 from mlsched.core.result import Result
+from mlsched_admission.api.judgement import Judgement
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states import Options, State, instance_of, read_documents, states_of, values
 from mlsched_admission.instances.states.decision import Decision, evicting, read_decision

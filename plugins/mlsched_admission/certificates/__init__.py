@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlsched_admission.certificates._quotas import state_quotas
 from mlsched.certificates.cover import Cost, Fronts
 from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.translation import Translation
+from mlsched_admission.certificates._quotas import state_quotas
 
 if TYPE_CHECKING:
     from mlsched_admission.instances.instance import Instance, Plan

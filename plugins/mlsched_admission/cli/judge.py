@@ -56,6 +56,7 @@ def judge(
 
     Reads files; sends nothing anywhere.
     """
+    import mlsched_admission
     from mlsched import api
 
     if anonymous and output is None:
@@ -63,7 +64,7 @@ def judge(
     if certify is not None:
         api.check_folder(certify, output)
     with waiting("judging", time_limit), only_documents():
-        found = api.judge(
+        found = mlsched_admission.judge(
             *states,
             decision=decision,
             rule=rule,
@@ -93,12 +94,12 @@ def _certified(
     found: Judgement, folder: Path, time_limit: float | None
 ) -> tuple[dict[str, Any] | None, MlschedError | None]:
     """The proof, in a folder, that the front is whole; None where none was found, and why none was."""
-    from mlsched import api
+    import mlsched_admission
     from mlsched.cli.certify import front_document
 
     try:
         with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
-            checked = api.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
+            checked = mlsched_admission.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
     except MlschedError as error:
         return None, error
     return front_document(folder, checked), None
@@ -168,7 +169,7 @@ def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
 
 def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
     """Names of these numbers, as the documents have them; imported when first needed."""
-    from mlsched.api import judgement
+    from mlsched_admission.api import judgement
 
     return judgement.named(names, numbers)
 

@@ -4,7 +4,7 @@ The question that Kueue, the Kubernetes scheduler, KAI and Slurm answer when a j
 `judge.py` and `judge_quotas.py`.
 """
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import InSuites, Problem
 from mlsched_admission.instances.bounds import TRIVIAL_BOUNDS
 from mlsched_admission.instances.cases import cases, relaxations
 from mlsched_admission.instances.generate import PRESETS, generate
@@ -27,6 +27,16 @@ PROBLEM = Problem(
     relaxations=relaxations,
     default="cp-sat",
     trivial_bounds=TRIVIAL_BOUNDS,
+    # Of larger instances brute force examines 400,000 branches each, some 5 s, before it says that there are more.
+    suites=InSuites(
+        small_only=("brute-force",),
+        harder=("surge", 5, ()),
+        exact=("small", "one-job", "surge", "quota", "cohort"),
+        scale=("surge", tuple({"nodes": n} for n in (8, 16, 32, 64))),
+        speed="cluster",
+        edition=2,
+        not_collected=("cluster",),
+    ),
 )
 
 __all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

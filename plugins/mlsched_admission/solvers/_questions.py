@@ -12,8 +12,8 @@ from mlsched.core.errors import AnswererError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import registry
-from mlsched_admission.instances import Instance, Plan
 from mlsched.solvers import run
+from mlsched_admission.instances import Instance, Plan
 
 
 def about(instance: Instance, jobs: Sequence[int]) -> Instance:

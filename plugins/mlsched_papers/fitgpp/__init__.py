@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from mlsched.simulation import simulation
+from mlsched.simulation.preemption.options import Options
+from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched_papers.experiment import Experiment, Settings
 from mlsched_papers.fitgpp import claims, claims_tables, figures, measure, tables
 from mlsched_papers.fitgpp import grid as g
@@ -13,9 +16,6 @@ from mlsched_papers.fitgpp.measured import Readings
 from mlsched_papers.fitgpp.tables import STAND_IN
 from mlsched_papers.report import Report
 from mlsched_papers.runs import CHECKED, PAIRED, versions_sentence
-from mlsched.simulation import simulation
-from mlsched.simulation.preemption.options import Options
-from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 
 TITLE = "FitGpp: low-latency job scheduling with preemption"
 

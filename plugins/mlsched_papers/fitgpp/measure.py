@@ -19,12 +19,12 @@ from mlsched.benchmark.pool import processes
 from mlsched.core.registry import registry
 from mlsched.heuristics.preemption.fitgpp import Way, answer_with_ways
 from mlsched.instances.preemption import Instance
-from mlsched_papers.experiment import Progress
-from mlsched_papers.fitgpp.grid import GRACE_SCALE, TRACE, Case
-from mlsched_papers.runs import simulated
 from mlsched.simulation.preemption import outcome
 from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched.simulation.run import Run
+from mlsched_papers.experiment import Progress
+from mlsched_papers.fitgpp.grid import GRACE_SCALE, TRACE, Case
+from mlsched_papers.runs import simulated
 
 #: Shares at which a distribution is kept: evenly spaced, so that a picture may take the quantiles for samples.
 QUANTILES = (np.arange(400) + 0.5) / 400

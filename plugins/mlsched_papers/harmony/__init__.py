@@ -9,6 +9,8 @@ from pathlib import Path
 
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.placement.models import KINDS
+from mlsched.simulation import simulation
+from mlsched.simulation.placement.options import Options
 from mlsched_papers.experiment import Experiment, Settings
 from mlsched_papers.harmony import claims, figures, measure, prediction, tables, training
 from mlsched_papers.harmony import grid as g
@@ -16,8 +18,6 @@ from mlsched_papers.harmony.measure import Metrics
 from mlsched_papers.harmony.measured import COMPLETION, WHOLE, HarmonyView, Measured
 from mlsched_papers.report import Report
 from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
-from mlsched.simulation import simulation
-from mlsched.simulation.placement.options import Options
 
 TITLE = "Harmony: deep learning-based job placement"
 

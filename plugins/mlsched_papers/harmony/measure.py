@@ -9,9 +9,9 @@ import numpy as np
 
 from mlsched import api
 from mlsched.instances.placement import Instance, Plan
+from mlsched.simulation.run import Run
 from mlsched_papers.harmony.grid import PATTERNS, TESTBED, Case, Grid
 from mlsched_papers.runs import simulated
-from mlsched.simulation.run import Run
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,10 +18,10 @@ import numpy as np
 from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance
 from mlsched.learned.weights import of
+from mlsched.simulation.placement.board import NOBODY
 from mlsched_papers.harmony import paper
 from mlsched_papers.harmony.grid import TESTBED, Grid
 from mlsched_papers.harmony.studies import NAMES
-from mlsched.simulation.placement.board import NOBODY
 from mlsched_training.placement._harmony_speeds import speeds
 from mlsched_training.placement._history import placement, slowdowns
 

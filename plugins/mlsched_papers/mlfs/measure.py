@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched_papers.mlfs.grid import BOUND, LOAD, Case, Grid
-from mlsched_papers.runs import refuse_unsound
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.bound import bound
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+from mlsched_papers.mlfs.grid import BOUND, LOAD, Case, Grid
+from mlsched_papers.runs import refuse_unsound
 
 #: The world, alike for all: what tasks use is drawn every ten minutes, tasks may move and pause.
 OPTIONS = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from mlsched.simulation.quality.options import Options
 from mlsched_papers.experiment import Experiment, Settings
 from mlsched_papers.report import Report
 from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
@@ -14,7 +15,6 @@ from mlsched_papers.slaq.measure import Metrics
 from mlsched_papers.slaq.measured import Measured, SlaqView
 from mlsched_papers.slaq.prediction import AHEAD, Errors, errors, scheduling_seconds
 from mlsched_papers.slaq.recorded import RecordedErrors, recorded_errors
-from mlsched.simulation.quality.options import Options
 
 TITLE = "SLAQ: quality-driven scheduling"
 RATIOS = (

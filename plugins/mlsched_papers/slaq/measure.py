@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched_papers.runs import simulated
-from mlsched_papers.slaq.grid import EPOCH, Case, Grid
 from mlsched.simulation.quality.outcome import Course, course, reached
 from mlsched.simulation.run import Run
+from mlsched_papers.runs import simulated
+from mlsched_papers.slaq.grid import EPOCH, Case, Grid
 
 #: Percent of loss reduction of Fig. 7(b).
 LEVELS = (25, 50, 75, 80, 85, 90, 95, 99)

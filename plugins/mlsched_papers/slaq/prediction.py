@@ -16,11 +16,11 @@ from mlsched.core.registry import registry
 from mlsched.instances.quality import Instance
 from mlsched.instances.quality.histories import synthetic
 from mlsched.instances.quality.table1 import TABLE_1, algorithm
+from mlsched.simulation.quality import Options
+from mlsched.simulation.quality.forecast import Forecaster
 from mlsched_papers.claim import Estimate, estimate
 from mlsched_papers.slaq.errors import prediction_errors
 from mlsched_papers.slaq.grid import Grid
-from mlsched.simulation.quality import Options
-from mlsched.simulation.quality.forecast import Forecaster
 
 #: Iterations ahead of Fig. 6; the last is Fig. 10(a)'s.
 AHEAD = (1, 2, 4, 6, 8, 10)

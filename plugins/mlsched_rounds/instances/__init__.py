@@ -4,7 +4,7 @@ The question that Gavel (OSDI 2020), Sia (SOSP 2023) and Shockwave (NSDI 2023) a
 numbered in `judge.py`.
 """
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import InSuites, Problem
 from mlsched_rounds.instances.bounds import TRIVIAL_BOUNDS
 from mlsched_rounds.instances.cases import cases, relaxations
 from mlsched_rounds.instances.generate import PRESETS, generate
@@ -27,6 +27,12 @@ PROBLEM = Problem(
     relaxations=relaxations,
     default="highs",
     trivial_bounds=TRIVIAL_BOUNDS,
+    suites=InSuites(
+        harder=("adaptive", 5, ()),
+        exact=("small", "gavel", "adaptive", "pausing"),
+        scale=("adaptive", tuple({"jobs": n, "gpus": n // 4} for n in (20, 40, 80, 160))),
+        speed="gavel",
+    ),
 )
 
 __all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

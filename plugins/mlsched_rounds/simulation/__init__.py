@@ -1,5 +1,6 @@
 """The world of rounds: jobs that do steps at a rate for each type of GPU, in rounds of some minutes (Gavel)."""
 
+from mlsched.simulation.run import Drawn, Simulation
 from mlsched_rounds.simulation import bound, outcome, replay, strategies
 from mlsched_rounds.simulation.assumed import assumed
 from mlsched_rounds.simulation.log import Log
@@ -7,7 +8,6 @@ from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.sources import SOURCES, from_file, from_trace
 from mlsched_rounds.simulation.workload import MICRO, Workload, never_start, overload
 from mlsched_rounds.simulation.world import RoundsWorld
-from mlsched.simulation.run import Drawn, Simulation
 
 SIMULATION = Simulation(
     problem="rounds",

@@ -28,10 +28,10 @@ from collections import defaultdict
 from fractions import Fraction
 
 from mlsched.simulation.findings import Findings
+from mlsched.simulation.wake import Wake
 from mlsched_rounds.simulation.log import Log
 from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.workload import MICRO, PICO, Workload
-from mlsched.simulation.wake import Wake
 
 #: How far times may be off, 10^-6 s.
 OFF = 2

@@ -1,8 +1,8 @@
 """Gymnasium environments: the worlds and questions of mlsched for anyone's reinforcement learning.
 
-    import gymnasium, mlsched
+    import gymnasium, mlsched_training.environments
 
-    gymnasium.register_envs(mlsched_training.environments)  # or gymnasium.make("mlsched_training.environments:mlsched/...")
+    gymnasium.register_envs(mlsched_training.environments)  # says to linters that the import does something
     env = gymnasium.make("mlsched/Workers-v0", rate=1.8)
     envs = gymnasium.make_vec("mlsched/Workers-v0", num_envs=36)  # one batched simulation, not 36 environments
 

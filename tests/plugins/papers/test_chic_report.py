@@ -11,12 +11,12 @@ from draws import draws
 from rich.console import Console
 
 from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.chic import grid as g
 from mlsched_papers.chic.claims import STATEMENTS
 from mlsched_papers.chic.measure import run_case
 from mlsched_papers.runs import measure_all
-from mlsched.simulation.run import Run
 
 TINY = {"quick": True, "jobs": 4, "seeds": 2}
 GRID = dataclasses.replace(g.QUICK, jobs=4, seeds=1, rates=(1.8,))

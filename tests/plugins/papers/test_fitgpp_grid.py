@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mlsched import api
+from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched_papers.fitgpp import grid as g
 from mlsched_papers.fitgpp import measure, paper
-from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 
 
 def test_the_full_grid_is_the_papers():

@@ -11,6 +11,7 @@ from draws import THOROUGH, draws
 from rich.console import Console
 
 from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
+from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.fitgpp import grid as g
 from mlsched_papers.fitgpp import paper
@@ -18,7 +19,6 @@ from mlsched_papers.fitgpp import report as experiment_report
 from mlsched_papers.fitgpp.claims import STATEMENTS
 from mlsched_papers.fitgpp.claims_tables import TRACE_STATEMENTS
 from mlsched_papers.fitgpp.measure import Source, measure
-from mlsched.simulation.run import Run
 
 TINY = {"quick": True, "jobs": 2**10, "seeds": 2}
 #: The sweeps of figures 6 and 7 with two points each, by default.

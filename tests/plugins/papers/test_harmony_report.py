@@ -14,13 +14,13 @@ from rich.console import Console
 from mlsched.core.answerer import Answerer
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.registry import registry
+from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.harmony import grid as g
 from mlsched_papers.harmony import paper, studies
 from mlsched_papers.harmony.claims import STATEMENTS
 from mlsched_papers.harmony.measure import run_case
 from mlsched_papers.runs import measure_all
-from mlsched.simulation.run import Run
 
 GRID = dataclasses.replace(g.QUICK, jobs=5, seeds=1)
 

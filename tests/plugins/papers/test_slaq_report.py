@@ -11,13 +11,13 @@ from draws import draws
 from rich.console import Console
 
 from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.runs import measure_all
 from mlsched_papers.slaq import grid as g
 from mlsched_papers.slaq import paper
 from mlsched_papers.slaq.claims import STATEMENTS
 from mlsched_papers.slaq.measure import run_case
-from mlsched.simulation.run import Run
 
 TINY = {"quick": True, "jobs": draws(3, 6), "seeds": 2}
 GRID = dataclasses.replace(g.QUICK, jobs=6, seeds=1, variants=(), sweeps=())

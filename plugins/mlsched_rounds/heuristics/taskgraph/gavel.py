@@ -26,12 +26,12 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched_rounds.heuristics.accounts import Accounts
 from mlsched_rounds.heuristics.greedy import taken
 from mlsched_rounds.heuristics.shares import POLICIES, Asked, Policy, Readings, recall, remembered
-from mlsched.heuristics.taskgraph.place import Placer
 from mlsched_rounds.heuristics.taskgraph._rounds import Seconds, Typed, carry_out, round_begins, round_ends, typed
-from mlsched.instances.taskgraph import Round, Snapshot
 
 #: "until": when the round ends, ticks; "reset": when accounts were opened, s, if they were; "need": whether jobs or
 #: nodes have come or gone since; "down": the nodes on which nothing could run; of each job "name", "ran" (seconds) and

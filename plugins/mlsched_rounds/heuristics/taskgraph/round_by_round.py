@@ -20,11 +20,11 @@ from mlsched.core.formulation import Limits
 from mlsched.core.params import resolve
 from mlsched.core.registry import answerer, registry
 from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched_rounds.heuristics.taskgraph._rounds import Seconds, Typed, carry_out, round_begins, round_ends, typed
 from mlsched_rounds.instances import Instance
 from mlsched_rounds.instances.goodput import Configurations
 from mlsched_rounds.instances.tables import State, from_rates
-from mlsched.instances.taskgraph import Round, Snapshot
 
 #: Steps of a second of work.
 STEPS = 1000

@@ -9,8 +9,8 @@ from rounds_examples import generated
 
 from mlsched import api
 from mlsched.core.registry import registry
-from mlsched_rounds.instances import Instance
 from mlsched.testing import check_scheduler
+from mlsched_rounds.instances import Instance
 
 FLUID = "gavel:policy=fluid_mpc"
 RULES = [a for a in registry().available("rounds") if a.rule is not None]

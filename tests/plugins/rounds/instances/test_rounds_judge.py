@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from mlsched.core.errors import InvalidInput
-from mlsched_rounds.formulations.tables import OBJECTIVES, steps
 from mlsched.instances import strategies
+from mlsched_rounds.formulations.tables import OBJECTIVES, steps
 from mlsched_rounds.instances import Instance, Plan, judge
 
 

@@ -13,9 +13,9 @@ from shockwave_apart import Apart
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import ints
-from mlsched_rounds.heuristics.forecast import Forecast
 from mlsched.instances.traces.throughputs import Throughputs
-from mlsched_rounds.simulation import batch_sizes
+from mlsched_rounds.heuristics.forecast import Forecast
+from mlsched_rounds.simulation import Workload, batch_sizes
 from mlsched_rounds.simulation import strategies as drawn
 from mlsched_rounds.simulation.adaptation import Adaptation, Progress
 from mlsched_rounds.simulation.batch_sizes import Job, adaptation
@@ -139,7 +139,7 @@ def test_the_number_of_epochs_is_kept() -> None:
 
 def test_what_is_left_of_a_job_when_a_change_gives_it_away(tmp_path) -> None:
     """Six steps are one epoch of ten samples a step; after the first slice of three the change leaves none."""
-    workload = mlsched_rounds.simulation.Workload(
+    workload = Workload(
         types=("gpu",),
         capacity=[1],
         submit=[0],
@@ -210,9 +210,7 @@ def test_a_wrong_adaptation_is_one_line(fields, wrong) -> None:
 
 def test_a_workload_with_other_rates_than_its_first_regimes_is_refused() -> None:
     with pytest.raises(InvalidInput, match="adaptation: the rates of each job's first regime"):
-        mlsched_rounds.simulation.Workload(
-            types=("gpu",), capacity=[1], submit=[0], steps=[6], gpus=[1], rate=[[2 * 10**12]], adaptation=one()
-        )
+        Workload(types=("gpu",), capacity=[1], submit=[0], steps=[6], gpus=[1], rate=[[2 * 10**12]], adaptation=one())
 
 
 def test_an_unknown_mode_of_a_trace_is_refused(tmp_path) -> None:

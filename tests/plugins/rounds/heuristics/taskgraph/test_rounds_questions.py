@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mlf_examples import snapshot
 
-from mlsched_rounds.heuristics.shares import POLICIES, Readings
-from mlsched_rounds.heuristics.taskgraph import _rounds, gavel, round_by_round
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph.states import PAUSED
+from mlsched_rounds.heuristics.shares import POLICIES, Readings
+from mlsched_rounds.heuristics.taskgraph import _rounds, gavel, round_by_round
 
 M = 10**6
 WAITS: dict[str, int] = {}
