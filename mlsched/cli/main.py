@@ -118,8 +118,8 @@ def _of_plugins(called: str | None = None) -> list[Any]:
         what = f"plug-in '{point.name}' of {point.group}"
         if point.name in ours or point.name in found:
             warnings.warn(f"{what} is left out: there is a command of that name", stacklevel=2)
-        elif called in (None, point.name):
-            found |= plugins.attempt(what, lambda point=point: {point.name: _loaded(point)}) or {}  # type: ignore[misc]
+        elif called in (None, point.name) and (command := plugins.attempt(what, functools.partial(_loaded, point))):
+            found[point.name] = command
     return list(found.values())
 
 

@@ -50,11 +50,10 @@ def declared() -> tuple[EntryPoint, ...]:
 
     found: dict[str, list[EntryPoint]] = {}
     for distribution in distributions():
-        place = getattr(distribution, "_path", None)
-        what = f"entry points of {getattr(place, 'name', 'a distribution')}"
-        points = attempt(what, lambda known=distribution: _points(known))  # type: ignore[misc]
-        if points:
-            found.setdefault(points[0].dist.name if points[0].dist else "", points)
+        # "mlsched-1.0.dist-info": to read the name itself of every distribution takes ten times as long.
+        folder = getattr(getattr(distribution, "_path", None), "name", "a distribution")
+        if (name := folder.partition("-")[0].lower()) not in found:
+            found[name] = attempt(f"what {folder} declares", functools.partial(_points, distribution)) or []
     return tuple(point for points in found.values() for point in points)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned import _net
+from mlsched.learned import net as _net
 from mlsched.learned.net import ALONE, Mlp, product, sample
 
 
