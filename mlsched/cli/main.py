@@ -116,9 +116,11 @@ def _of_plugins(called: str | None = None) -> list[Any]:
     ours = {*map(_name, app.registered_commands), *(group.name for group in app.registered_groups)}
     for point in plugins.points("commands"):
         what = f"plug-in '{point.name}' of {point.group}"
+        if called not in (None, point.name):
+            continue
         if point.name in ours or point.name in found:
             warnings.warn(f"{what} is left out: there is a command of that name", stacklevel=2)
-        elif called in (None, point.name) and (command := plugins.attempt(what, functools.partial(_loaded, point))):
+        elif (command := plugins.attempt(what, functools.partial(_loaded, point))) is not None:
             found[point.name] = command
     return list(found.values())
 

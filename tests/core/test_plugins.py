@@ -24,7 +24,14 @@ from mlsched.instances import preemption
 class Instance(preemption.Instance):
     kind, problem = "other.instance", "other"
 
-PROBLEM = dataclasses.replace(preemption.PROBLEM, name="other", instance_type=Instance)
+def generate(rng, jobs: int = 3):
+    made = preemption.generate(rng, jobs=jobs)
+    object.__setattr__(made, "__class__", Instance)
+    return made
+
+PROBLEM = dataclasses.replace(
+    preemption.PROBLEM, name="other", instance_type=Instance, generate=generate, presets={}, other_types=(), horizons=()
+)
 '''
 RULE_OF_IT = """
 from mlsched.core.registry import answerer
@@ -111,7 +118,7 @@ def test_a_problem_whose_import_fails_is_one_line_and_the_rest_works(install, ml
 def test_a_problem_of_another_distribution_is_found_with_its_solvers(install, mlsched):
     modules = {"other.__init__": "", "other.instances.__init__": PROBLEM, "other.heuristics.__init__": ""}
     install("whole", "[mlsched.problems]\nother = other\n", **modules, **{"other.heuristics.wait": RULE_OF_IT})
-    assert mlsched("generate", "other", "--preset", "small", "-o", "instance.json")[::2] == (0, [])
+    assert mlsched("generate", "other", "-o", "instance.json")[::2] == (0, [])
     status, out, errors = mlsched("solve", "instance.json", "--solver", "wait", "--json")
     assert (status, errors) == (0, [])
     assert '"problem": "other"' in out

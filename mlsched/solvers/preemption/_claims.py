@@ -122,3 +122,7 @@ class HostingOptions(Options):
         worth = {at: min(x, 1 - x) * (float(price[at[1]]) + 1) for at, x in share.items()}
         at = max(worth, key=worth.__getitem__, default=(0, 0))
         return (at[0], str(at[1]), -1) if worth.get(at, 0.0) > 1e-6 else None
+
+
+#: What the prover asks for (`solvers/prices`).
+options = HostingOptions

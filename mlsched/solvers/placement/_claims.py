@@ -13,6 +13,7 @@ import numpy as np
 
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices.core import Sides
+from mlsched.core.deadline import Deadline
 from mlsched.instances.placement import Plan
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch, Options
@@ -24,7 +25,7 @@ MORE = 100
 class PlacingOptions(Options):
     """The options of a claim as columns."""
 
-    def __init__(self, claim: Placing) -> None:
+    def __init__(self, claim: Placing, deadline: Deadline) -> None:
         self.claim = claim
         self.counts = [1] * claim.jobs + claim.count
         #: A cost beyond that of every choice.
@@ -203,3 +204,7 @@ def servers_of(claim: Placing) -> list[list[int]]:
     for s, free in enumerate(data["server_free"]):
         found.setdefault((tuple(free), *((w[s], p[s]) for w, p in running)), []).append(s)
     return list(found.values())
+
+
+#: What the prover asks for (`solvers/prices`).
+options = PlacingOptions
