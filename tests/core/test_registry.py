@@ -295,5 +295,5 @@ def test_a_problem_lies_in_the_folder_of_its_name(monkeypatch):
     import mlsched.instances.quality as folder
 
     monkeypatch.setattr(folder, "PROBLEM", dataclasses.replace(folder.PROBLEM, name="others"))
-    with pytest.raises(ValueError, match="mlsched.instances.quality: its problem is named 'others'"):
+    with pytest.raises(ValueError, match=r"mlsched\.instances\.quality: its problem is named 'others'"):
         registry.__wrapped__().problem("quality")
