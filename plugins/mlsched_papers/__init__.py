@@ -1,6 +1,6 @@
 """The papers' experiments, repeated: `reproduce("fitgpp")` measures what a paper printed and says which claims hold.
 
-A wing of mlsched: no part of the library needs it. An experiment is a sub-package that exports one `EXPERIMENT`; it is
+A plug-in of mlsched: the core does not need it. An experiment is a sub-package that exports one `EXPERIMENT`; it is
 found by scanning. What is named here is imported when it is used, so that `mlsched reproduce --help` is quick.
 """
 
