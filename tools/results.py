@@ -269,7 +269,7 @@ COUNTED = {
     "depend on the reading": ("depends on the reading",),
     "cannot be tested here": ("assumed", "fitted", "not measured", "not trained"),
 }
-RECORDED = DOCS.parent / "mlsched" / "papers" / "recorded.json"
+RECORDED = DOCS.parent / "plugins" / "mlsched_papers" / "recorded.json"
 
 
 def claims(experiment: str, docs: Path = DOCS) -> list[dict[str, Any]]:

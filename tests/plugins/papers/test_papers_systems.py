@@ -48,7 +48,7 @@ PAPERS = {
     ),
 }
 #: What docs/against-random.md shows.
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
 #: Policies for one size of cluster, and a preset of that size.
 SIZES = {"harmony": "6x5"}
 
