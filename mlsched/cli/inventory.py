@@ -67,13 +67,10 @@ def presets(line: list[str], incomplete: str) -> list[str]:
 
 def _place() -> Path | None:
     """The folder of what is kept for the installed files; None where other distributions have plug-ins."""
-    packages = {plugins.CORE}
-    for point in plugins.declared():
-        if point.dist is None or point.dist.name != plugins.CORE:
-            return None
-        packages.add(point.value.partition(":")[0].partition(".")[0])
+    if any(point.dist is None or point.dist.name != plugins.CORE for point in plugins.declared()):
+        return None
     state = hashlib.sha256(f"{mlsched.__version__} {sys.version}".encode())
-    for package in sorted(packages):
+    for package in sorted(plugins.ours()):
         spec = importlib.util.find_spec(package)
         for folder in (spec and spec.submodule_search_locations) or ():
             for path, size, changed in sorted(_files(folder)):

@@ -61,6 +61,13 @@ def _points(distribution: Any) -> list[EntryPoint]:
     return [point for point in distribution.entry_points if point.group.startswith(GROUP)]
 
 
+@functools.cache
+def ours() -> frozenset[str]:
+    """The packages of mlsched's own distribution: the core, and those that this distribution declares."""
+    own = [point for point in declared() if point.dist is not None and point.dist.name == CORE]
+    return frozenset({CORE, *(point.value.partition(":")[0].partition(".")[0] for point in own)})
+
+
 def points(group: str) -> list[EntryPoint]:
     """The entry points of one group, "problems" say."""
     return [point for point in declared() if point.group == GROUP + group]
@@ -95,4 +102,5 @@ def imported(module: str) -> Any | None:
 def forget() -> None:
     """Look for plug-ins anew, since distributions have come or gone."""
     declared.cache_clear()
+    ours.cache_clear()
     packages.cache_clear()
