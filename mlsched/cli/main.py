@@ -23,10 +23,10 @@ from mlsched.cli.doctor import doctor
 from mlsched.cli.generate import generate
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
-from mlsched.cli.reference import reference
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
 from mlsched.cli.store import compare, export, merge, rerun
+from mlsched.cli.taskgraph.reference import reference
 from mlsched.cli.worst import worst
 from mlsched.core import plugins
 from mlsched.core.errors import InvalidInput, MlschedError
