@@ -15,13 +15,14 @@ import gymnasium
 import numpy as np
 
 import mlsched
+import mlsched_training.environments
 
 try:
     from sb3_contrib import MaskablePPO
 except ImportError:
     MaskablePPO = None
 
-gymnasium.register_envs(mlsched.environments)
+gymnasium.register_envs(mlsched_training.environments)
 SIZES = {"jobs": 3, "nodes": 2, "runs": 12}
 #: Steps of training and unseen instances, both can be given: `python train_maskable_ppo.py 25000 10`.
 STEPS, HELD_OUT = (int(text) for text in sys.argv[1:3]) if "".join(sys.argv[1:]).isdigit() else (256, 3)

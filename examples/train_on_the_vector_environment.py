@@ -11,9 +11,9 @@ Needs gymnasium: pip install 'mlsched[learn]'
 import gymnasium
 import numpy as np
 
-import mlsched
+import mlsched_training.environments
 
-gymnasium.register_envs(mlsched.environments)
+gymnasium.register_envs(mlsched_training.environments)
 EPISODES, ITERATIONS, RATE = 36, 8, 1.0
 
 

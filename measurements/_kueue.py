@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.instances.admission import Instance
+from mlsched_admission.instances import Instance
 
 
 def questions(data: Path) -> list[tuple[Instance, list[str]]]:

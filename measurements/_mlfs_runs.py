@@ -13,10 +13,10 @@ import numpy as np
 from _keep import Kept
 
 from mlsched.learned.taskgraph.mlf_rl import trained
-from mlsched.papers.claim import estimate
-from mlsched.papers.mlfs.grid import Case, Grid, Policy
-from mlsched.papers.mlfs.measure import NAMES, Metrics, better, run_case
-from mlsched.papers.report import Number, Table
+from mlsched_papers.claim import estimate
+from mlsched_papers.mlfs.grid import Case, Grid, Policy
+from mlsched_papers.mlfs.measure import NAMES, Metrics, better, run_case
+from mlsched_papers.report import Number, Table
 
 #: Figures that a comparison of policies shows.
 SHOWN = ("jct", "deadlines", "guarantee", "pauses", "overhead")

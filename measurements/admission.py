@@ -27,11 +27,12 @@ import numpy as np
 from _kueue import questions
 
 import mlsched
+import mlsched_admission
 from mlsched import api
-from mlsched.api.judgement import Judgement
 from mlsched.core.errors import SolverError
-from mlsched.instances.admission import Instance
-from mlsched.solvers.admission.verdicts import Needs, judge_decision
+from mlsched_admission.api.judgement import Judgement
+from mlsched_admission.instances import Instance
+from mlsched_admission.solvers.verdicts import Needs, judge_decision
 
 
 def main() -> None:
@@ -103,7 +104,7 @@ def certified() -> dict[str, Any]:
     data = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
     found = []
     for path in sorted((data / "incidents").glob("*.json")):
-        found.append({"name": path.stem, **proved(mlsched.judge(path))})
+        found.append({"name": path.stem, **proved(mlsched_admission.judge(path))})
         print(found[-1], file=sys.stderr, flush=True)
     names = ("points", "variables", "proof_kb", "made_cpu_s", "check_cpu_s")
     rows = [

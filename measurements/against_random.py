@@ -34,8 +34,8 @@ from mlsched.instances.preemption import Instance as Cluster
 from mlsched.instances.preemption import Plan as Victims
 from mlsched.instances.quality import Instance as Cores
 from mlsched.instances.quality import Plan as Shares
-from mlsched.training.taskgraph._episodes import LOAD, WAKE, WORLD
-from mlsched.training.taskgraph._reward import Reward
+from mlsched_training.taskgraph._episodes import LOAD, WAKE, WORLD
+from mlsched_training.taskgraph._reward import Reward
 
 #: Seed of the first workload; trainings draw theirs from other ranges.
 FIRST = 5000

@@ -35,12 +35,12 @@ from trained_policies import OTHERS, clock, runs_of, untrained
 import mlsched
 from mlsched.learned.weights import Weights, read
 from mlsched.learned.workers._chic import USUAL, VARIANTS, shipped
-from mlsched.papers.claim import estimate
-from mlsched.papers.trainings import over_trainings
-from mlsched.papers.view import change
-from mlsched.training import recipe
-from mlsched.training._torch import repeatable
-from mlsched.training.trainer import CHECKPOINT
+from mlsched_papers.claim import estimate
+from mlsched_papers.trainings import over_trainings
+from mlsched_papers.view import change
+from mlsched_training import recipe
+from mlsched_training._torch import repeatable
+from mlsched_training.trainer import CHECKPOINT
 
 #: Column -> entry of a curve.
 COLUMNS = {

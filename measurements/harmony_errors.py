@@ -14,10 +14,10 @@ import dataclasses
 import json
 
 from mlsched.instances.placement.models import KINDS
-from mlsched.papers.harmony import grid as g
-from mlsched.papers.harmony import prediction
-from mlsched.papers.harmony.measured import Measured
-from mlsched.papers.harmony.tables import figure_9
+from mlsched_papers.harmony import grid as g
+from mlsched_papers.harmony import prediction
+from mlsched_papers.harmony.measured import Measured
+from mlsched_papers.harmony.tables import figure_9
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.instances.placement.gavel import generate_measured, read_gavel
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched.training.placement._plus_history import fit, synthetic
+from mlsched_training.placement._plus_history import fit, synthetic
 
 SIZES = ("6x5", "10x8-contended", "rack-30x10")
 #: Deterministic work of the exact answerer.

@@ -30,10 +30,10 @@ from harmony_plus_online import bootstrap
 import mlsched
 from mlsched.instances.placement.gavel import SLOTS, Measured, read_gavel
 from mlsched.instances.placement.generate import isolated_speed
-from mlsched.papers.harmony.grid import FULL
-from mlsched.papers.harmony.measure import Exact
 from mlsched.simulation.placement.synthetic import LONGEST, SHORTEST, mean_length
 from mlsched.simulation.placement.workload import INTERVAL, Workload
+from mlsched_papers.harmony.grid import FULL
+from mlsched_papers.harmony.measure import Exact
 
 GPUS, RATE, MOST_WORKERS = 10, 3.0, 3
 RULES = ("uniform-random", "load-balancing", "tetris", "bin-packing", "standalone")

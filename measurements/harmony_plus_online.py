@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from placement_online import measured, workloads
 
-from mlsched.papers.harmony import grid as g
+from mlsched_papers.harmony import grid as g
 
 PLUS = tuple(g.Policy(text, text, "rule") for text in ("harmony-plus", "harmony-plus:samples=1"))
 LIF = (*g.BASELINES[2:], *(p for p in g.READINGS if p.variant == "LIF by the increase"))

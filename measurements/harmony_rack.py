@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.learned.weights import read
-from mlsched.papers.claim import estimate
-from mlsched.papers.harmony import claims, training
-from mlsched.papers.harmony import grid as g
-from mlsched.papers.harmony.measure import run_case
-from mlsched.papers.harmony.measured import HarmonyView, Measured
-from mlsched.papers.report import Number
+from mlsched_papers.claim import estimate
+from mlsched_papers.harmony import claims, training
+from mlsched_papers.harmony import grid as g
+from mlsched_papers.harmony.measure import run_case
+from mlsched_papers.harmony.measured import HarmonyView, Measured
+from mlsched_papers.report import Number
 
 
 def number(values: Any) -> dict[str, Any]:

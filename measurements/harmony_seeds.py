@@ -28,9 +28,9 @@ from scipy import stats
 
 import mlsched
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched.papers.harmony.grid import FULL
-from mlsched.papers.harmony.measure import Exact
-from mlsched.training import recipe
+from mlsched_papers.harmony.grid import FULL
+from mlsched_papers.harmony.measure import Exact
+from mlsched_training import recipe
 
 RANDOM, LIF, EXACT, ITSELF = "uniform-random", "lif-linear:score=increase", "exact", "itself"
 RULES = ("load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", LIF)

@@ -24,14 +24,14 @@ import numpy as np
 
 import mlsched
 from mlsched.learned.weights import read
-from mlsched.papers.claim import estimate
-from mlsched.papers.harmony import claims_training
-from mlsched.papers.harmony import grid as g
-from mlsched.papers.harmony.measure import Metrics
-from mlsched.papers.harmony.measured import COMPLETION, HarmonyView, Measured
-from mlsched.papers.harmony.training import FULL, VARIANTS
-from mlsched.papers.report import Number
-from mlsched.training import train
+from mlsched_papers.claim import estimate
+from mlsched_papers.harmony import claims_training
+from mlsched_papers.harmony import grid as g
+from mlsched_papers.harmony.measure import Metrics
+from mlsched_papers.harmony.measured import COMPLETION, HarmonyView, Measured
+from mlsched_papers.harmony.training import FULL, VARIANTS
+from mlsched_papers.report import Number
+from mlsched_training import train
 
 OTHERS = {
     "random placement": "uniform-random",

@@ -28,13 +28,13 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched.papers.claim import estimate
 from mlsched.simulation.taskgraph.allocation import Allocation, chosen
-from mlsched.training import recipe
-from mlsched.training.taskgraph._episodes import LOAD, WAKE, WORLD
-from mlsched.training.taskgraph._reward import Reward
+from mlsched_papers.claim import estimate
+from mlsched_training import recipe
+from mlsched_training.taskgraph._episodes import LOAD, WAKE, WORLD
+from mlsched_training.taskgraph._reward import Reward
 
 HOUR = 3600.0
 #: Of a log, what is joined with MLFS' jobs.

@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 from _mlfs_runs import cases_of, options, runs, table
 
-from mlsched.heuristics.taskgraph._measures import per_job, remaining_ticks, remaining_time, shares
+from mlsched.heuristics.taskgraph.measures import per_job, remaining_ticks, remaining_time, shares
 from mlsched.learned.taskgraph.mlf_rl import trained
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched.papers.mlfs import grid as g
-from mlsched.papers.mlfs.measure import workload
-from mlsched.papers.report import Report
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
-from mlsched.training.taskgraph._mlf_rl_plus import Evolution, MlfRlPlusParams, begin
+from mlsched_papers.mlfs import grid as g
+from mlsched_papers.mlfs.measure import workload
+from mlsched_papers.report import Report
+from mlsched_training.taskgraph._mlf_rl_plus import Evolution, MlfRlPlusParams, begin
 
 NAME = "mlf-rl-plus"
 PLUS, ORDER = "MLF-RL-plus", "MLF-RL-plus, its order alone"

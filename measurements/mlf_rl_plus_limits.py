@@ -22,11 +22,11 @@ import numpy as np
 from mlsched import api
 from mlsched.learned.taskgraph._plus_order import HOUR, features
 from mlsched.learned.weights import of
-from mlsched.papers.claim import estimate
-from mlsched.papers.mlfs import grid as g
-from mlsched.papers.mlfs.measure import OPTIONS, WAKE, run_case, workload
-from mlsched.papers.runs import refuse_unsound
-from mlsched.training.taskgraph._plus_world import Clusters, clusters, mean_jct
+from mlsched_papers.claim import estimate
+from mlsched_papers.mlfs import grid as g
+from mlsched_papers.mlfs.measure import OPTIONS, WAKE, run_case, workload
+from mlsched_papers.runs import refuse_unsound
+from mlsched_training.taskgraph._plus_world import Clusters, clusters, mean_jct
 
 DEMAND = {name: value for name, value in OPTIONS.items() if "usage" not in name}
 WORLDS = {

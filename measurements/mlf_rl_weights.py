@@ -17,9 +17,9 @@ import sys
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
-from mlsched.training._torch import repeatable
-from mlsched.training.taskgraph._reward import Reward
-from mlsched.training.taskgraph.mlf_rl import RECIPE
+from mlsched_training._torch import repeatable
+from mlsched_training.taskgraph._reward import Reward
+from mlsched_training.taskgraph.mlf_rl import RECIPE
 
 NAMES = tuple(f"beta{k}" for k in range(1, 6))
 PAPER = {name: float(getattr(Reward(), name)) for name in NAMES}

@@ -13,8 +13,8 @@ import json
 
 from _mlfs_runs import options, runs
 
-from mlsched.papers import mlfs
-from mlsched.papers.mlfs import grid as g
+from mlsched_papers import mlfs
+from mlsched_papers.mlfs import grid as g
 
 
 def main() -> None:

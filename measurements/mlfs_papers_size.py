@@ -23,9 +23,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from mlsched.papers import mlfs
-from mlsched.papers.mlfs import grid as g
-from mlsched.papers.mlfs.measure import Metrics, run_case
+from mlsched_papers import mlfs
+from mlsched_papers.mlfs import grid as g
+from mlsched_papers.mlfs.measure import Metrics, run_case
 
 #: Order of the runs, from those that take least.
 QUICK_FIRST = (

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from _mlfs_runs import options, runs
 
-from mlsched.papers.claim import estimate
-from mlsched.papers.mlfs import grid as g
-from mlsched.papers.mlfs.measure import NAMES, Metrics
-from mlsched.papers.report import Number, Report, Table
+from mlsched_papers.claim import estimate
+from mlsched_papers.mlfs import grid as g
+from mlsched_papers.mlfs.measure import NAMES, Metrics
+from mlsched_papers.report import Number, Report, Table
 
 #: As list rules place: no part of MLF-H but the order.
 LISTED = "hosts=least-work,threshold=false,migration=false"

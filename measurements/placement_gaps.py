@@ -31,7 +31,7 @@ from mlsched.core.registry import registry
 from mlsched.heuristics.placement._lif import SCORES, TIES
 from mlsched.instances.placement.gavel import generate_measured, read_gavel
 from mlsched.instances.placement.models import KINDS
-from mlsched.papers.claim import estimate
+from mlsched_papers.claim import estimate
 
 CONTENTION = (0.6, 0.8, 1.0, 1.2)
 GPUS = ("v100", "p100", "k80")

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.instances.placement.models import KINDS
-from mlsched.papers.claim import estimate
-from mlsched.papers.harmony import grid as g
-from mlsched.papers.harmony import prediction, report, tables
-from mlsched.papers.harmony.measure import Metrics, run_case
-from mlsched.papers.harmony.measured import HarmonyView
-from mlsched.papers.harmony.prediction import Errors
-from mlsched.papers.report import Number, Report, Table
+from mlsched_papers.claim import estimate
+from mlsched_papers.harmony import grid as g
+from mlsched_papers.harmony import prediction, report, tables
+from mlsched_papers.harmony.measure import Metrics, run_case
+from mlsched_papers.harmony.measured import HarmonyView
+from mlsched_papers.harmony.prediction import Errors
+from mlsched_papers.report import Number, Report, Table
 
 
 def key(case: g.Case, grid: g.Grid) -> str:

@@ -27,7 +27,7 @@ from mlsched.core.losses.window import Window
 from mlsched.instances.quality.histories import History, synthetic, synthetic_mix
 from mlsched.instances.quality.table1 import TABLE_1
 from mlsched.instances.traces import algoperf, pollux
-from mlsched.papers.slaq.errors import ErrorRow, prediction_errors
+from mlsched_papers.slaq.errors import ErrorRow, prediction_errors
 
 
 def errors(data: Path | None) -> list[dict[str, Any]]:

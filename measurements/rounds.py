@@ -23,22 +23,22 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.heuristics.rounds.shares import POLICIES
-from mlsched.instances.rounds.goodput import kept, usual
-from mlsched.instances.rounds.tables import without_rates
-from mlsched.simulation.rounds.files import read_jobs
-from mlsched.simulation.rounds.mechanism import play
-from mlsched.simulation.rounds.options import Options
-from mlsched.solvers.rounds import fluid
-from mlsched.solvers.rounds.allox import allox
-from mlsched.solvers.rounds.finish_time import Progress, finish_time_fairness
-from mlsched.solvers.rounds.max_min import max_min, water_filling
-from mlsched.solvers.rounds.relaxation import fractional
-from mlsched.solvers.rounds.shares import Rates
-from mlsched.solvers.rounds.shockwave import Jobs, Window, shockwave
-from mlsched.solvers.rounds.sia import sia
-from mlsched.solvers.rounds.total_duration import bisected_total_duration, min_total_duration
-from mlsched.solvers.rounds.total_throughput import max_sum
+from mlsched_rounds.heuristics.shares import POLICIES
+from mlsched_rounds.instances.goodput import kept, usual
+from mlsched_rounds.instances.tables import without_rates
+from mlsched_rounds.simulation.files import read_jobs
+from mlsched_rounds.simulation.mechanism import play
+from mlsched_rounds.simulation.options import Options
+from mlsched_rounds.solvers import fluid
+from mlsched_rounds.solvers.allox import allox
+from mlsched_rounds.solvers.finish_time import Progress, finish_time_fairness
+from mlsched_rounds.solvers.max_min import max_min, water_filling
+from mlsched_rounds.solvers.relaxation import fractional
+from mlsched_rounds.solvers.shares import Rates
+from mlsched_rounds.solvers.shockwave import Jobs, Window, shockwave
+from mlsched_rounds.solvers.sia import sia
+from mlsched_rounds.solvers.total_duration import bisected_total_duration, min_total_duration
+from mlsched_rounds.solvers.total_throughput import max_sum
 
 #: Intervals of the bound, to 1.3 times the makespan's bound.
 INTERVALS = 100

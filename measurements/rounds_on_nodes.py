@@ -25,9 +25,9 @@ from typing import Any
 from _keep import Kept
 
 import mlsched
-from mlsched.simulation.rounds.bound import bound
-from mlsched.simulation.rounds.files import read_jobs
-from mlsched.simulation.rounds.workload import MICRO, Workload
+from mlsched_rounds.simulation.bound import bound
+from mlsched_rounds.simulation.files import read_jobs
+from mlsched_rounds.simulation.workload import MICRO, Workload
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data/gavel"
 TABLE, ARCHIVE = DATA / "simulation_throughputs.json.gz", DATA / "physical_cluster_traces.tar.gz"

@@ -23,9 +23,9 @@ from typing import Any
 from _keep import Kept
 
 import mlsched
-from mlsched.simulation.rounds.bound import bound
-from mlsched.simulation.rounds.files import read_jobs
-from mlsched.simulation.rounds.workload import Workload
+from mlsched_rounds.simulation.bound import bound
+from mlsched_rounds.simulation.files import read_jobs
+from mlsched_rounds.simulation.workload import Workload
 
 SHARES = (
     "fifo_perf", "isolated", "max_min", "max_min_perf", "water_filling_perf", "finish_time_fairness_perf",

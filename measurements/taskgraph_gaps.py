@@ -27,9 +27,9 @@ import numpy as np
 
 import mlsched
 from mlsched.core.registry import answerer, declared_in, registry
-from mlsched.heuristics.taskgraph._measures import stops_after
-from mlsched.papers.claim import Estimate, estimate
+from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.simulation.taskgraph.allocation import Allocation, chosen
+from mlsched_papers.claim import Estimate, estimate
 
 #: Objective -> how its gap is shown, and whether running less helps it.
 SHOWN = {

@@ -23,7 +23,7 @@ from typing import Any
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import mlsched
-from mlsched.papers.claim import estimate
+from mlsched_papers.claim import estimate
 
 #: Policy -> problem, presets.
 ASKED: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -25,16 +25,16 @@ import numpy as np
 
 import mlsched
 from mlsched.core.gap import gap_between
-from mlsched.learned._net import Mlp, sample
+from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of, read
 from mlsched.learned.workers._chic import allowed_actions
 from mlsched.learned.workers._plus import PlusNet
-from mlsched.papers.claim import estimate
 from mlsched.simulation.workers.phase import Phase
 from mlsched.simulation.workers.rollout import horizon_of
-from mlsched.training import recipe
-from mlsched.training.workers._plus_batch import Views, scores
-from mlsched.training.workers.batch import Batch
+from mlsched_papers.claim import estimate
+from mlsched_training import recipe
+from mlsched_training.workers._plus_batch import Views, scores
+from mlsched_training.workers.batch import Batch
 
 POLICIES = ("chic", "chic-pair", "chic-plus")
 #: Label -> answerer, wake, options.

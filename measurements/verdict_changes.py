@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mlsched.papers.claim import Bound
+from mlsched_papers.claim import Bound
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 #: Experiment -> the recorded result with its claims.

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.papers.claim import Bound, Claim, estimate
-from mlsched.papers.statement import Piece
+from mlsched_papers.claim import Bound, Claim, estimate
+from mlsched_papers.statement import Piece
 
 WORKLOADS = (5, 8, 30)
 AT_THE_BOUND = (Bound(low=0.0, strict=True), Bound(high=0.0), Bound(0.0, 0.0))

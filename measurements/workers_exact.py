@@ -29,7 +29,7 @@ from _pollux_profiles import generate_measured, read_pollux
 import mlsched
 from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
-from mlsched.papers.claim import estimate
+from mlsched_papers.claim import estimate
 
 PRESETS = ("paper", "paper-10", "crowded", "x16", "x40", "cpu-bound", "asynchronous", "measured")
 SOLVERS = ("cp-sat", "highs", "dp", "cp-sat:reduce=false", "highs:reduce=false")

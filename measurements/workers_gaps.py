@@ -21,9 +21,9 @@ from typing import Any
 
 import mlsched
 from mlsched.core.gap import gap_between
-from mlsched.papers.chic.grid import Policy, everyone, known, once, optimus, trained
-from mlsched.papers.claim import estimate
 from mlsched.simulation.workers.rollout import horizon_of
+from mlsched_papers.chic.grid import Policy, everyone, known, once, optimus, trained
+from mlsched_papers.claim import estimate
 
 #: Optimus' ways to stop; the others do not depend on them.
 STOPS = ("full", "misfit", "used-up")

@@ -24,7 +24,7 @@ from _calibration import cpu_seconds, load
 
 import mlsched
 from mlsched.simulation.workers.phase import Phase
-from mlsched.training.workers.batch import Batch
+from mlsched_training.workers.batch import Batch
 
 Choose = Callable[[Batch, np.random.Generator], Any]
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         check_reference,
         decompose,
         generate,
-        judge,
         load,
         losses,
         make_reference,
@@ -55,8 +54,7 @@ if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
     from mlsched.testing import check_scheduler
 
-#: Public name -> module of this package that defines it, or that it is. `environments` needs gymnasium, `testing` and
-#: `check_scheduler` Hypothesis. No import says so for `papers`, a wing that the rest must not know.
+#: Public name -> module of this package that defines it, or that it is. `testing`, `check_scheduler` need Hypothesis.
 _HOME = {
     "certify": "api",
     "certify_front": "api",
@@ -68,7 +66,6 @@ _HOME = {
     "from_networkx": "instances.taskgraph",
     "gap_lines": "benchmark.table",
     "generate": "api",
-    "judge": "api",
     "load": "api",
     "losses": "api",
     "make_reference": "api",
@@ -101,9 +98,7 @@ _HOME = {
     "Gap": "core.gap",
     "Result": "core.result",
     "Run": "simulation",
-    "environments": "training.environments:",
     "instances": "instances:",
-    "papers": "papers:",
     "solvers": "solvers:",
     "testing": "testing:",
 }
@@ -131,17 +126,14 @@ __all__ = [
     "check_scheduler",
     "decompose",
     "enumerate_front",
-    "environments",
     "from_networkx",
     "gap_lines",
     "generate",
     "instances",
-    "judge",
     "load",
     "losses",
     "make_reference",
     "merge",
-    "papers",
     "pareto",
     "plot",
     "plot_losses",

@@ -30,6 +30,9 @@ COMMANDS = (
     "check instance.json plan.json",
     "pareto instance.json total_score victim_count",
     "simulate fifo fitgpp --trace synthetic:z --set jobs=300",
+    "generate admission --preset small -o state.json",
+    "judge state.json",
+    "list experiments",
     "doctor",
 )
 #: What the pages' blocks need besides the wheel, and the files that run them.

@@ -11,10 +11,6 @@ import shutil
 import zlib
 
 import numpy as np
-from kai_examples import kai_state
-from kubernetes_examples import kube_state
-from kueue_examples import kueue_state
-from state_examples import listed
 
 import mlsched
 from mlsched import api
@@ -22,7 +18,6 @@ from mlsched.benchmark.store import Store, read_rows
 from mlsched.certificates import checker
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import read_json
-from mlsched.instances.admission.states import instance_of, read_states
 from mlsched.instances.placement.gavel import read_gavel
 from mlsched.instances.taskgraph.files import read_jobshop, read_psplib, read_stg
 from mlsched.instances.taskgraph.profiles import read_profiles
@@ -46,7 +41,6 @@ READERS = {
     "jobshop": read_jobshop,
     "weights": weights.read,
     "store": read_rows,
-    "state": lambda path: list(map(instance_of, read_states([path]))),
 }
 
 
@@ -157,11 +151,6 @@ GAVEL = {
 }
 
 
-def together(documents) -> dict:
-    """Lists of objects in several documents as one list, which is a state in one file."""
-    return listed(*(item for document in documents.values() for item in document["items"]))
-
-
 def seeds(folder) -> list[tuple[str, bytes]]:
     """(reader, content) of small files that the readers take; what only a program can write is written to `folder`.
 
@@ -190,9 +179,6 @@ def seeds(folder) -> list[tuple[str, bytes]]:
         ("stg", STG),
         ("psplib", PSPLIB),
         ("jobshop", "2 2\n0 3 1 2\n1 4 0 1\n"),
-        ("state", json.dumps(kai_state())),
-        ("state", json.dumps(together(kube_state()))),
-        ("state", json.dumps(together(kueue_state(topology=True)))),
     ]
     found = [(name, text.encode()) for name, text in texts]
     found += [("trace", gzip.compress(PHILLY.encode())), ("gavel", gzip.compress(json.dumps(GAVEL).encode()))]
@@ -212,7 +198,14 @@ def seeds(folder) -> list[tuple[str, bytes]]:
     if importlib.util.find_spec("exact") is not None:
         api.certify(mlsched.generate("workers", "small", seed=1), folder / "formulas", proof="formulas")
         found.append(("manifest of formulas", (folder / "formulas" / "manifest.json").read_bytes()))
-    return found
+    return found + (admission_readers.seeds() if ADMISSION else [])
 
+
+#: Whether the plug-in is there; this file is of the core's tests.
+ADMISSION = importlib.util.find_spec("mlsched_admission") is not None
+if ADMISSION:
+    import admission_readers
+
+    READERS |= admission_readers.READERS
 
 __all__ = ["PARSERS", "READERS", "seeds"]

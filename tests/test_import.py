@@ -30,7 +30,7 @@ def test_highs_loads_its_own_backend_only():
     solve.
     """
     found = loaded_by(
-        "from mlsched import api\nfor p in ('preemption', 'rounds'): api.solve(api.generate(p, 'small'), 'highs')"
+        "from mlsched import api\nfor p in ('preemption', 'quality'): api.solve(api.generate(p, 'small'), 'highs')"
     )
     assert {"highspy", "pyomo"} <= found
     assert not {"ortools", "scipy"} & found

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import importlib
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,11 @@ MODULES = ("mlsched", "mlsched.testing")
 EXAMPLES = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
-def public() -> dict[str, Any]:
+def public(modules: Iterable[str] = MODULES) -> dict[str, Any]:
     """Name as users write it -> what it is."""
     found = {}
-    for module in MODULES:
-        there = mlsched.testing if module.endswith("testing") else mlsched
+    for module in modules:
+        there = importlib.import_module(module)
         found |= {f"{module}.{name}": getattr(there, name) for name in there.__all__}
     return found
 
@@ -65,9 +67,9 @@ def _parameters(function: Any) -> str:
     return f"({', '.join(shown)})"
 
 
-def surface() -> list[str]:
+def surface(modules: Iterable[str] = MODULES) -> list[str]:
     """All lines."""
-    return sorted({line for name, thing in public().items() for line in lines(name, thing)})
+    return sorted({line for name, thing in public(modules).items() for line in lines(name, thing)})
 
 
 def test_nothing_public_went_or_changed_its_name() -> None:
@@ -109,8 +111,12 @@ def test_every_parameter_is_explained_once_in_order(name: str) -> None:
 def test_every_public_name_has_an_example_that_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mpl.use("Agg")
     monkeypatch.chdir(tmp_path)
-    finder = doctest.DocTestFinder(recurse=False)
-    found = [test for test in finder.find(DESCRIBED[name], name, globs={"mlsched": mlsched}) if test.examples]
+    run_examples(DESCRIBED[name], name, {"mlsched": mlsched})
+
+
+def run_examples(thing: Any, name: str, known: dict[str, Any]) -> None:
+    """Run the examples in the docstring of what has that name; there are some."""
+    found = [test for test in doctest.DocTestFinder(recurse=False).find(thing, name, globs=known) if test.examples]
     assert found, f"{name}: write an example into its docstring"
     said: list[str] = []
     for test in found:

@@ -26,11 +26,9 @@ def things(tmp_path_factory):
         losses = mlsched.worst_cases("fifo", [mlsched.generate("preemption", "small", seed=s) for s in range(2)])
         small = mlsched.generate("quality", "small")
         mlsched.save(small, "0.json")
-        mlsched.save(mlsched.generate("admission", "small"), "state.json")
         (folder / "suite").mkdir()
         mlsched.save(small, "suite/0.json")
         rows = mlsched.run_suite("suite", solvers=["slaq", "dp"])
-        judged = mlsched.judge("state.json")
         return {
             "instance": surge,
             "result": rule,
@@ -50,12 +48,8 @@ def things(tmp_path_factory):
             "report": mlsched.check_scheduler("fifo", "preemption", examples=4, checks=["answers"]),
             "row": rows[0],
             "gap line": mlsched.gap_lines(rows)[0],
-            "judgement": judged,
-            "verdict": judged.verdict,
-            "needs": judged.needs,
             "answerer": mlsched.solvers.available("preemption")[0],
             "problem": registry().problem("quality"),
-            "experiment": mlsched.papers.EXPERIMENTS["slaq"],
         }
 
 
@@ -92,7 +86,6 @@ def test_they_say_what_matters(things):
         "reference",
         "decomposition",
         "report",
-        "judgement",
     ],
 )
 def test_notebooks_show_a_table(things, name):

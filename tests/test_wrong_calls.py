@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,6 @@ import pytest
 
 import mlsched
 from mlsched.instances.traces import read_nodes
-from mlsched.training import train
-from mlsched.training.environments import harmony, placement, rounds, taskgraph, workers
 
 
 def inst() -> mlsched.Instance:
@@ -44,7 +42,6 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: mlsched.run_suite("preemption", store=5), "run_suite: store = 5: must be a path or None"),
     (lambda: mlsched.merge(5, "all.sqlite"), "merge: stores = 5: must be a list (each a path)"),
     (lambda: read_nodes(5), "read_nodes: path = 5: must be a path"),
-    (lambda: mlsched.judge(5), "judge: states = 5: must be a path"),
     (lambda: mlsched.read_reference(5), "read_reference: folder = 5: must be a path"),
     (lambda: mlsched.losses(5, 5), "losses: run = 5: must be a Run"),
     (lambda: mlsched.decompose(5), "decompose: run = 5: must be a Run"),
@@ -94,8 +91,6 @@ MEANINGLESS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (mlsched.workload, {"limit": -1}, "limit = -1: must be at least 1"),
     (mlsched.workload, {"strict": "no"}, "workload: strict = 'no': must be True or False"),
     (mlsched.read_log, {"limit": 1.5}, "read_log: limit = 1.5: must be an integer or None"),
-    (mlsched.judge, {"time_limit": 0}, "time_limit = 0: must be above 0"),
-    (mlsched.judge, {"now": True}, "judge: now = True: must be a text, an integer or None"),
     (mlsched.certify, {"time_limit": False}, "certify: time_limit = False: must be a number or None"),
     (mlsched.check_certificate, {"time_limit": -1}, "time_limit = -1: must be above 0"),
     (mlsched.make_reference, {"moves": -1}, "moves = -1: must be at least 0"),
@@ -109,11 +104,6 @@ MEANINGLESS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (mlsched.check_scheduler, {"largest_gap": -0.1}, "largest_gap = -0.1: must be at least 0"),
     (mlsched.testing.check_relations, {"examples": 0}, "examples = 0: must be at least 1"),
     (mlsched.testing.clock_machine, {"stateful": "no"}, "clock_machine: stateful = 'no': must be True or False"),
-    (mlsched.papers.reproduce, {"seeds": True}, "reproduce: seeds = True: must be an integer or None"),
-    (train, {"iterations": True}, "train: iterations = True: must be an integer or None"),
-    (train, {"cpu_limit": 0}, "cpu_limit = 0: must be above 0 and at most 10000000"),
-    (workers.WorkersEnv, {"pair": "yes"}, "Task: pair = 'yes': must be True or False"),
-    (rounds.RoundsEnv, {"window": True}, "RoundsEnv: window = True: must be an integer"),
 ]
 
 
@@ -125,20 +115,10 @@ def test_an_argument_that_means_nothing_is_refused_before_anything_is_done(funct
 
 #: Annotations of numbers.
 NUMBERS = re.compile(r"\b(int|float|Number|Positive|NotNegative|Share|Seed|Count)\b")
-OTHERS = (mlsched.papers.reproduce, train)
-ENVIRONMENTS = (
-    harmony.HarmonyEnv,
-    placement.PlacementEnv,
-    rounds.RoundsEnv,
-    taskgraph.TaskGraphEnv,
-    workers.WorkersVectorEnv,
-)
 
 
-def numbers_and_truth_values() -> Iterator[Any]:
-    """Every argument of a public function that is a number or a truth value, with a value that is the other."""
-    public = [getattr(there, name) for there in (mlsched, mlsched.testing) for name in there.__all__]
-    functions = dict.fromkeys([*filter(inspect.isroutine, public), *OTHERS, *ENVIRONMENTS])
+def numbers_and_truth_values(functions: Iterable[Callable[..., Any]]) -> Iterator[Any]:
+    """Every argument that is a number or a truth value, with a value that is the other."""
     for function in functions:
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.annotation == "bool":
@@ -147,7 +127,11 @@ def numbers_and_truth_values() -> Iterator[Any]:
                 yield pytest.param(function, name, True, id=f"{function.__name__} {name}")
 
 
-@pytest.mark.parametrize(("function", "name", "value"), list(numbers_and_truth_values()))
+PUBLIC = [getattr(there, name) for there in (mlsched, mlsched.testing) for name in there.__all__]
+FUNCTIONS = dict.fromkeys(filter(inspect.isroutine, PUBLIC))
+
+
+@pytest.mark.parametrize(("function", "name", "value"), list(numbers_and_truth_values(FUNCTIONS)))
 def test_no_public_function_takes_a_truth_value_for_a_number_or_a_number_for_a_truth_value(function, name, value):
     with pytest.raises(mlsched.InvalidInput, match=f"{function.__name__}: {name} = {value}: must be"):
         function(**{name: value})

@@ -269,7 +269,7 @@ COUNTED = {
     "depend on the reading": ("depends on the reading",),
     "cannot be tested here": ("assumed", "fitted", "not measured", "not trained"),
 }
-RECORDED = DOCS.parent / "mlsched" / "papers" / "recorded.json"
+RECORDED = DOCS.parent / "plugins" / "mlsched_papers" / "recorded.json"
 
 
 def claims(experiment: str, docs: Path = DOCS) -> list[dict[str, Any]]:
@@ -292,7 +292,7 @@ def of_verdicts(docs: Path = DOCS) -> dict[str, Any]:
 
 
 def verdicts() -> str:
-    """The content of `mlsched/papers/recorded.json`: experiment -> claim -> verdict, as recorded."""
+    """The content of `plugins/mlsched_papers/recorded.json`: experiment -> claim -> verdict, as recorded."""
     found = {
         experiment: {claim["name"]: claim["verdict"] for claim in claims(experiment)} for experiment in EXPERIMENTS
     }

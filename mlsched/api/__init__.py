@@ -11,14 +11,13 @@ if TYPE_CHECKING:
     from mlsched.api.asked import AnyAnswerer, resolve_answerer
     from mlsched.api.calls import call_solver
     from mlsched.api.certificates import certify, certify_front, check_certificate, check_folder, check_objectives
-    from mlsched.api.decomposition import decompose
     from mlsched.api.fronts import pareto
     from mlsched.api.functions import is_function
     from mlsched.api.judging import judged
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
-    from mlsched.api.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.runs import refusal, simulate
-    from mlsched.api.states import certify_judgement, judge
+    from mlsched.api.taskgraph.decomposition import decompose
+    from mlsched.api.taskgraph.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.workloads import problem_of, read_log, simulation_of, workload
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
@@ -28,14 +27,13 @@ _HOMES = {
     "asked": ("AnyAnswerer", "resolve_answerer"),
     "calls": ("call_solver",),
     "certificates": ("certify", "certify_front", "check_certificate", "check_folder", "check_objectives"),
-    "decomposition": ("decompose",),
+    "taskgraph.decomposition": ("decompose",),
     "fronts": ("pareto",),
     "functions": ("is_function",),
     "judging": ("judged",),
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
-    "references": ("check_reference", "losses", "make_reference", "read_reference"),
+    "taskgraph.references": ("check_reference", "losses", "make_reference", "read_reference"),
     "runs": ("refusal", "simulate"),
-    "states": ("certify_judgement", "judge"),
     "workloads": ("problem_of", "read_log", "simulation_of", "workload"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -45,7 +43,6 @@ __all__ = [
     "call_solver",
     "certify",
     "certify_front",
-    "certify_judgement",
     "check_certificate",
     "check_folder",
     "check_objectives",
@@ -53,7 +50,6 @@ __all__ = [
     "decompose",
     "generate",
     "is_function",
-    "judge",
     "judged",
     "load",
     "load_with_hash",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core import plugins
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge, a_or_an
@@ -25,7 +26,8 @@ def is_foreign(answerer: Answerer) -> bool:
     """Whether the answerer is not one of mlsched's own."""
     function: Any = answerer.function
     module = getattr(function, "__module__", None) or type(function).__module__
-    return not str(module).startswith("mlsched.")
+    root = str(module).partition(".")[0]
+    return root != plugins.CORE and root not in plugins.ours()
 
 
 def guarded(answerer: Answerer) -> Answerer:

@@ -11,7 +11,7 @@ from mlsched.certificates.cover import Fronts
 from mlsched.certificates.formula import Formula
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, a_or_an
-from mlsched.core.registry import scan
+from mlsched.core.registry import scan_problems
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Translation:
 @functools.cache
 def translations() -> dict[str, Translation]:
     """Kind of instance -> its translation, found by scanning the folders beside this file."""
-    return {found.kind: found for found in scan("mlsched.certificates", "TRANSLATION", Translation)}
+    return {found.kind: found for found in scan_problems("certificates", "TRANSLATION", Translation)}
 
 
 def translation_of(instance: Instance) -> Translation:

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli import certify, reference
+from mlsched.cli import certify
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
+from mlsched.cli.taskgraph import reference
 from mlsched.core.errors import InvalidInput
 
 

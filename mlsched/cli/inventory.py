@@ -2,12 +2,14 @@
 
 Answerers declare themselves in their own files, so that finding them imports all of these files: two CPU seconds. What
 was found is kept in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), for as long as no file of mlsched changes
-its size or its time. Where other packages add answerers nothing is kept: their files are not known here.
+its size or its time, plug-ins of its distribution included. Where other distributions have plug-ins nothing is kept:
+their files are not known here.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import sys
 import time
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import mlsched
+from mlsched.core import plugins
 from mlsched.core.errors import InvalidFile, UnknownName, meant
 from mlsched.core.files import read_json, write_json
 
@@ -24,11 +27,20 @@ KEPT = 30 * 86400.0
 
 
 def entries(what: str) -> list[dict[str, Any]]:
-    """The "problems", "solvers", "suites" or "experiments" that there are, as plain JSON data."""
+    """The "problems", "solvers" or "suites" that there are, or what a plug-in lists, as plain JSON data."""
+    lists = {"problems": _problems, "solvers": _solvers, "suites": _suites}
+    further = {point.name: point for point in plugins.points("lists")}
+    if what not in lists | further:
+        known = [*lists, *further]
+        raise UnknownName(f"no list '{what}'{meant(what, known)}; there are {', '.join(known)}")
     place = _place()
     if place is not None and (kept := _kept(place, what)) is not None:
         return kept
-    listed = {"problems": _problems, "solvers": _solvers, "suites": _suites, "experiments": _experiments}[what]()
+    if what in lists:
+        listed = lists[what]()
+    else:
+        loaded = plugins.load(further[what])
+        listed = [] if loaded is None else loaded()
     if place is not None:
         _keep(place, what, listed)
     return listed
@@ -54,14 +66,15 @@ def presets(line: list[str], incomplete: str) -> list[str]:
 
 
 def _place() -> Path | None:
-    """The folder of what is kept for the installed files; None where other packages add answerers."""
-    from importlib.metadata import entry_points
-
-    if entry_points(group="mlsched.answerers"):
+    """The folder of what is kept for the installed files; None where other distributions have plug-ins."""
+    if any(point.dist is None or point.dist.name != plugins.CORE for point in plugins.declared()):
         return None
     state = hashlib.sha256(f"{mlsched.__version__} {sys.version}".encode())
-    for path, size, changed in sorted(_files(str(Path(mlsched.__file__).parent))):
-        state.update(f"{path} {size} {changed}\n".encode())
+    for package in sorted(plugins.ours()):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            for path, size, changed in sorted(_files(folder)):
+                state.update(f"{path} {size} {changed}\n".encode())
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "mlsched" / f"list-{state.hexdigest()[:16]}"
 
@@ -135,9 +148,3 @@ def _suites() -> list[dict[str, Any]]:
     from mlsched.benchmark.suites import SUITES
 
     return [{"name": s.name, "about": s.doc} for s in SUITES.values()]
-
-
-def _experiments() -> list[dict[str, Any]]:
-    from mlsched.cli.wings import import_wing
-
-    return [{"name": e.name, "about": e.doc} for e in import_wing("mlsched.papers").EXPERIMENTS.values()]

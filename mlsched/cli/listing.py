@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -10,17 +9,8 @@ import typer
 from mlsched.cli.output import Json, complete_problem, emit, entries_of
 
 
-class What(StrEnum):
-    """What can be listed."""
-
-    problems = "problems"
-    solvers = "solvers"
-    suites = "suites"
-    experiments = "experiments"
-
-
 def list_(
-    what: Annotated[What, typer.Argument(help="What to list.")],
+    what: Annotated[str, typer.Argument(help="What to list: problems, solvers, suites, or experiments.")],
     problem: Annotated[
         str | None, typer.Option(help="Only the solvers of this problem.", autocompletion=complete_problem)
     ] = None,
@@ -29,22 +19,22 @@ def list_(
     """List problems, solvers, suites or experiments."""
     from mlsched.cli import inventory
 
-    entries = inventory.entries(what.value)
-    if problem is not None and what is What.solvers:
+    entries = inventory.entries(what)
+    if problem is not None and what == "solvers":
         inventory.check_problem(problem)
         entries = [entry for entry in entries if entry["problem"] == problem]
-    emit(as_json, lambda: {what.value: entries}, lambda: [entries_of(_shown(what, entry) for entry in entries)])
+    emit(as_json, lambda: {what: entries}, lambda: [entries_of(_shown(what, entry) for entry in entries)])
 
 
-def _shown(what: What, entry: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+def _shown(what: str, entry: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     """A name, and what is said of it, line by line: (label, text)."""
-    if what is What.solvers:
+    if what == "solvers":
         parts = [f"{entry['kind']} for {entry['problem']}", entry["information"]]
         goals, settings = ", ".join(entry["objectives"]), _pairs(entry["parameters"])
         parts += [f"for {goals}"] if goals and entry["kind"] == "exact" else []
         head = f"{entry['name']}: {', '.join(parts)}"
         return head, [("", entry["about"]), *([("", f"parameters: {settings}")] if settings else [])]
-    if what is What.problems:
+    if what == "problems":
         labels = ("paper", "objectives", "presets", "sizes")
         texts = {"sizes": _pairs(entry["sizes"])} | {k: ", ".join(entry[k]) for k in ("objectives", "presets")}
         lines = [(label, texts.get(label, entry[label])) for label in labels]

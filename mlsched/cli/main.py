@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli import output, wings, words
+from mlsched.cli import output, words
 from mlsched.cli.bench import bench
 from mlsched.cli.certify import certify
 from mlsched.cli.check import check
@@ -21,14 +21,14 @@ from mlsched.cli.collection import collection
 from mlsched.cli.data import data
 from mlsched.cli.doctor import doctor
 from mlsched.cli.generate import generate
-from mlsched.cli.judge import judge
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
-from mlsched.cli.reference import reference
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
 from mlsched.cli.store import compare, export, merge, rerun
+from mlsched.cli.taskgraph.reference import reference
 from mlsched.cli.worst import worst
+from mlsched.core import plugins
 from mlsched.core.errors import InvalidInput, MlschedError
 
 #: Base of every wrong call that typer reports. Newer typers carry a click of their own, so it is found by ancestry.
@@ -64,7 +64,6 @@ app.command()(generate)
 app.command()(solve)
 app.command()(check)
 app.command()(certify)
-app.command()(judge)
 app.command()(pareto)
 app.command("list")(list_)
 app.command()(worst)
@@ -76,7 +75,6 @@ app.command()(compare)
 app.command()(export)
 app.command()(rerun)
 app.command()(doctor)
-wings.add_commands(app)
 app.add_typer(collection, name="collection")
 app.add_typer(data, name="data")
 
@@ -99,8 +97,40 @@ def _command(called: str) -> Any:
     """The commands with their options, which typer reads from their signatures; of a call, that command alone."""
     alone = copy.copy(app)
     alone.registered_commands = [c for c in app.registered_commands if _name(c) == called]
-    alone.registered_groups = []
-    return typer.main.get_command(alone if alone.registered_commands else app)
+    alone.registered_groups = [g for g in app.registered_groups if g.name == called]
+    if not (alone.registered_commands or alone.registered_groups):
+        alone.registered_commands = _of_plugins(called)
+    return typer.main.get_command(alone if alone.registered_commands or alone.registered_groups else everything())
+
+
+def everything() -> typer.Typer:
+    """The application with the commands of all plug-ins."""
+    whole = copy.copy(app)
+    whole.registered_commands = [*app.registered_commands, *_of_plugins()]
+    return whole
+
+
+def _of_plugins(called: str | None = None) -> list[Any]:
+    """The commands of plug-ins, or the one of that name; one that fails, or has a name of ours, is left out."""
+    found: dict[str, Any] = {}
+    ours = {*map(_name, app.registered_commands), *(group.name for group in app.registered_groups)}
+    for point in plugins.points("commands"):
+        what = f"plug-in '{point.name}' of {point.group}"
+        if called not in (None, point.name):
+            continue
+        if point.name in ours or point.name in found:
+            warnings.warn(f"{what} is left out: there is a command of that name", stacklevel=2)
+        elif (command := plugins.attempt(what, functools.partial(_loaded, point))) is not None:
+            found[point.name] = command
+    return list(found.values())
+
+
+def _loaded(point: Any) -> Any:
+    """A plug-in's command, built once to see that it can be."""
+    alone = typer.Typer()
+    alone.command(point.name)(point.load())
+    typer.main.get_command(alone)
+    return alone.registered_commands[0]
 
 
 def _name(command: Any) -> str:

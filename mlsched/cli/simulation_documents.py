@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.cli import simulation_references
 from mlsched.cli.output import emit, say
 from mlsched.cli.simulation_files import check_target, write_table
 from mlsched.cli.simulation_scenarios import Scenario, Seen
 from mlsched.cli.simulation_shown import Shown
 from mlsched.cli.simulation_tables import as_data, rendered
+from mlsched.cli.taskgraph import simulation_references
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import write_json

@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 from mlsched import api
-from mlsched.cli import simulation_references
 from mlsched.cli.output import ChecksFailed, only_documents, progress, say
 from mlsched.cli.simulation_documents import Made, Wanted, finish
 from mlsched.cli.simulation_scenarios import Asked, Scenarios, scenarios
+from mlsched.cli.taskgraph import simulation_references
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference

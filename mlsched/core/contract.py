@@ -1,7 +1,7 @@
 """What every problem promises: instances that ask, plans that answer, a judge that decides.
 
-A problem is a sub-package of `mlsched.instances` that exports one `Problem`. Nothing outside the problem's own folders
-names it: the registry (`core/registry.py`) finds it by scanning.
+A problem is a sub-package of `mlsched.instances`, or the `instances` of a plug-in, that exports one `Problem`. Nothing
+outside the problem's own folders names it: the registry (`core/registry.py`) finds it.
 """
 
 from __future__ import annotations
@@ -274,6 +274,27 @@ class Relation:
 
 
 @dataclasses.dataclass(frozen=True)
+class InSuites:
+    """What the suites that ship ask of a problem (`benchmark/suites.py`), presets by name; by default what fits all.
+
+    small_only: exact answerers that `quick` and `scale` leave out: on larger instances than `small` they take long.
+    harder: the preset of `gaps` beside `small`, how many of its seeds, and answerers that are not asked about it.
+    exact: the presets of `exact`. scale: that of `scale`, and changes to its sizes, each twice as large as the last.
+    speed: that of `speed`, the size at which decisions are made in the paper.
+    edition: of `collection`, the first with this problem. not_collected: presets left out of it, of which an instance
+    takes a minute or more, or megabytes.
+    """
+
+    small_only: tuple[str, ...] = ()
+    harder: tuple[str, int, tuple[str, ...]] | None = None
+    exact: tuple[str, ...] = ()
+    scale: tuple[str, tuple[Mapping[str, Any], ...]] | None = None
+    speed: str | None = None
+    edition: int | None = None
+    not_collected: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Problem:
     """Everything the rest of the library needs to know about one problem.
 
@@ -317,6 +338,7 @@ class Problem:
     contended: Callable[[], SearchStrategy[Instance]] | None = None
     roomy: Callable[[Any], Any] | None = None
     relations: Mapping[str, Relation] = dataclasses.field(default_factory=dict)
+    suites: InSuites = InSuites()
 
     def __repr__(self) -> str:
         return brief(self, self.name, self.title)

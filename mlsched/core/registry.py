@@ -1,10 +1,11 @@
 """The registry: problems and answerers declare themselves in their own files; here they are found.
 
-Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers,
-then the entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched,
-and it happens at the first look-up, never at `import mlsched`. A look-up imports the file that has the answerer's name,
-if it declares it, or else the folders of the problem that it names; only what asks for all problems imports all. Adding
-an answerer touches its own file and its test.
+Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers. A
+plug-in's package has the same folders: what it has of its own problem lies directly in `<package>/<layer>/`, what it
+has of another one in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers` adds single answerers
+(`core/plugins.py`). Imports happen at the first look-up, never at `import mlsched`. A look-up imports the file that has
+the answerer's name, if it declares it, or else the folders of the problem that it names; only what asks for all
+problems imports all. Adding an answerer touches its own file and its test.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import operator
 import pickle
 import pkgutil
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, cast, get_args
 
+from mlsched.core import plugins
 from mlsched.core.answerer import SOLVER, Algorithm, Answerer, Kind, ModelBuilder, adapted
 from mlsched.core.contract import Problem
 from mlsched.core.errors import InvalidInput, UnknownName, meant
@@ -86,10 +88,9 @@ class Registry:
         problem, name = key
         if problem not in self.problems or self._plugins.get(problem):
             return None
-        for layer in LAYERS:
-            folder = f"mlsched.{layer}.{problem}"
+        for folder in homes(LAYERS, problem):
             if (file := f"{folder}.{name.replace('-', '_')}") in _modules(folder):
-                for declared in declared_in(importlib.import_module(file)):
+                for declared in declared_in(plugins.imported(file)):
                     if (declared.problem, declared.name) == key:
                         return self._completed(declared)
         return None
@@ -98,9 +99,9 @@ class Registry:
         """The answerers in the folders of a problem, and those of other packages for it."""
         found: dict[tuple[str, str], Answerer] = {}
         if problem in self.problems:
-            for layer in LAYERS:
-                for name in _modules(f"mlsched.{layer}.{problem}"):
-                    for declared in declared_in(importlib.import_module(name)):
+            for folder in homes(LAYERS, problem):
+                for name in _modules(folder):
+                    for declared in declared_in(plugins.imported(name)):
                         self._put(declared, found)
         for declared in self._plugins.get(problem, ()):
             self._put(declared, found)
@@ -200,8 +201,11 @@ def model_builder(
 
 def _declared(function: F, name: str, problem: str, form: dict[str, Any], details: dict[str, Any]) -> F:
     """The function, with an `Answerer` that it declares added to those it declares already."""
-    layer = function.__module__.split(".")[1] if function.__module__.startswith("mlsched.") else ""
-    fields = {"kind": LAYERS.get(layer), **form, **details}
+    root, _, inside = function.__module__.partition(".")
+    kind = LAYERS.get(inside.partition(".")[0])
+    if kind is not None and root != plugins.CORE and root not in plugins.packages().values():
+        kind = None
+    fields = {"kind": kind, **form, **details}
     if fields["kind"] is None:
         raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
     parameters, called = parameters_of(function), ungrouped(function)
@@ -212,40 +216,83 @@ def _declared(function: F, name: str, problem: str, form: dict[str, Any], detail
     return cast(F, called)
 
 
-def _modules(package: str, *, packages: bool = False) -> Iterator[str]:
+def home(layer: str, problem: str) -> str:
+    """The package in which a layer keeps what it has of a problem, whether or not there is one."""
+    package = plugins.packages().get(problem) if problem not in _core_folders() else None
+    return f"{plugins.CORE}.{layer}.{problem}" if package is None else f"{package}.{layer}"
+
+
+def homes(layers: Iterable[str], problem: str) -> Iterator[str]:
+    """The packages in which layers keep what they have of a problem: its own, then those of further plug-ins."""
+    for layer in layers:
+        yield home(layer, problem)
+    for own, package in plugins.packages().items():
+        if own != problem:
+            for layer in layers:
+                yield f"{package}.{layer}.{problem}"
+
+
+def _modules(package: str, *, packages: bool = False) -> list[str]:
     """Names of the public modules (or sub-packages) directly inside a package; none when it does not exist."""
-    spec = importlib.util.find_spec(package)
-    for info in pkgutil.iter_modules(spec.submodule_search_locations if spec else ()):
-        if info.ispkg == packages and not info.name.startswith("_"):
-            yield f"{package}.{info.name}"
+    spec = _spec(package)
+    inside = pkgutil.iter_modules(spec.submodule_search_locations if spec else ())
+    return [f"{package}.{info.name}" for info in inside if info.ispkg == packages and not info.name.startswith("_")]
 
 
-def scan(package: str, attribute: str, kind: type[T], *, among: Collection[str] | None = None) -> list[T]:
-    """What the sub-packages of `package` export under the name `attribute`, if it is a `kind`.
+def _spec(package: str) -> Any | None:
+    """Where a package is; None where it, or one around it, is not. Those around a plug-in's are imported for this."""
+    around = package.rpartition(".")[0]
+    if around.partition(".")[0] in ("", plugins.CORE):
+        return importlib.util.find_spec(package)
+    return importlib.util.find_spec(package) if _spec(around) and plugins.imported(around) else None
 
-    `among`: names of those sub-packages that are imported (default: all).
+
+def scan(package: str, attribute: str, kind: type[T]) -> list[T]:
+    """What the sub-packages of `package` export under the name `attribute`, if it is a `kind`."""
+    return _exported(_modules(package, packages=True), attribute, kind)
+
+
+def scan_problems(layer: str, attribute: str, kind: type[T], problem: str | None = None) -> list[T]:
+    """What the packages of a layer, one for each problem, export under that name, if it is a `kind`.
+
+    problem: of this one alone, and nothing else is imported.
     """
-    names = (n for n in _modules(package, packages=True) if among is None or n.rpartition(".")[2] in among)
-    exported = (vars(importlib.import_module(name)).get(attribute) for name in names)
-    return [found for found in exported if isinstance(found, kind)]
+    if problem is not None:
+        return _exported([home(layer, problem)], attribute, kind)
+    names = [*_modules(f"{plugins.CORE}.{layer}", packages=True), *(home(layer, p) for p in plugins.packages())]
+    return _exported(names, attribute, kind)
+
+
+def _exported(packages: Iterable[str], attribute: str, kind: type[T]) -> list[T]:
+    modules = [plugins.imported(name) for name in packages if _spec(name)]
+    found = [getattr(module, attribute, None) for module in modules]
+    return [one for one in found if isinstance(one, kind)]
 
 
 def declared_in(module: Any) -> list[Answerer]:
-    """The answerers declared by functions of a module (those it imports from elsewhere excluded)."""
+    """The answerers declared by functions of a module (those it imports from elsewhere excluded); none of None."""
+    if module is None:
+        return []
     functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
     return [a for f in functions for a in f.__dict__.get("__mlsched__", ())]
 
 
+@functools.cache
+def _core_folders() -> list[str]:
+    """Names of the folders of `instances/`, among them those of the core's problems."""
+    return [name.rpartition(".")[2] for name in _modules(f"{plugins.CORE}.instances", packages=True)]
+
+
 def _folders() -> list[str]:
-    """Names of the folders of `instances/`, among them those of all problems."""
-    return [name.rpartition(".")[2] for name in _modules("mlsched.instances", packages=True)]
+    """Those, and the problems of plug-ins."""
+    return [*_core_folders(), *plugins.packages()]
 
 
 def _problem_in(folder: str) -> dict[str, Problem]:
-    """The problem that a folder of `instances/` exports, under its name, which is the folder's."""
-    found = scan("mlsched.instances", "PROBLEM", Problem, among=(folder,))
+    """The problem that a folder of `instances/`, or a plug-in, exports, under its name."""
+    found = scan_problems("instances", "PROBLEM", Problem, folder)
     if wrong := [p.name for p in found if p.name != folder]:
-        raise ValueError(f"mlsched/instances/{folder}: its problem is named '{wrong[0]}': must be the folder's name")
+        raise ValueError(f"{home('instances', folder)}: its problem is named '{wrong[0]}': must be '{folder}'")
     return {problem.name: problem for problem in found}
 
 
@@ -256,16 +303,11 @@ def registry() -> Registry:
 
 
 def _entry_points() -> Iterator[Answerer]:
-    """Answerers of other packages: entry points that load to a decorated function or to a module holding some."""
-    from importlib.metadata import entry_points  # a twentieth of a second, which reading a file does not need
-
-    for point in entry_points(group="mlsched.answerers"):
-        try:
-            loaded = point.load()
-        except Exception as error:  # a broken plug-in must not take the library down; it is named instead
-            warnings.warn(f"entry point '{point.name}' of mlsched.answerers is broken: {error}", stacklevel=2)
+    """Single answerers of plug-ins: entry points that load to a decorated function or to a module holding some."""
+    for point in plugins.points("solvers"):
+        if (loaded := plugins.load(point)) is None:
             continue
         declared = declared_in(loaded) if inspect.ismodule(loaded) else getattr(loaded, "__mlsched__", [])
         if not declared:
-            warnings.warn(f"entry point '{point.name}' of mlsched.answerers declares no answerer", stacklevel=2)
+            warnings.warn(f"plug-in '{point.name}' of {point.group} is left out: declares no answerer", stacklevel=2)
         yield from declared

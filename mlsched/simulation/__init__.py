@@ -1,7 +1,7 @@
 """The clock: the same question asked over and over as jobs arrive, and the worlds in which it is asked.
 
 A world is a sub-package of a problem's name that exports one `Simulation`; it is found by scanning, like problems and
-answerers. The other sub-packages are not scanned: `environments` needs gymnasium, which is optional.
+answerers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 
 from mlsched.core.errors import UnknownName
 from mlsched.core.gathered import Gathered
-from mlsched.core.registry import registry, scan
+from mlsched.core.registry import home, registry, scan, scan_problems
 from mlsched.simulation.run import Run, Simulation
 
 
@@ -23,13 +23,13 @@ def simulations() -> Gathered[str, Simulation]:
 def _first_of(problem: str) -> dict[str, Simulation]:
     if problem not in registry().problems:
         return {}
-    return {s.problem: s for s in scan("mlsched.simulation", "SIMULATION", Simulation, among=(problem,))}
+    return {s.problem: s for s in scan_problems("simulation", "SIMULATION", Simulation, problem)}
 
 
 @functools.cache
 def further_simulations(problem: str) -> tuple[Simulation, ...]:
     """The simulations of a problem of other physics than its first, in sub-packages of that."""
-    return tuple(scan(f"mlsched.simulation.{problem}", "SIMULATION", Simulation)) if problem in simulations() else ()
+    return tuple(scan(home("simulation", problem), "SIMULATION", Simulation)) if problem in simulations() else ()
 
 
 @functools.cache

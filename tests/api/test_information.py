@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import installed
 import numpy as np
 import placement_examples
 import preemption_examples
@@ -142,7 +143,9 @@ def test_who_profiles_measures_but_reads_no_table(copied):
 
 def test_exactly_those_who_declare_it_see_rates():
     knowing = {a.name: a.information for a in registry().available("taskgraph") if a.information != "observed"}
-    assert knowing == dict.fromkeys(("earliest-finish", "fastest-first", "gavel", "round-by-round"), "profiled")
+    assert knowing == dict.fromkeys(
+        installed.rules("taskgraph", "earliest-finish", "fastest-first", "gavel", "round-by-round"), "profiled"
+    )
 
 
 def test_exactly_those_who_declare_it_see_interference():

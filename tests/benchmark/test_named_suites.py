@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from typing import Any
 
+import installed
 import pytest
 from benchmark_examples import row, rule
 
@@ -99,16 +100,16 @@ def test_speed_repeats_each_call_and_times_the_judge():
         rerun(next(r for r in rows if r.answerer == "judge"))
 
 
-def test_the_collection_is_500_instances_and_keeps_its_first_200():
+def test_the_collection_keeps_its_first_200_instances_and_has_50_more_of_each_problem():
     cases = SUITES["collection"].cases
     counts = Counter({p: sum(len(c.seeds) for c in cases if c.problem == p) for p in registry().problems})
-    assert counts == Counter([name for count, names in EDITIONS for name in count * names])
-    assert counts.total() == 500
-    first = [c for c in cases if max(c.seeds) < EDITIONS[0][0] and c.problem in EDITIONS[0][1]]
+    edition = {p.name: p.suites.edition for p in registry().problems.values()}
+    assert counts == {name: sum(EDITIONS[first - 1 :]) if first else 0 for name, first in edition.items()}
+    first = [c for c in cases if max(c.seeds) < EDITIONS[0] and edition[c.problem] == 1]
     kept = repr([(c.problem, c.preset, c.seeds) for c in first])
     assert hashlib.sha256(kept.encode()).hexdigest()[:16] == "4bb7c875f791465d"
     assert sum(len(c.seeds) for c in first) == 200
-    for problem in ("placement", "admission"):
+    for problem in installed.problems("placement", "admission"):
         drawn = [(c.preset, seed) for c in cases if c.problem == problem for seed in c.seeds]
         hashes = {mlsched.generate(problem, preset, seed=seed).hash for preset, seed in drawn}
         assert len(hashes) == counts[problem], "two presets draw the same instances from the same seeds"

@@ -226,7 +226,7 @@ def test_a_process_that_dies_fails_its_own_task_only(tmp_path, monkeypatch):
     info = tmp_path / "deadly-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deadly\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[mlsched.answerers]\ndeadly = deadly\n")
+    (info / "entry_points.txt").write_text("[mlsched.solvers]\ndeadly = deadly\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])))
     with registered("deadly", dies):

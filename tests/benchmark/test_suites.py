@@ -12,7 +12,7 @@ from mlsched import InvalidInput, UnknownName
 from mlsched.api.adapters import can_answer
 from mlsched.api.asked import resolve_answerer
 from mlsched.benchmark.cases import SEEDS
-from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SUITES
+from mlsched.benchmark.suites import MORE_PRESETS, SUITES
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.registry import registry
@@ -46,7 +46,8 @@ def test_quick_covers_every_problem():
 def test_who_is_asked_about_small_instances_only_is_asked_about_all_of_those():
     """What `quick` leaves out stands in its definition, is left out there only, and is an exact answerer."""
     asked = {(task.problem, task.preset, task.answerer) for task in quick()}
-    for problem, names in SMALL_ONLY.items():
+    assert registry().problem("taskgraph").suites.small_only
+    for problem, names in {p.name: p.suites.small_only for p in registry().problems.values()}.items():
         presets = [case.preset for case in find_suite("quick").cases if case.problem == problem]
         for name in names:
             assert registry().answerer(problem, name)[0].kind == "exact"

@@ -111,11 +111,6 @@ def test_an_answerer_that_breaks_the_contract_exits_1(capsys, monkeypatch):
         (["bench", "quick", "--solver", "nope"], "no answerer 'nope'"),
         (["bench", "quick", "--resume"], "needs a store"),
         (["bench", "quick", "--workers", "0"], "--workers"),
-        (["reproduce", "nope"], "nope"),
-        (["reproduce", "fitgpp", "--jobs", "0"], "--jobs"),
-        (["reproduce", "fitgpp", "--papers-size"], "fitgpp has one size"),
-        (["reproduce", "mlfs", "--load", "0.25", "--load", "4"], "must be some of 0.25"),
-        (["reproduce", "fitgpp", "--quick", "--trace", "missing.csv"], "missing.csv"),
     ],
 )
 def test_a_wrong_call_is_one_line_and_status_2(call, said, capsys):
@@ -126,23 +121,6 @@ def test_a_wrong_call_is_one_line_and_status_2(call, said, capsys):
     assert said in shown.err
 
 
-def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
-    html = tmp_path / "fitgpp.html"
-    assert run(["reproduce", "fitgpp", "--quick", "--jobs", "128", "--seeds", "2", "--html", str(html), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["claims"]
-    assert report["quick"]
-    assert not any({"verdict", "by_reading"} & claim.keys() for claim in report["claims"])
-    assert "verdicts recorded of the full experiment" in report["summary"]
-    page = html.read_text(encoding="utf-8")
-    assert "<svg" in page
-    assert "No verdicts" in page
-    assert all(claim["recorded_verdict"] for claim in report["claims"])
-    assert "full run, recorded" in page
-
-
-def test_every_suite_and_experiment_is_listed(capsys):
+def test_every_suite_is_listed(capsys):
     assert run(["list", "suites", "--json"]) == 0
     assert {s["name"] for s in json.loads(capsys.readouterr().out)["suites"]} == set(SUITES)
-    assert run(["list", "experiments", "--json"]) == 0
-    assert "fitgpp" in {e["name"] for e in json.loads(capsys.readouterr().out)["experiments"]}

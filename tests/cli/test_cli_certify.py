@@ -7,7 +7,6 @@ import json
 import re
 
 import pytest
-from admission_examples import one_node
 from certificate_examples import needs_exact
 
 import mlsched
@@ -154,31 +153,16 @@ def test_what_falls_short_of_a_proof_says_by_how_much_at_most(cli, tmp_path, mon
 
 @needs_exact
 def test_a_front_is_certified_and_checked(cli, tmp_path, monkeypatch):
-    """By `pareto`, and by `judge` about one of two jobs: the folder asks about that job alone."""
     small, made = tmp_path / "quality.json", tmp_path / "made"
     mlsched.save(mlsched.generate("quality", "small", seed=9), small)
     said = cli("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made, "--json").document
     again = cli("check", made, "--json").document
     assert again["points"] == said["certificate"]["points"]
     assert (again["backing"], again["violations"], again["compared"]) == ("certified", [], said["values"])
-    asked, folder = tmp_path / "asked.json", tmp_path / "judged"
-    mlsched.save(one_node(job_priority=[1, 2], **TWO_JOBS), asked)
-    done = cli("judge", asked, "--job", "0", "--certify", folder)
-    assert (done.status, done.err) == (0, "")
-    assert f"{folder}: certified: the front below is whole; mlsched check {folder}" in " ".join(done.out.split())
-    document = cli("check", folder, "--json").document
-    assert document["points"] == [{"victims": 1, "lost": 90, "waiting": 0}, {"victims": 2, "lost": 30, "waiting": 0}]
-    assert len(api.check_certificate(folder).instance.job_priority) == 1
-    assert "2 points are the whole front of victims and lost, after top_priority" in cli("check", folder).out
-    cli("judge", asked, "--certify", folder).refused("exists already; name a new folder")
     cli("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made).refused("exists already")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    cli("judge", asked, "--certify", tmp_path / "new").refused("certify: needs exact")
-
-
-#: A second job of 4 GPUs.
-TWO_JOBS = {"shape_job": [0, 1], "shape_count": [1, 1], "shape_demand": [[4], [4]], "shape_nodes": [[1], [1]]}
-TWO_JOBS["may"] = [[1, 1, 1], [1, 1, 1]]
+    asked = ("pareto", small, "total_loss_reduction", "worst_loss", "--certify", tmp_path / "new")
+    cli(*asked).refused("certify: needs exact")
 
 
 @needs_exact
@@ -197,21 +181,18 @@ def test_what_cannot_be_certified_is_refused_before_the_front_is_sought(cli, tmp
     mlsched.save(mlsched.generate("taskgraph", "small"), graph)
     mlsched.save(mlsched.generate("quality", "small"), small)
     monkeypatch.setattr(api, "pareto", lambda *given, **named: pytest.fail("the front was sought"))
-    monkeypatch.setattr(api, "judge", lambda *given, **named: pytest.fail("the state was judged"))
     cli("pareto", graph, "makespan", "traffic", "--certify", made).refused("traffic of a taskgraph.instance cannot")
     asked = ("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made)
     cli(*asked, "-o", made).refused("give them two names")
     cli(*asked, "--resume", made).refused("give them two names")
-    cli("judge", small, "--certify", made, "-o", made).refused("give them two names")
     assert not made.exists()
 
 
 @needs_exact
-@pytest.mark.parametrize("command", ["pareto", "judge"])
-def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypatch, command):
-    file, made = tmp_path / "asked.json", tmp_path / "made"
-    mlsched.save(one_node(job_priority=[1, 2], **TWO_JOBS), file)
-    asked = (command, file, *(["victims", "lost"] if command == "pareto" else []))
+def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypatch):
+    file, made = tmp_path / "quality.json", tmp_path / "made"
+    mlsched.save(mlsched.generate("quality", "small", seed=9), file)
+    asked = ("pareto", file, "total_loss_reduction", "worst_loss")
     whole = cli(*asked, "--json").document
 
     def unproved(*given, **named):
@@ -221,7 +202,7 @@ def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypa
     said = cli(*asked, "--certify", made, "--json")
     assert said.status != 0
     assert "no proof within the limits" in said.err
-    document, key = json.loads(said.out), "values" if command == "pareto" else "front"
-    assert document[key] == whole[key]
+    document = json.loads(said.out)
+    assert document["values"] == whole["values"]
     assert "certificate" not in document
     assert not made.exists()

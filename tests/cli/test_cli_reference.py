@@ -13,7 +13,7 @@ import signal
 
 import pytest
 
-from mlsched.api import references
+from mlsched.api.taskgraph import references
 from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, PRICES, SCHEDULE
 
 MINUTES, GPUS, EVERY = (10, 20, 40), (2, 4, 8, 1), 300

@@ -7,7 +7,7 @@ import pytest
 
 from mlsched.core.deferred import imported_at_first_use
 
-PACKAGES = ("mlsched", "mlsched.api", "mlsched.papers", "mlsched.solvers", "mlsched.testing", "mlsched.training")
+PACKAGES = ("mlsched", "mlsched.api", "mlsched.solvers", "mlsched.testing")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

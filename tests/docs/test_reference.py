@@ -27,9 +27,9 @@ PUBLIC = (
     ),
     "mlsched.instances.taskgraph.files",
     "mlsched.instances.traces",
-    "mlsched.training",
-    "mlsched.papers",
-    "mlsched.papers.findings",
+    "mlsched_training",
+    "mlsched_papers",
+    "mlsched_papers.findings",
 )
 ENTRY = re.compile(r"\.\. auto(?P<kind>\w+):: (?P<name>[\w.]+)")
 ENTRIES = [

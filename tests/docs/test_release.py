@@ -93,7 +93,8 @@ def test_the_sdist_carries_what_describes_it() -> None:
     }
     assert described <= set(config["sdist"]["include"])
     assert all((ROOT / name).exists() for name in config["sdist"]["include"])
-    assert config["wheel"]["packages"] == ["mlsched"], "the wheel holds the library alone"
+    plugins = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "plugins").glob("mlsched_*"))
+    assert config["wheel"]["packages"] == ["mlsched", *plugins], "the wheel holds core and plug-ins alone"
 
 
 def test_the_recipes_commands_are_those_of_the_command_line() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned import _net
-from mlsched.learned._net import ALONE, Mlp, product, sample
+from mlsched.learned import net as _net
+from mlsched.learned.net import ALONE, Mlp, product, sample
 
 
 def tensors(sizes: list[int], seed: int = 0) -> dict[str, np.ndarray]:

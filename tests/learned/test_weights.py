@@ -12,7 +12,6 @@ from safetensors.numpy import save
 
 from mlsched.core.errors import InvalidFile
 from mlsched.learned import weights as w
-from mlsched.training import recipes
 
 CARD = {
     "kind": w.KIND,
@@ -139,22 +138,3 @@ def test_a_changed_file_is_read_anew(tmp_path):
     assert w.of("chic", "workers", str(path)) is first
     w.write(path, w.Weights(TENSORS, {**CARD, "seed": 12345}))
     assert w.of("chic", "workers", str(path)).card["seed"] == 12345
-
-
-#: Whose criterion the weights that come along have not met; MLFS then lets MLF-H answer.
-NOT_TRAINED = {"mlf-rl"}
-
-
-@pytest.mark.parametrize("policy", sorted(recipes()))
-def test_weights_come_with_the_package(policy):
-    found = w.of(policy, recipes()[policy].problem)
-    assert found.card["policy"] == policy
-    scores = found.card["scores"]
-    if policy in NOT_TRAINED:
-        assert found.card["trained"] is False
-    if recipes()[policy].trained is None or policy in NOT_TRAINED:
-        assert scores["validation"] < scores["untrained_validation"]
-    else:  # what the paper's reward teaches is not to be faster
-        assert found.card["trained"] is scores["meets_criterion"] is True
-    assert {"numpy", "torch", "mlsched", "python"} <= found.card["versions"].keys()
-    assert found.card["data"]["models"]

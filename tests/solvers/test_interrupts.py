@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import installed
 import pytest
 
 import mlsched
@@ -131,7 +132,9 @@ def test_an_interrupt_ends_highs():
     assert solver.getModelStatus() == highspy.HighsModelStatus.kInterrupt
 
 
-@pytest.mark.parametrize("problem", ["preemption", "placement", "workers", "rounds", "admission", "quality"])
+@pytest.mark.parametrize(
+    "problem", installed.problems("preemption", "placement", "workers", "rounds", "admission", "quality")
+)
 @pytest.mark.parametrize("name", ["cp-sat", "highs"])
 def test_no_integer_program_is_solved_on_the_main_thread(problem, name, monkeypatch):
     """Linear programs may be: they soon end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from admission_examples import one_node
 from draws import draws
 
 import mlsched
@@ -62,11 +61,3 @@ def test_exact_answerers_agree_to_the_unit(make, objective, names):
         for name in names:
             found = mlsched.solve(instance, name, objective=objective)
             assert (found.status, found.value, found.bound) == ("optimal", best.value, best.value), (name, number)
-
-
-def test_so_many_pods_that_ask_for_nothing():
-    """How many pods fit a node has no bound of its own: cp-sat proved that such a job waits."""
-    many = one_node(shape_count=[2**32], shape_demand=[[0]])
-    for name in ("brute-force", "cp-sat"):
-        found = mlsched.solve(many, name, objective="victims")
-        assert (found.status, found.value, found.plan.start.tolist()) == ("optimal", 0, [1])

@@ -28,7 +28,7 @@ TIMES = ("seconds", "cpu_seconds", "confirm_seconds", "peak_mib", "made")
 
 #: What fronts and trainings import.
 SOLVERS = ("highspy", "ortools.sat.python.cp_model", "mlsched.solvers.front")
-TRAINING = ("torch", "torch._dynamo", "mlsched.training.trainer", "mlsched.simulation.workers")
+TRAINING = ("torch", "torch._dynamo", "mlsched_training.trainer", "mlsched.simulation.workers")
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +105,7 @@ def test_pareto(nursery, tmp_path, report):
 @thorough
 def test_train(nursery, tmp_path, report):
     pytest.importorskip("torch")
+    pytest.importorskip("mlsched_training")
     weights = tmp_path / "w.safetensors"
     small = [x for s in ("episodes=3", "jobs=2", "validation=1", "limit=20", "every=1") for x in ("--set", s)]
     call = ["train", "chic", "--iterations", "4", "-o", str(weights), *small]

@@ -1,41 +1,42 @@
 """Plain CP-SAT models, one file a problem, as a user of OR-Tools would write them from the statement.
 
-Each file has `build(instance, objective)`, as `build` here says. They know none of the library's bounds, reductions or
+Each file has `build(instance, objective)`, as `build` here says, and its OBJECTIVES; INFORMATION where it needs more
+than what is observed. A plug-in's is its `benchmark/plain.py`. They know none of the library's bounds, reductions or
 symmetries, and are what its defaults are held against.
 
 They are no registered answerers, so that nobody gets one by accident: each is asked by the name that rows of benchmarks
-store ("mlsched.benchmark.plain:quality"). What they prove rests on CP-SAT, as most defaults do; they confirm the
-models.
+store, "mlsched.benchmark.plain:quality". What they prove rests on CP-SAT, as most defaults do; they confirm the models.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.util
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
-from mlsched.benchmark.plain import _admission, _placement, _preemption, _quality, _rounds, _taskgraph, _workers
 from mlsched.benchmark.row import PLAIN
-from mlsched.core.contract import Information, Instance, Plan, entry
+from mlsched.core import plugins
+from mlsched.core.contract import Instance, Plan, entry
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import A, exact_algorithm
+from mlsched.core.registry import exact_algorithm
 
-#: Problem -> its file, whose OBJECTIVES are those that the model can be posed for.
-MODELS: dict[str, ModuleType] = {
-    "admission": _admission,
-    "placement": _placement,
-    "preemption": _preemption,
-    "quality": _quality,
-    "rounds": _rounds,
-    "taskgraph": _taskgraph,
-    "workers": _workers,
-}
+
+def has(problem: str) -> bool:
+    """Whether there is a plain model of a problem."""
+    return importlib.util.find_spec(_file(problem)) is not None
+
+
+def _file(problem: str) -> str:
+    package = plugins.packages().get(problem)
+    return f"{__name__}._{problem}" if package is None else f"{package}.benchmark.plain"
 
 
 def build(instance: Instance, objective: str) -> tuple[Any, Callable[[Any], Plan]]:
     """The plain model (`cp_model.CpModel`, with its objective), and what reads the plan off a solver that solved it."""
-    module = MODELS[instance.problem]
-    entry(module.OBJECTIVES, objective, f"OBJECTIVES of benchmark/plain/_{instance.problem}.py")
+    module = importlib.import_module(_file(instance.problem))
+    entry(module.OBJECTIVES, objective, f"OBJECTIVES of {module.__name__}")
     made: tuple[Any, Callable[[Any], Plan]] = module.build(instance, objective)
     return made
 
@@ -60,55 +61,27 @@ def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
     return Outcome("optimal" if proven else "feasible", plan(solver), bound, stopped, work)
 
 
-def _plain(problem: str, information: Information = "observed") -> Callable[[A], A]:
-    """The decorator of a problem's function below."""
+@functools.cache
+def _solver(problem: str) -> Callable[..., Outcome]:
+    """What solves the plain model of a problem, as the function of this package that has its name."""
+    module = importlib.import_module(_file(problem))
+
+    def solve(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+        return _solved(instance, objective, limits)
+
+    solve.__name__ = solve.__qualname__ = problem
+    solve.__doc__ = module.__doc__
     return exact_algorithm(
         f"{PLAIN}:{problem}",
         problem=problem,
         kind="exact",
         engine="cp-sat",
-        objectives=tuple(MODELS[problem].OBJECTIVES),
-        information=information,
-    )
+        objectives=tuple(module.OBJECTIVES),
+        information=getattr(module, "INFORMATION", "observed"),
+    )(solve)
 
 
-@_plain("admission")
-def admission(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """A Boolean a job, unit, and pod and node; a number of pods a shape and node."""
-    return _solved(instance, objective, limits)
-
-
-@_plain("placement", information="oracle")
-def placement(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """Numbers of workers and PSs a job and server, slowdowns as the statement sums them."""
-    return _solved(instance, objective, limits)
-
-
-@_plain("preemption")
-def preemption(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """A Boolean a victim, a Boolean a TE job and node."""
-    return _solved(instance, objective, limits)
-
-
-@_plain("quality")
-def quality(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """A Boolean a job and number of cores."""
-    return _solved(instance, objective, limits)
-
-
-@_plain("rounds")
-def rounds(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """A Boolean a job and configuration."""
-    return _solved(instance, objective, limits)
-
-
-@_plain("taskgraph")
-def taskgraph(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """A Boolean a task and node, an optional interval a run and node; clusters that start empty."""
-    return _solved(instance, objective, limits)
-
-
-@_plain("workers")
-def workers(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """A Boolean a job and combination of workers and PSs."""
-    return _solved(instance, objective, limits)
+def __getattr__(name: str) -> Any:
+    if name.isidentifier() and not name.startswith("_") and has(name):
+        return _solver(name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -14,6 +14,8 @@ from ortools.sat.python import cp_model
 
 from mlsched.instances.placement import Instance, Plan
 
+#: Interference is known.
+INFORMATION = "oracle"
 #: Objective -> what is asked of the jobs' speeds.
 OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Any]], None]] = {
     "total_speed": lambda model, speeds: model.maximize(sum(speeds))

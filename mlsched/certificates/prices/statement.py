@@ -13,7 +13,7 @@ from typing import Any
 from mlsched.certificates.prices import command, core, points_command
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, a_or_an
-from mlsched.core.registry import scan
+from mlsched.core.registry import scan_problems
 
 #: Pairs of an objective and a value, for plans that are as good in it.
 Within = tuple[tuple[str, int], ...]
@@ -92,7 +92,7 @@ def _source(modules: tuple[ModuleType, ...]) -> str:
 @functools.cache
 def statements() -> dict[str, Statement]:
     """Kind of instance -> its statement, found by scanning the folders beside this one."""
-    return {found.kind: found for found in scan("mlsched.certificates", "PRICES", Statement)}
+    return {found.kind: found for found in scan_problems("certificates", "PRICES", Statement)}
 
 
 def statement_of(instance: Instance) -> Statement:

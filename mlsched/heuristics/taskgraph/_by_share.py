@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Floats, candidates
-from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph.measures import Floats, candidates
+from mlsched.heuristics.taskgraph.place import Placer
 
 
 def start_by_share(placer: Placer, share: Callable[[IntArray], Floats], taken: Callable[[int], None]) -> None:

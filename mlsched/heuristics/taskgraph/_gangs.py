@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Flags, tasks_of
-from mlsched.heuristics.taskgraph._packing import packing
+from mlsched.heuristics.taskgraph.measures import Flags, tasks_of
+from mlsched.heuristics.taskgraph.packing import packing
 
 if TYPE_CHECKING:
-    from mlsched.heuristics.taskgraph._place import Placer
+    from mlsched.heuristics.taskgraph.place import Placer
 
 
 def start(placer: Placer, first: int, end: int) -> bool:

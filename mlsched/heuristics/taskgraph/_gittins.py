@@ -11,7 +11,7 @@ import statistics
 
 import numpy as np
 
-from mlsched.heuristics.taskgraph._measures import Floats
+from mlsched.heuristics.taskgraph.measures import Floats
 
 #: Quantiles that stand for a given distribution.
 QUANTILES = 1000

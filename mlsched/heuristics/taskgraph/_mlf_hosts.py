@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._types import refuse_types
+from mlsched.heuristics.taskgraph.types import refuse_types
 from mlsched.instances.taskgraph import Snapshot, gpus
 from mlsched.instances.taskgraph.states import RUNNING
 

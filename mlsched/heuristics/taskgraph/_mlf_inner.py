@@ -12,7 +12,7 @@ from mlsched.core.fields import ArraySpec, IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
-from mlsched.heuristics.taskgraph._types import refuse_types
+from mlsched.heuristics.taskgraph.types import refuse_types
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

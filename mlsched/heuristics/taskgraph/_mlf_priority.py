@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.heuristics.taskgraph._measures import remaining_ticks
+from mlsched.heuristics.taskgraph.measures import remaining_ticks
 from mlsched.instances.taskgraph import Snapshot
 
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import SERVER
-from mlsched.heuristics.taskgraph._packing import packing
+from mlsched.heuristics.taskgraph.packing import packing
 from mlsched.instances.taskgraph.states import RUNNING
 
 Floats = npt.NDArray[np.float64]

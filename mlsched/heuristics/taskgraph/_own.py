@@ -8,8 +8,8 @@ import numpy as np
 
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
-from mlsched.heuristics.taskgraph._measures import by_job
-from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph.measures import by_job
+from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

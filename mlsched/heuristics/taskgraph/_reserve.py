@@ -19,9 +19,9 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Flags, remaining_time, run_left, tasks_of
-from mlsched.heuristics.taskgraph._packing import packing
-from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph.measures import Flags, remaining_time, run_left, tasks_of
+from mlsched.heuristics.taskgraph.packing import packing
+from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.params import Range
-from mlsched.heuristics.taskgraph._measures import Flags, per_job
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import holding, serve
+from mlsched.heuristics.taskgraph.measures import Flags, per_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

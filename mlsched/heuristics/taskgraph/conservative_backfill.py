@@ -27,10 +27,10 @@ import numpy as np
 
 from mlsched.core.params import Number
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job
-from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, first_units, hold_ticks, start, waiting
 from mlsched.heuristics.taskgraph.easy_backfill import promise
+from mlsched.heuristics.taskgraph.measures import by_job
+from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

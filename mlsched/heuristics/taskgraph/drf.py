@@ -16,8 +16,8 @@ import numpy as np
 
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._by_share import start_by_share
-from mlsched.heuristics.taskgraph._measures import owners
-from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph.measures import owners
+from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -20,10 +20,10 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Number
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job, remaining_time
-from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, first_units, hold_ticks, start, waiting
-from mlsched.heuristics.taskgraph._types import WHOLE, fastest, least_slowness, slowness_on
+from mlsched.heuristics.taskgraph.measures import by_job, remaining_time
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.types import WHOLE, fastest, least_slowness, slowness_on
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

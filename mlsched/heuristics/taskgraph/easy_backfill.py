@@ -24,9 +24,9 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job, tasks_of
-from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, hold_ticks, start, unit_of, waiting
+from mlsched.heuristics.taskgraph.measures import by_job, tasks_of
+from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

@@ -21,10 +21,10 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._by_share import start_by_share
-from mlsched.heuristics.taskgraph._measures import Floats, owners
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.heuristics.taskgraph._turns import Lost, in_turns
+from mlsched.heuristics.taskgraph.measures import Floats, owners
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -18,7 +18,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import (
+from mlsched.heuristics.taskgraph.measures import (
     by_job,
     remaining_ticks,
     remaining_time,
@@ -26,9 +26,9 @@ from mlsched.heuristics.taskgraph._measures import (
     sum_per_job,
     tasks_of,
 )
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
-from mlsched.heuristics.taskgraph._types import WHOLE, fastest, least_slowness, slowness_on
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
+from mlsched.heuristics.taskgraph.types import WHOLE, fastest, least_slowness, slowness_on
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job
-from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph.measures import by_job
+from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

@@ -28,10 +28,10 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import refuse_unless_pausing
 from mlsched.heuristics.taskgraph._turns import Lost, in_turns, runs
+from mlsched.heuristics.taskgraph.measures import Flags, by_job, per_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty, gpu_column
 from mlsched.instances.taskgraph.states import RUNNING

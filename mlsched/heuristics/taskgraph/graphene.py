@@ -36,10 +36,10 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Share
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_ticks, shares
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, serve, world_of_queueing
 from mlsched.heuristics.taskgraph._troublesome import ranks
+from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_ticks, shares
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, serve, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

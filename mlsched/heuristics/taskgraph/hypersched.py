@@ -28,9 +28,9 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Number, Range
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import Flags, iteration_ticks, per_job, remaining_time
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import holding, serve
+from mlsched.heuristics.taskgraph.measures import Flags, iteration_ticks, per_job, remaining_time
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from mlsched.core.params import NotNegative, Positive
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import Flags, Floats, per_job
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import holding, serve
+from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 

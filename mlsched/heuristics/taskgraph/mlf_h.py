@@ -35,13 +35,13 @@ from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Number, Positive, Share
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import remaining_ticks, share_units, stops_after, sum_per_job
-from mlsched.heuristics.taskgraph._mlf_compete import Competition, lift, settle
 from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE, Floats, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
 from mlsched.heuristics.taskgraph._mlf_relief import relieved
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
+from mlsched.heuristics.taskgraph.measures import remaining_ticks, share_units, stops_after, sum_per_job
+from mlsched.heuristics.taskgraph.mlf_compete import Competition, lift, settle
+from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -24,9 +24,9 @@ import numpy as np
 from mlsched.core.params import NotNegative, Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph._measures import Floats, iteration_ticks
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import epochs, serve
+from mlsched.heuristics.taskgraph.measures import Floats, iteration_ticks
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import epochs, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 
 #: How finely the iteration of convergence is looked for, in steps of equal ratio.

@@ -25,9 +25,9 @@ from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph._measures import Floats, iteration_ticks
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import epochs, serve
+from mlsched.heuristics.taskgraph.measures import Floats, iteration_ticks
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import epochs, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from mlsched.core.params import NotNegative
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job, remaining_ticks, remaining_time, share_units, sum_per_job
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
+from mlsched.heuristics.taskgraph.measures import by_job, remaining_ticks, remaining_time, share_units, sum_per_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

@@ -37,9 +37,9 @@ import numpy as np
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import NotNegative, within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_class, by_job, per_job
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import holding, preempt_by_priority, settled
+from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, by_job, per_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import holding, preempt_by_priority, settled
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds

@@ -25,9 +25,9 @@ import numpy as np
 from mlsched.core.params import NotNegative, Number, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._gittins import index, log_normal
-from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_time
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import holding
+from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_time
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import holding
 from mlsched.heuristics.taskgraph.tiresias import serve, skewed, standings
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds

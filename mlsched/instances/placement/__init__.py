@@ -4,7 +4,7 @@ Paper: Bao, Peng, Wu, "Deep learning-based job placement in distributed machine 
 Sections II to IV.
 """
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import InSuites, Problem
 from mlsched.instances.placement.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.placement.cases import cases, relaxations
 from mlsched.instances.placement.draw import draw
@@ -30,6 +30,13 @@ PROBLEM = Problem(
     default="cp-sat",
     trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
+    suites=InSuites(
+        harder=("6x5-contended", 3, ()),
+        scale=("6x5", tuple({"servers": n, "jobs": n // 2} for n in (4, 6, 8))),
+        speed="6x5-contended",
+        edition=1,
+        not_collected=("rack-30x20-contended",),
+    ),
 )
 
 __all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

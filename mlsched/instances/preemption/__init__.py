@@ -4,7 +4,7 @@ Paper: Yabuuchi, Taniwaki, Omura, "Low-latency job scheduling with preemption fo
 OpML 2019, Sections 2 and 3.
 """
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import InSuites, Problem
 from mlsched.instances.preemption.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.preemption.cases import cases, relaxations
 from mlsched.instances.preemption.draw import draw
@@ -33,6 +33,13 @@ PROBLEM = Problem(
     draw=draw,
     other_types=(Horizon,),
     horizons=HORIZONS,
+    suites=InSuites(
+        harder=("surge", 5, ()),
+        exact=("small", "single", "surge", "exhausted"),
+        scale=("surge", tuple({"nodes": n, "jobs": 5 * n // 2, "tes": n // 4} for n in (8, 16, 32, 64, 128))),
+        speed="paper-surge",
+        edition=1,
+    ),
 )
 
 __all__ = ["PROBLEM", "Decisions", "Horizon", "Instance", "Plan", "generate", "instances"]

@@ -4,7 +4,7 @@ Paper: Zhang, Stafman, Or, Freedman, "SLAQ: Quality-Driven Scheduling for Distri
 Section 4.
 """
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import InSuites, Problem
 from mlsched.instances.quality.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.quality.cases import cases, relaxations
 from mlsched.instances.quality.draw import draw
@@ -33,6 +33,14 @@ PROBLEM = Problem(
     draw=draw,
     other_types=(Horizon,),
     horizons=HORIZONS,
+    suites=InSuites(
+        harder=("floored", 5, ()),
+        exact=("small", "floored", "contended"),
+        scale=("floored", tuple({"jobs": n, "cores": 4 * n} for n in (10, 20, 40, 80))),
+        speed="paper",
+        edition=1,
+        not_collected=("large",),
+    ),
 )
 
 __all__ = ["PROBLEM", "Epochs", "Horizon", "Instance", "Plan", "generate", "instances"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
-from mlsched.instances._values import one_of
 from mlsched.instances.quality.instance import Instance, waiting_in_arrival_order
+from mlsched.instances.values import one_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

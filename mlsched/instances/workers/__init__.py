@@ -5,7 +5,7 @@ Papers: Gong, Li, Liang, Zhan, "Chic: Experience-driven Scheduling in Machine Le
 2018, Section 4.1.
 """
 
-from mlsched.core.contract import Generator, Problem
+from mlsched.core.contract import Generator, InSuites, Problem
 from mlsched.instances.workers.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.workers.cases import cases, relaxations
 from mlsched.instances.workers.draw import draw
@@ -37,6 +37,13 @@ PROBLEM = Problem(
     draw=draw,
     other_types=(Horizon, Stream),
     horizons=(Generator(generate_horizon, HORIZONS), STREAMS),
+    suites=InSuites(
+        harder=("paper", 5, ()),
+        exact=("small", "paper", "crowded"),
+        scale=("x16", tuple({"jobs": n, "scale": n / 5} for n in (5, 10, 20))),
+        speed="paper-10",
+        edition=1,
+    ),
 )
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
-from mlsched.instances._values import one_of
+from mlsched.instances.values import one_of
 from mlsched.instances.workers.instance import NEVER, Instance
 
 if TYPE_CHECKING:

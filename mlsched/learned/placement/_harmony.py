@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.errors import InvalidFile, TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan
-from mlsched.learned._net import Mlp, sample
+from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.placement.board import Board, Shape
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned._net import Floats, product
+from mlsched.learned.net import Floats, product
 
 #: Features of a candidate, of a job, of a server, and of the whole question.
 CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6

@@ -21,7 +21,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidFile
 from mlsched.instances.placement import Instance
-from mlsched.learned._net import Floats
+from mlsched.learned.net import Floats
 
 #: The tensors of the model: two of types x types (on row by a task of column), two of types.
 PAIRS, ALONE = ("speeds.worker", "speeds.ps"), ("speeds.remote_ps", "speeds.remote_worker")

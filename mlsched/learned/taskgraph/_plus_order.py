@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import per_job, remaining_time, shares
+from mlsched.heuristics.taskgraph.measures import per_job, remaining_time, shares
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -21,13 +21,13 @@ import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import iteration_ticks, remaining_ticks, stops_after
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import SERVER
 from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
+from mlsched.heuristics.taskgraph.measures import iteration_ticks, remaining_ticks, stops_after
 from mlsched.heuristics.taskgraph.mlf_h import made_round
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned._net import Mlp, sample, scorer
+from mlsched.learned.net import Mlp, sample, scorer
 from mlsched.learned.weights import of
 
 Floats = npt.NDArray[np.float32]

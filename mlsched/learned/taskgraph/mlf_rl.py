@@ -16,11 +16,11 @@ import numpy as np
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import stops_after
-from mlsched.heuristics.taskgraph._preemption import QUEUEING
+from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.heuristics.taskgraph.mlf_h import world
+from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned._net import Mlp, sample, scorer
+from mlsched.learned.net import Mlp, sample, scorer
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
 

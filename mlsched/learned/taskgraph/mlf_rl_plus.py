@@ -3,7 +3,7 @@
 Ours, in the place of MLFS' reinforcement learning (MLF-RL, Wang, Liu and Shen, CoNEXT 2020, Section 3.4), for worlds in
 which runs may pause and go on. What the policy learns is who goes first: a job's place in the order is a weighted sum
 of what is seen of it and of the jobs beside it (`_plus_order.py`), the least first. Who then runs, pauses and starts is
-up to the engine of all preemptive rules (`heuristics/taskgraph/_preemption.py`). Trained by `mlsched train mlf-rl-plus`
+up to the engine of all preemptive rules (`heuristics/taskgraph/preemption.py`). Trained by `mlsched train mlf-rl-plus`
 (`training/taskgraph/_mlf_rl_plus.py`): it begins with the order by the time that jobs have left, and is improved by
 an evolution strategy.
 """
@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import serve
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import serve
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned._net import scorer
+from mlsched.learned.net import scorer
 from mlsched.learned.taskgraph._plus_order import FEATURES, features, standing
 from mlsched.learned.weights import of
 

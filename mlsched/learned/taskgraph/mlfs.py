@@ -18,9 +18,9 @@ from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE
-from mlsched.heuristics.taskgraph._preemption import QUEUEING
 from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
 from mlsched.heuristics.taskgraph.mlf_h import world
+from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.learned.taskgraph import mlf_rl
 

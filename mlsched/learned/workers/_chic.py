@@ -13,7 +13,7 @@ import numpy as np
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.instances.workers import Instance, Plan
-from mlsched.learned._net import Mlp, sample
+from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, decide, features
 

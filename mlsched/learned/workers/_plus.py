@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned._net import Floats, Mlp
+from mlsched.learned.net import Floats, Mlp
 
 #: Entries of a job's features at the beginning of a phase, of those that change with every action, and of an encoding.
 STATIC, DYNAMIC, CODE = 8, 14, 16

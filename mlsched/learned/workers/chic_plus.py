@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import NEVER, Instance, Plan
-from mlsched.learned._net import sample
+from mlsched.learned.net import sample
 from mlsched.learned.weights import Weights, of
 from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
 from mlsched.learned.workers._plus_queue import fill

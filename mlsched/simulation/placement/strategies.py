@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.instances._values import one_of
 from mlsched.instances.placement import Instance, Plan
+from mlsched.instances.values import one_of
 from mlsched.simulation.placement.workload import Workload
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.instances._values import one_of
 from mlsched.instances.preemption import Instance, Plan
+from mlsched.instances.values import one_of
 from mlsched.simulation.preemption.workload import Workload
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.instances._values import one_of
 from mlsched.instances.quality import Instance, Plan
+from mlsched.instances.values import one_of
 from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
 if TYPE_CHECKING:

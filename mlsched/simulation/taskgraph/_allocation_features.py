@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.heuristics.taskgraph._measures import iteration_ticks, per_job, remaining_ticks, remaining_time
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import (
     SERVER,
@@ -29,6 +28,7 @@ from mlsched.heuristics.taskgraph._mlf_priority import (
     loss_share,
     partition_share,
 )
+from mlsched.heuristics.taskgraph.measures import iteration_ticks, per_job, remaining_ticks, remaining_time
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION, Standing

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Floats, by_class, per_job, remaining_time, shares
-from mlsched.heuristics.taskgraph._preemption import prices_of_pauses, within_capacity
+from mlsched.heuristics.taskgraph.measures import Floats, by_class, per_job, remaining_time, shares
+from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, within_capacity
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

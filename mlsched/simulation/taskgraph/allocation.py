@@ -33,14 +33,14 @@ import numpy.typing as npt
 from mlsched.core.arguments import checked
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive
-from mlsched.heuristics.taskgraph._measures import remaining_ticks, stops_after
-from mlsched.heuristics.taskgraph._mlf_compete import lift, settle
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
 from mlsched.heuristics.taskgraph._mlf_relief import Choice, Crowd
-from mlsched.heuristics.taskgraph._preemption import QUEUEING, refuse_unless_pausing
+from mlsched.heuristics.taskgraph.measures import remaining_ticks, stops_after
+from mlsched.heuristics.taskgraph.mlf_compete import lift, settle
 from mlsched.heuristics.taskgraph.mlf_h import goes_on, made_round
+from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.simulation.taskgraph._allocation_features import (

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._packing import packing
+from mlsched.heuristics.taskgraph.packing import packing
 from mlsched.instances.taskgraph.gpus import gpu_column
 
 Floats = npt.NDArray[np.float64]

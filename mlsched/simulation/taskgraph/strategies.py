@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.instances._values import one_of
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken
 from mlsched.instances.taskgraph.roomy import PAST
 from mlsched.instances.taskgraph.roomy import roomy as roomy_instance
 from mlsched.instances.taskgraph.strategies import instances
+from mlsched.instances.values import one_of
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import Workload, impossible

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.instances._values import one_of
+from mlsched.instances.values import one_of
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 from mlsched.certificates.by_prices import MOST_LISTED, meter
-from mlsched.certificates.placement.prices import Placing
-from mlsched.certificates.preemption.prices import Hosting
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.listed import Listed
 from mlsched.certificates.prices.statement import Within, statement_of
@@ -16,11 +16,10 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.gap import gap_between
+from mlsched.core.registry import home
 from mlsched.solvers.prices import timed
-from mlsched.solvers.prices.hosting import HostingOptions
 from mlsched.solvers.prices.listed import ListedOptions
 from mlsched.solvers.prices.options import Options
-from mlsched.solvers.prices.placing import PlacingOptions
 from mlsched.solvers.prices.search import Refuted, prove
 
 
@@ -78,8 +77,8 @@ def trees(
                 said(part, sign * bound, f"{nodes} nodes")
 
         try:
-            options = _options(claim, deadline)
-            proof = prove(options, deadline, at, spend, _handed_on(options, better))
+            options = _options(instance.problem, claim, deadline)
+            proof = prove(options, deadline, at, spend, functools.partial(_hand_on, options, better))
         except OutOfTime:
             raise SolverError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
@@ -91,19 +90,19 @@ def trees(
     return [proof.tree for proof in made], bound
 
 
-def _handed_on(options: Options, better: Callable[[Plan], None]) -> Callable[[Any], None]:
-    """What hands on the plans that the prover comes across; of placement alone."""
-    if isinstance(options, PlacingOptions):
-        return lambda taken: better(options.plan(taken))
-    return lambda taken: None
+def _hand_on(options: Options, better: Callable[[Plan], None], taken: Any) -> None:
+    """Hand on the plan that the prover came across, where its options tell one."""
+    plan = options.plan(taken)
+    if plan is not None:
+        better(plan)
 
 
-def _options(claim: Any, deadline: Deadline) -> Options:
-    """The options of a claim as the prover asks of them."""
-    if isinstance(claim, Hosting):
-        return HostingOptions(claim, deadline)
-    known: dict[type, Callable[[Any], Options]] = {Listed: ListedOptions, Placing: PlacingOptions}
-    return known[type(claim)](claim)
+def _options(problem: str, claim: Any, deadline: Deadline) -> Options:
+    """The options of a claim as the prover asks of them; those of the problem's own kind are in its `_claims.py`."""
+    if isinstance(claim, Listed):
+        return ListedOptions(claim)
+    options: Options = importlib.import_module(f"{home('solvers', problem)}._claims").options(claim, deadline)
+    return options
 
 
 __all__ = ["Refuted", "trees"]

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import Price, Sides
+from mlsched.core.contract import Plan
 from mlsched.solvers.backends.columns import Column
 
 #: A branch: block, row, most.
@@ -38,3 +39,7 @@ class Options(Protocol):
 
     def branch(self, taken: Any, price: Any) -> Branch | None:
         """What to branch on, given how often each column is taken; None: nothing is fractional."""
+
+    def plan(self, taken: Any) -> Plan | None:
+        """The plan of columns that are all taken whole, not judged; None where the options tell none."""
+        return None

@@ -16,7 +16,7 @@ from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.request import Setup
 from mlsched.heuristics.taskgraph import _gangs
-from mlsched.heuristics.taskgraph._packing import _countable, _Search, packing
+from mlsched.heuristics.taskgraph.packing import _countable, _Search, packing
 from mlsched.simulation import clock
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options

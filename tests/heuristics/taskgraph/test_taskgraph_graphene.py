@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from snapshot_examples import greedy, horizon, play, snapshot_at
 
 from mlsched import api
-from mlsched.heuristics.taskgraph._measures import remaining_ticks
 from mlsched.heuristics.taskgraph._troublesome import ORDERS, Space, _reach, _troublesome, ranks, schedule
 from mlsched.heuristics.taskgraph.graphene import priorities
+from mlsched.heuristics.taskgraph.measures import remaining_ticks
 from mlsched.simulation.taskgraph.strategies import snapshots
 
 

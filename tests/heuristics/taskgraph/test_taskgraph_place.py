@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from snapshot_examples import horizon, snapshot_at
 
 from mlsched.heuristics.taskgraph._by_share import start_by_share
-from mlsched.heuristics.taskgraph._measures import by_job, tasks_of
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import preempt_by_priority
+from mlsched.heuristics.taskgraph.measures import by_job, tasks_of
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import preempt_by_priority
 from mlsched.simulation.taskgraph.strategies import snapshots
 
 

@@ -16,9 +16,9 @@ import mlsched
 from mlsched import api
 from mlsched.heuristics.taskgraph import fifo as fifo_file
 from mlsched.heuristics.taskgraph._gpus import Gpus
-from mlsched.heuristics.taskgraph._measures import by_job
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import preempt_by_priority
+from mlsched.heuristics.taskgraph.measures import by_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import preempt_by_priority
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.simulation.taskgraph import Workload

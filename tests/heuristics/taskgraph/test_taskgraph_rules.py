@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+import installed
 import numpy as np
 import pytest
 from draws import draws
@@ -38,7 +39,7 @@ CONSERVING = (
 )  # fmt: skip
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
 #: Those that count GPU-seconds.
-COUNTING = ("gavel", "las", "round-by-round", "tiresias", "tiresias-gittins")
+COUNTING = installed.rules("taskgraph", "gavel", "las", "round-by-round", "tiresias", "tiresias-gittins")
 OBJECTIVES = [objective.name for objective in Instance.objectives]
 
 

@@ -16,7 +16,7 @@ from snapshot_examples import horizon
 from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph import srpt
-from mlsched.heuristics.taskgraph._measures import remaining_ticks, share_units, sum_per_job
+from mlsched.heuristics.taskgraph.measures import remaining_ticks, share_units, sum_per_job
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 
 pytestmark = pytest.mark.filterwarnings("ignore:the offered load")

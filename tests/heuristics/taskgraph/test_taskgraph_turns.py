@@ -12,9 +12,9 @@ from jobs_examples import jobs_of, rows
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._preemption import serve
 from mlsched.heuristics.taskgraph.fair import received
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import serve
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched.simulation.taskgraph.iterations.log import PAUSE
 from mlsched.simulation.taskgraph.strategies import wakes

@@ -10,7 +10,7 @@ from draws import draws
 
 from mlsched import api
 from mlsched.core.errors import InvalidFile
-from mlsched.heuristics.taskgraph._measures import per_job, remaining_time, shares
+from mlsched.heuristics.taskgraph.measures import per_job, remaining_time, shares
 from mlsched.learned.taskgraph._plus_order import FEATURES, NAMES, features, standing
 from mlsched.learned.weights import Weights, of, read, write
 

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from mlf_examples import snapshot
 
 from mlsched.core.errors import InvalidInput
-from mlsched.heuristics.taskgraph._measures import stops_after
-from mlsched.heuristics.taskgraph._preemption import QUEUEING
-from mlsched.heuristics.taskgraph.mlf_h import Settings, competing, decided, made_round
+from mlsched.heuristics.taskgraph.measures import stops_after
+from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.allocation import FEATURES, FEATURES_OF, GIVE, HOST, LEAVE, NEXT, Allocation, chosen
 from mlsched.simulation.taskgraph.strategies import snapshots
-from mlsched.training.taskgraph._episodes import episode, follow, nothing, workload
 
 
 def at_random(rng, features=FEATURES):
@@ -48,31 +46,6 @@ def test_whatever_is_chosen_the_round_is_legal(seen, seed, stopping, most, queue
         seen = seen.replace(pausing="keep")
     due = Allocation(seen, last, stopping=stopping, most=most, queueing=queueing)
     assert seen.violations(chosen(due, at_random(np.random.default_rng(seed), FEATURES_OF[queueing]))) == []
-
-
-@pytest.mark.parametrize(("queueing", "seed", "jobs", "x"), [("held", 3, 8, 2.0), ("iteration", 8, 12, 3.0)])
-def test_the_choices_of_mlf_h_make_its_round(queueing, seed, jobs, x):
-    counts = {"followed": 0, "all": 0, "pauses": 0}
-    kept = nothing()
-
-    def answer(seen, rng):
-        last = stops_after(seen, "most")
-        competition = competing(seen, "most", Settings(queueing=queueing))
-        placed, leaving, hosts = decided(seen, last, Settings(), competition)
-        due = Allocation(seen, last, queueing=queueing)
-        counts["all"] += 1
-        expected = made_round(hosts, placed, leaving, last)
-        counts["pauses"] += len(expected.pause_task)
-        if follow(due, placed, leaving, [hosts.held[task][0] for task in placed], kept, competition):
-            counts["followed"] += 1
-            assert due.round() == expected
-        return expected
-
-    episode(workload(seed, jobs, 2, 1.0, x, first=True), answer, 0, 0)
-    assert (counts["pauses"] > 0) == (queueing == "iteration")
-    assert counts["followed"] >= 0.9 * counts["all"]
-    assert len(kept.rows) == len(kept.row) == len(kept.time) > 0
-    assert all(0 <= row < len(rows) for rows, row in zip(kept.rows, kept.row, strict=True))
 
 
 def test_nothing_may_be_chosen_only_while_something_goes_on():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.instances._values import one_of
 from mlsched.instances.taskgraph.roomy import with_room
+from mlsched.instances.values import one_of
 from mlsched.simulation.taskgraph import strategies
 from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.sources import from_tasks

@@ -15,7 +15,7 @@ from shares import told_shares
 from small_logs import best_with_pauses, logs, odd_logs
 
 import mlsched
-from mlsched.api import references
+from mlsched.api.taskgraph import references
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.taskgraph.iterations import Options, replay
 from mlsched.simulation.taskgraph.iterations.fits import never_start

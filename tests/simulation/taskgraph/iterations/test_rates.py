@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import installed
 import numpy as np
 import pytest
 
@@ -199,7 +200,8 @@ def test_every_rule_runs_shares_of_gpus_on_types_that_fail(files, tmp_path):
     jobs = made(files, log, cluster="2x(4gpu:v100)+2x(4gpu:k80)", **options)
     assert jobs.gpu_unit == 1000
     seen = ("fastest-first", "fastest-first:preempt=true", "earliest-finish", "fastest-first:nodes=few")
-    seen += ("gavel:policy=isolated", "gavel:policy=fluid_mpc,reset=0", "round-by-round")
+    further = ("gavel:policy=isolated", "gavel:policy=fluid_mpc,reset=0", "round-by-round")
+    seen += (*installed.rules("taskgraph", *further),)
     bounds: dict = {}
     for rule in (*seen, "best-effort-fifo", "srpt:preempt=true", "easy-backfill", "tiresias", "gandiva", "graphene"):
         played = mlsched.simulate(jobs, rule)

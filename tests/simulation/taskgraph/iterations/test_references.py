@@ -17,7 +17,7 @@ from shares import told_shares
 from small_logs import best_without_pauses, logs
 
 import mlsched
-from mlsched.api import references
+from mlsched.api.taskgraph import references
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.simulation.taskgraph.iterations import Options, replay
 from mlsched.simulation.taskgraph.iterations.fits import never_start

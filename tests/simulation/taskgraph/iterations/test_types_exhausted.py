@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import installed
 import numpy as np
 import pytest
 from draws import draws
@@ -10,7 +11,8 @@ from gangs_exhausted import optimum, typed, typed_workload
 from mlsched import api
 from mlsched.simulation.taskgraph.iterations import bound
 
-RULES = (
+RULES = installed.rules(
+    "taskgraph",
     *("fifo", "srpt", "srpt:preempt=true", "las:quantum=1", "easy-backfill", "conservative-backfill"),
     *("fastest-first", "fastest-first:order=arrival", "fastest-first:preempt=true"),
     *("earliest-finish", "earliest-finish:order=shortest", "gavel:round=2,reset=3", "round-by-round:round=2"),

@@ -23,7 +23,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._preemption import within_capacity
+from mlsched.heuristics.taskgraph.preemption import within_capacity
 from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.taskgraph.iterations.log import FINISH, MOVE, PAUSE
 from mlsched.simulation.taskgraph.iterations.reference.packing import Nodes, Packing

@@ -1,0 +1,1 @@
+"""Commands and parts of commands about task graphs alone."""

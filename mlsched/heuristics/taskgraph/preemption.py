@@ -1,0 +1,378 @@
+"""Preemption by priority: capacity first, then pauses, then places.
+
+1. Capacity. In order of the jobs, units (gangs, or tasks of jobs that are none) are chosen as long as the cluster's
+   whole capacity has room for them, wherever that is, and where they are bound to nodes, these have; what is too large
+   for what remains is passed by.
+2. Pauses. A unit that runs and is chosen keeps its place. One that runs and is not chosen may be preempted.
+3. Places. A chosen unit that waits starts where it preempts nobody, if there is such a place. Where the free room is
+   too scattered for it, the units after it in the order release their nodes; each of them, in its own turn, takes these
+   again, or others (where tasks may move at any time), or pauses. Only a unit whose place another one took is paused:
+   where a chosen unit finds no place, units that were not chosen go on, or start, in their order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import operator
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph.measures import Flags, by_class, by_job, per_job
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
+
+#: How often a job queues, where its paper leaves that open: once, and what runs is not interrupted; or anew in every
+#: iteration, and what runs competes with what waits at each round.
+QUEUEING = ("held", "iteration")
+
+
+def settled(placer: Placer) -> bool:
+    """Whether nothing waits that may start, and no node is overloaded: then what runs goes on, in whatever order."""
+    return not placer.open.any() and bool((placer.free >= 0).all())
+
+
+def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
+    """Serve the `jobs` in their order; returns the running tasks that pause, the placer notes the starts and moves.
+
+    `tasks`: those that could start, in the same order of their jobs.
+    """
+    rank = np.empty(len(jobs), dtype=np.int64)
+    rank[jobs] = np.arange(len(jobs))
+    units = _Units(placer, tasks, rank)
+    capacity = placer.free.sum(axis=0) + units.amounts[units.runs].sum(axis=0)
+    if placer.snapshot.movement == "anytime":
+        chosen = within_capacity(units.amounts, capacity)
+    else:
+        chosen = _within_nodes(placer, units, capacity)
+    served = _Served(placer, units, chosen)
+    overloaded = bool((placer.free < 0).any())
+    if overloaded or (chosen != units.runs).any():
+        served.serve(overloaded)
+    return served.pauses
+
+
+def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
+    """Of units in their order (units x resources), those that are within the capacity together.
+
+    What is too large for what remains at its turn is passed by.
+    """
+    chosen, remaining = np.zeros(len(amounts), dtype=np.bool_), capacity.copy()
+    rest = np.flatnonzero((amounts <= remaining).all(axis=1))
+    while rest.size:
+        total = np.cumsum(amounts[rest], axis=0)
+        fits = (total <= remaining).all(axis=1)
+        count = len(rest) if fits.all() else int(fits.argmin())
+        chosen[rest[:count]] = True
+        remaining -= total[count - 1]
+        rest = rest[count:]
+        rest = rest[(amounts[rest] <= remaining).all(axis=1)]
+    return chosen
+
+
+def serve(placer: Placer, *keys: Any) -> list[int]:
+    """Serve jobs in order of the keys, the first key first; of equals those that run, then the earlier arrival.
+
+    Where runs may pause and go on later, what runs is preempted by what comes before it; returns the tasks that pause.
+    """
+    snapshot = placer.snapshot
+    if settled(placer):
+        return []
+    idle = per_job(snapshot, snapshot.state == RUNNING) == 0
+    tasks = by_job(snapshot, *keys, idle)
+    if snapshot.pausing != "keep":
+        placer.start_in_order(tasks)
+        return []
+    return preempt_by_priority(
+        placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, *reversed(keys), *by_class(snapshot)))
+    )
+
+
+def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tuple[dict[str, Any], bool]:
+    """The memory of a rule that predicts anew every so many ticks, and whether it is time to.
+
+    `next`: when it next is; `of`: what was predicted of the jobs that are still there, by their names.
+    """
+    if memory is None or snapshot.now >= memory["next"]:
+        return {"next": snapshot.now + ticks, "of": {}}, True
+    here = set(snapshot.job_id.astype(str).tolist())
+    return {"next": memory["next"], "of": {job: value for job, value in memory["of"].items() if job in here}}, False
+
+
+def holding(placer: Placer, pauses: list[int]) -> Flags:
+    """tasks: whether the task holds its node after the round with these pauses and the placer's starts."""
+    holds: Flags = placer.snapshot.state == RUNNING
+    holds[pauses] = False
+    holds[[task for task, _ in placer.starts]] = True
+    return holds
+
+
+def world_of_queueing(params: dict[str, Any]) -> dict[str, Any]:
+    """To queue anew in every iteration, jobs must be allowed to pause and go on, unless the user says otherwise."""
+    return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
+
+
+def world_of_preempting(params: dict[str, Any]) -> dict[str, Any]:
+    """With `preempt`, jobs must be allowed to pause and go on, unless the user says otherwise."""
+    return {"pausing": "keep"} if params["preempt"] else {}
+
+
+def prices_of_pauses(snapshot: Snapshot, hysteresis: float) -> IntArray:
+    """jobs: ticks by which a job comes sooner because it runs (< 0), or later because it would go on after a pause."""
+    runs = per_job(snapshot, snapshot.state == RUNNING) > 0
+    price = np.rint(hysteresis * snapshot.pause_cost).astype(np.int64)
+    return np.asarray(price * np.where(runs, -1, snapshot.first_start >= 0))
+
+
+def refuse_unless_pausing(snapshot: Snapshot, rule: str, instead: str = "leave preempt out") -> None:
+    """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
+    if snapshot.pausing != "keep":
+        raise InvalidInput(
+            f"{rule}: runs may not pause and go on later here (pausing = '{snapshot.pausing}'): simulate with the "
+            f"world's option pausing=keep, or {instead}"
+        )
+
+
+def _within_nodes(placer: Placer, units: _Units, capacity: IntArray) -> Flags:
+    """As `within_capacity`, where what has begun stays on its nodes: these must have room for it as well."""
+    snapshot, held = placer.snapshot, placer.held
+    running = np.flatnonzero(snapshot.state == RUNNING)
+    room = placer.free.copy()
+    np.add.at(room, snapshot.node[running], held[running])
+    fixed = np.where(snapshot.state == RUNNING, snapshot.node, snapshot.bound)
+    spaces, nodes, ends = room.tolist(), fixed.tolist(), units.ends.tolist()
+    amounts, left = np.ascontiguousarray(units.amounts.T), capacity.copy()
+    chosen = np.zeros(len(units.head), dtype=np.bool_)
+    rest = np.flatnonzero((amounts <= left[:, None]).all(axis=0))
+    while rest.size and left.any():
+        unit, rest = int(rest[0]), rest[1:]
+        first, end = ends[unit]
+        if min(nodes[first:end]) >= 0 and not _taken(nodes[first:end], spaces, held[first:end].tolist()):
+            continue
+        chosen[unit] = True
+        left -= amounts[:, unit]
+        rest = rest[(amounts[:, rest] <= left[:, None]).all(axis=0)]
+    chosen[~units.amounts.any(axis=1)] = True
+    return chosen
+
+
+def _within(amount: list[int], room: list[int]) -> bool:
+    return all(map(operator.le, amount, room))
+
+
+def _taken(nodes: list[int], spaces: list[list[int]], holds: list[list[int]]) -> bool:
+    """Whether each of some tasks takes what it holds from the room of its node; if one cannot, none does."""
+    for at, (node, held) in enumerate(zip(nodes, holds, strict=True)):
+        room = spaces[node]
+        if not _within(held, room):
+            for before in range(at):
+                space = spaces[nodes[before]]
+                space[:] = map(operator.add, space, holds[before])
+            return False
+        room[:] = map(operator.sub, room, held)
+    return True
+
+
+class _Units:
+    """What starts, stays and pauses as one, in order of rank: a gang, or a task of a job that is none.
+
+    `head`: the first task of each; `runs`: whether it runs, otherwise it may start; `amounts`: units x resources, what
+    it holds while it runs. Of a job, what runs comes first.
+    """
+
+    def __init__(self, placer: Placer, tasks: IntArray, rank: IntArray) -> None:
+        snapshot = placer.snapshot
+        running, tasks = np.flatnonzero(snapshot.state == RUNNING), tasks[placer.open[tasks]]
+        head = np.concatenate([running, tasks])
+        runs = np.arange(len(head)) < len(running)
+        job = snapshot.task_job[head]
+        gang = snapshot.gang[job] == 1
+        if gang.any():
+            first = ~gang | (head == np.searchsorted(snapshot.task_job, job))
+            head, runs, job, gang = head[first], runs[first], job[first], gang[first]
+        order = np.argsort(2 * rank[job] + ~runs, kind="stable")
+        self.head, self.runs, self._gang = head[order], runs[order], gang[order]
+        self.amounts = placer.held[self.head]
+        self.ends = np.column_stack([self.head, self.head + 1])  # units: their first task, and the one after their last
+        if gang.any():
+            self.amounts[self._gang] = placer.whole[job[order][self._gang]]
+            self.ends[self._gang, 1] = np.searchsorted(snapshot.task_job, job[order][self._gang], side="right")
+        self._single = bool((self.ends[:, 1] - self.ends[:, 0] == 1).all())
+
+    def tasks(self, unit: int) -> IntArray:
+        """The tasks of a unit."""
+        return np.arange(*self.ends[unit])
+
+    def all_tasks(self, units: IntArray) -> tuple[IntArray, IntArray]:
+        """The tasks of several units, in their order, and the unit of each."""
+        first = self.ends[units, 0]
+        if self._single:
+            return first, units
+        count = self.ends[units, 1] - first
+        before = np.cumsum(count) - count
+        return np.arange(count.sum()) + np.repeat(first - before, count), np.repeat(units, count)
+
+
+class _Served:
+    """A round under way: who holds its place, who has given it up for now, and who pauses."""
+
+    def __init__(self, placer: Placer, units: _Units, chosen: Flags) -> None:
+        self._placer, self._units, self._chosen = placer, units, chosen
+        self._holds = units.runs.copy()  # units: whether it runs where it did when the round began
+        self._moves = placer.snapshot.movement == "anytime" and not placer.gpus
+        self.pauses: list[int] = []
+
+    def serve(self, overloaded: bool) -> None:
+        """Steps 2 and 3."""
+        placer, units, chosen = self._placer, self._units, self._chosen
+        placer.spare = placer.free.copy()
+        if placer.gpus:
+            placer.gpus.spare = placer.gpus.free.copy()
+        leaving = np.flatnonzero(units.runs & ~chosen)
+        self._release(leaving)
+        waiting = np.flatnonzero(chosen & ~units.runs).tolist()
+        if overloaded:
+            worse = self._releasable(-1)
+            self._release(worse)
+            waiting = sorted(waiting + self._return(worse))
+        settled = not overloaded
+        while waiting:
+            unit = heapq.heappop(waiting)
+            if self._place(unit):
+                continue
+            worse = self._releasable(unit)
+            self._release(worse)
+            placed = self._place(unit)
+            for other in self._return(worse):
+                heapq.heappush(waiting, other)
+            if not placed:
+                settled = False
+                self._pause(unit)
+                waiting = self._hopeful(waiting, unit)
+        if settled:  # all that was chosen has a place, and the others would not fit beside it
+            for unit in leaving.tolist():
+                self._pause(unit)
+        else:
+            self._serve_others(leaving)
+
+    def _hopeful(self, waiting: list[int], unit: int) -> list[int]:
+        """Of units that wait, those that may find room though a waiting one before them found none.
+
+        For those after it, fewer others release their nodes, and of what these were some has been taken since.
+        """
+        units = self._units
+        if units.runs[unit] or not waiting:
+            return waiting
+        others = np.array(waiting)
+        hopeless = ~units.runs[others] & self._placer.as_hopeless(int(units.head[unit]), units.head[others])
+        return sorted(others[~hopeless].tolist()) if hopeless.any() else waiting
+
+    def _serve_others(self, leaving: IntArray) -> None:
+        """Those that were not chosen stay or start in their order, as far as there is room."""
+        units, done = self._units, 0
+        waiting = np.flatnonzero(~self._chosen & ~units.runs)
+        place = dict(zip(units.head[waiting].tolist(), waiting.tolist(), strict=True))
+
+        def before(task: int) -> None:
+            nonlocal done
+            end = int(leaving.searchsorted(place.get(task, len(units.head))))
+            self._stay(leaving[done:end])
+            done = max(done, end)
+
+        self._placer.start_in_order(units.head[waiting], before=before)
+        before(-1)
+
+    def _stay(self, leaving: IntArray) -> None:
+        """Running units that have given up their nodes take them again, in their order; or move, or pause."""
+        while leaving.size:
+            unsure, moved = np.flatnonzero(self._unsure(leaving)).tolist(), len(self._placer.moves)
+            done = 0
+            while unsure and len(self._placer.moves) == moved:
+                at = unsure.pop(0)
+                self._keep(leaving[done:at])
+                if not self._place(int(leaving[at])):
+                    self._pause(int(leaving[at]))
+                done = at + 1
+            if len(self._placer.moves) == moved:
+                self._keep(leaving[done:])
+                return
+            leaving = leaving[done:]
+
+    def _place(self, unit: int) -> bool:
+        """A unit that waits starts; one that has given up its nodes takes them again, or moves."""
+        placer, units = self._placer, self._units
+        if not units.runs[unit]:
+            return placer.start(int(units.head[unit]))
+        if self._hold(unit):
+            return True
+        if not self._moves:
+            return False
+        tasks = units.tasks(unit)
+        placer.open[tasks] = True
+        if not placer.start(int(units.head[unit])):
+            placer.open[tasks] = False
+            return False
+        np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
+        return True
+
+    def _releasable(self, unit: int) -> IntArray:
+        """The running units behind one (-1: all) that still hold their nodes."""
+        holds = self._holds.copy()
+        holds[: unit + 1] = False
+        return np.flatnonzero(holds)
+
+    def _release(self, units: IntArray) -> None:
+        """These running units give up their nodes for now."""
+        placer, tasks = self._placer, self._units.all_tasks(units)[0]
+        np.add.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.release(tasks)
+        self._holds[units] = False
+
+    def _return(self, units: IntArray) -> list[int]:
+        """These take their nodes again, in their order; returns those that cannot."""
+        unsure = self._unsure(units)
+        self._keep(units[~unsure])
+        return [unit for unit in units[unsure].tolist() if not self._hold(unit)]
+
+    def _unsure(self, units: IntArray) -> Flags:
+        """For each of these units, whether something has started on nodes that it has given up.
+
+        Where nothing has, what fitted together fits again, in whatever order it comes back.
+        """
+        placer = self._placer
+        changed: Flags = np.asarray((placer.spare < 0).any(axis=1))
+        changed[[node for _, node in placer.starts + placer.moves]] = True
+        tasks, owner = self._units.all_tasks(units)
+        unsure = np.zeros(len(self._holds), dtype=np.bool_)
+        unsure[owner[changed[placer.snapshot.node[tasks]]]] = True
+        return np.asarray(unsure[units])
+
+    def _keep(self, units: IntArray) -> None:
+        """These running units take their nodes again, which have room."""
+        if not units.size:
+            return
+        placer, tasks = self._placer, self._units.all_tasks(units)[0]
+        np.subtract.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.keep(tasks)
+        self._holds[units] = True
+
+    def _hold(self, unit: int) -> bool:
+        """A running unit takes its nodes again, if there is room on all of them."""
+        back = self._placer.resume(self._units.tasks(unit))
+        self._holds[unit] |= back
+        return back
+
+    def _pause(self, unit: int) -> None:
+        """A running unit that has no place leaves; one that waits goes on waiting."""
+        placer, tasks = self._placer, self._units.tasks(unit)
+        if not self._units.runs[unit]:
+            return
+        np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.leave(tasks)
+        self.pauses += tasks.tolist()

@@ -1,0 +1,210 @@
+"""Claims about placement, as the prover asks of them: cuts of jobs and contents of servers, priced in NumPy.
+
+In the linear program a row is a job, a kind of part and a speed: parts at this speed, where jobs may also use what
+faster servers supply (the carried columns). Its price is what a part at this speed is worth, which falls with the
+speed; the differences are the prices of the claim's rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.certificates.placement.prices import Placing
+from mlsched.certificates.prices.core import Sides
+from mlsched.core.deadline import Deadline
+from mlsched.instances.placement import Plan
+from mlsched.solvers.backends.columns import Column
+from mlsched.solvers.prices.options import Branch, Options
+
+#: Contents of a class of servers, and options of a job, that one round may add.
+MORE = 100
+
+
+class PlacingOptions(Options):
+    """The options of a claim as columns."""
+
+    def __init__(self, claim: Placing, deadline: Deadline) -> None:
+        self.claim = claim
+        self.counts = [1] * claim.jobs + claim.count
+        #: A cost beyond that of every choice.
+        self.beyond = 10.0 * (1 + sum(max((s[-1] for s in kinds.values()), default=0) for kinds in claim.speeds))
+        self.first: dict[tuple[int, str], int] = {}  # job and kind of part -> its row of the highest speed
+        self.levels: dict[tuple[int, str], Any] = {}  # its speeds, falling
+        self.names: list[str] = []  # of each row, the claim's
+        for job, kinds in enumerate(claim.speeds):
+            for part, speeds in kinds.items():
+                self.first[job, part] = len(self.names)
+                self.levels[job, part] = np.array(speeds[::-1])
+                self.names += [f"{job} {part} {t}" for t in [*speeds[-2::-1], -1]]
+        self.names.append("new")
+        self.capacities = np.zeros(len(self.names))
+        self.capacities[-1] = claim.capacity["new"]
+        row = [self._row(*one) for one in claim.hosted]
+        self.contents = [[[row[i] for i in option] for option in options] for options in claim.options]
+        self.flat = [np.array([r for o in options for r in o], dtype=np.int64) for options in self.contents]
+        self.starts = [np.concatenate([[0], np.cumsum([len(o) for o in options])]) for options in self.contents]
+        self.inside = [np.zeros(len(options), dtype=bool) for options in self.contents]
+        self.speeds = [np.array(sorted({v for s in kinds.values() for v in s})) for kinds in claim.speeds]
+        self.columns: list[tuple[int, int, int]] = []  # block, speed, cut of a job or content of a server (-1: neither)
+        self.known = set[tuple[int, int, int]]()
+
+    def _row(self, job: int, part: str, speed: int) -> int:
+        """The row of parts that are as fast as this, or a little faster."""
+        levels = self.levels[job, part]
+        return self.first[job, part] + int(np.searchsorted(-levels, -speed, side="right")) - 1
+
+    def start(self) -> list[Column]:
+        """Parts of a speed serve for a lower one; new jobs wait."""
+        columns: list[Column] = []
+        for key, first in self.first.items():
+            columns += [(-1, 0.0, (first + i, first + i + 1), (1.0, -1.0)) for i in range(len(self.levels[key]) - 1)]
+        self.columns = [(-1, 0, -1)] * len(columns)
+        for job in range(self.claim.runs, self.claim.jobs):
+            columns.append((job, 0.0, (), ()))
+            self.columns.append((job, 0, -1))
+        return columns
+
+    def named(self, price: Any) -> dict[str, float]:
+        """The prices of the claim's rows: how much more a part is worth than at the next lower speed."""
+        made = {"new": float(price[-1])}
+        for key, first in self.first.items():
+            levels = len(self.levels[key])
+            worth = np.maximum.accumulate(price[first : first + levels][::-1])  # by rising speed; never falling
+            names = self.names[first : first + levels][::-1]
+            made |= dict(zip(names, np.diff(worth, prepend=0.0).tolist(), strict=True))
+        return made
+
+    def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
+        """The least priced cost in each block, and the best options that are worth adding."""
+        least, columns = np.zeros(len(self.counts)), list[Column]()
+        for job in range(self.claim.jobs):
+            least[job], more = self._cuts(job, price, float(of_block[job]), sides.get(job, ()))
+            columns += more
+        for k in range(len(self.contents)):
+            block = self.claim.jobs + k
+            least[block], more = self._hosts(k, price, float(of_block[block]))
+            columns += more
+        return least, columns
+
+    def _hosts(self, k: int, price: Any, of_block: float) -> tuple[float, list[Column]]:
+        earned = np.add.reduceat(np.append(price[self.flat[k]], 0.0), self.starts[k][:-1])
+        earned[np.diff(self.starts[k]) == 0] = 0.0
+        good = np.flatnonzero((-earned < of_block - 1e-7 - 1e-9 * abs(of_block)) & ~self.inside[k])
+        best = good[np.argsort(-earned[good], kind="stable")][:MORE]
+        self.inside[k][best] = True
+        block = self.claim.jobs + k
+        self.columns += [(block, 0, i) for i in best.tolist()]
+        rows = [self.contents[k][i] for i in best.tolist()]
+        return -float(earned.max()), [(block, 0.0, r, [-1.0] * len(r)) for r in rows]
+
+    def _cuts(self, job: int, price: Any, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
+        claim, speeds, new = self.claim, self.speeds[job], job >= self.claim.runs
+        least = 0.0 if new and self._admits(sides, 0, {}) else np.inf
+        found: list[tuple[float, int, int]] = []
+        for c, cut in enumerate(claim.cuts[job]):
+            if not cut or not self._admits([side for side in sides if side[0] != "speed"], 0, cut):
+                continue  # to wait is one of the first columns
+            top = min(claim.speeds[job][part][-1] for part in cut)
+            able = speeds[speeds <= top]
+            for row, sign, most in sides:
+                if row == "speed":
+                    able = able[sign * able <= most]
+            if not len(able):
+                continue
+            cost = -able.astype(np.float64) + (price[-1] if new else 0.0)
+            for part, n in cut.items():
+                levels, first = self.levels[job, part], self.first[job, part]
+                cost += n * price[first + np.searchsorted(-levels, -able, side="right") - 1]
+            i = int(np.argmin(cost))
+            least = min(least, float(cost[i]))
+            if cost[i] < of_block - 1e-7 - 1e-9 * abs(of_block) and (job, int(able[i]), c) not in self.known:
+                found.append((float(cost[i]), int(able[i]), c))
+        columns: list[Column] = []
+        for _, speed, c in sorted(found)[:MORE]:
+            cut = claim.cuts[job][c]
+            rows, amounts = [self._row(job, part, speed) for part in cut], [float(n) for n in cut.values()]
+            if new:
+                rows, amounts = [*rows, len(self.names) - 1], [*amounts, 1.0]
+            columns.append((job, float(-speed), rows, amounts))
+            self.columns.append((job, speed, c))
+            self.known.add((job, speed, c))
+        return least, columns
+
+    def _admits(self, sides: Any, speed: int, cut: dict[str, int]) -> bool:
+        return all(sign * (speed if row == "speed" else cut.get(row, 0)) <= most for row, sign, most in sides)
+
+    def admitted(self, sides: dict[int, Sides]) -> Any:
+        """Which columns the branches admit."""
+        good = np.ones(len(self.columns), dtype=bool)
+        for k, (block, speed, c) in enumerate(self.columns):
+            if 0 <= block < self.claim.jobs and block in sides:
+                good[k] = self._admits(sides[block], speed, {} if c < 0 else self.claim.cuts[block][c])
+        return good
+
+    def branch(self, taken: Any, price: Any) -> Branch | None:
+        """The job whose speed is most spread, at a speed that parts it; or else the kind of part that is."""
+        by_job: dict[int, list[int]] = {}
+        for k in np.flatnonzero(taken > 1e-6).tolist():
+            if 0 <= self.columns[k][0] < self.claim.jobs:
+                by_job.setdefault(self.columns[k][0], []).append(k)
+        best: tuple[float, Branch | None] = (1e-6, None)
+        for job, ks in by_job.items():
+            speed, share = np.array([self.columns[k][1] for k in ks]), taken[ks] / taken[ks].sum()
+            mean = float(share @ speed)
+            spread = float(share @ np.abs(speed - mean))
+            if spread > best[0] and len(set(speed.tolist())) > 1:
+                # At a speed that there is: the checker takes the limit itself for the highest speed.
+                below = self.speeds[job][self.speeds[job] <= min(mean, speed.max() - 1)]
+                best = (spread, (job, "speed", int(below.max(initial=0))))
+        if best[1] is not None:
+            return best[1]
+        for job, ks in by_job.items():
+            cuts = [self.claim.cuts[job][c] if (c := self.columns[k][2]) >= 0 else {} for k in ks]
+            share = taken[ks] / taken[ks].sum()
+            for part in sorted({part for cut in cuts for part in cut}):
+                n = np.array([cut.get(part, 0) for cut in cuts])
+                mean = float(share @ n)
+                spread = float(share @ np.abs(n - mean))
+                if spread > best[0]:
+                    best = (spread, (job, part, int(min(np.floor(mean), n.max() - 1))))
+        return best[1]
+
+    def plan(self, taken: Any) -> Plan:
+        """The plan of columns that are all taken whole: each part of a job on the fastest of the servers that host it.
+
+        It is not always feasible: fractions of which no branch is made are rounded.
+        """
+        claim, servers = self.claim, servers_of(self.claim)
+        supplies, hosts = list(claim.hosted), dict[tuple[int, str], list[tuple[int, int]]]()
+        chosen = [(self.columns[k], round(float(taken[k]))) for k in np.flatnonzero(taken > 0.5).tolist()]
+        for (block, _, content), times in chosen:
+            if block >= claim.jobs:
+                for s in [
+                    servers[block - claim.jobs].pop() for _ in range(min(times, len(servers[block - claim.jobs])))
+                ]:
+                    for job, part, speed in (supplies[i] for i in claim.options[block - claim.jobs][content]):
+                        hosts.setdefault((job, part), []).append((speed, s))
+        workers = np.zeros((claim.jobs - claim.runs, sum(claim.count)), dtype=np.int64)
+        ps = workers.copy()
+        for (block, _, cut), _ in chosen:
+            if claim.runs <= block < claim.jobs and cut >= 0:
+                for part, n in claim.cuts[block][cut].items():
+                    for _, s in sorted(hosts.get((block, part), []), reverse=True)[:n]:
+                        workers[block - claim.runs, s], ps[block - claim.runs, s] = map(int, part.split("+"))
+        return Plan(workers=workers, ps=ps)
+
+
+def servers_of(claim: Placing) -> list[list[int]]:
+    """The servers of each class, in the order of the claim's classes."""
+    found: dict[Any, list[int]] = {}
+    data = claim.data
+    running = list(zip(data["run_workers"], data["run_ps"], strict=True))
+    for s, free in enumerate(data["server_free"]):
+        found.setdefault((tuple(free), *((w[s], p[s]) for w, p in running)), []).append(s)
+    return list(found.values())
+
+
+#: What the prover asks for (`solvers/prices`).
+options = PlacingOptions

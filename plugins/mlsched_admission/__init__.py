@@ -1,0 +1,23 @@
+"""Admission, a plug-in of mlsched: which waiting jobs start and whom they evict, and real schedulers' decisions judged.
+
+The problem `admission` with all that answers it, the readers of clusters' states, and `mlsched judge`. What is named
+here is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.core.deferred import imported_at_first_use
+
+if TYPE_CHECKING:
+    from mlsched_admission.api.judgement import Judgement
+    from mlsched_admission.api.states import certify_judgement, judge
+
+#: Public name -> module that defines it.
+_HOME = {"Judgement": "api.judgement", "certify_judgement": "api.states", "judge": "api.states"}
+
+__all__ = ["Judgement", "certify_judgement", "judge"]
+
+
+__getattr__ = imported_at_first_use(__name__, _HOME)

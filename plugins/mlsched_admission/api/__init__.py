@@ -1,0 +1,1 @@
+"""What people ask of admission: a decision judged, the optimum proved."""

@@ -1,0 +1,138 @@
+"""What `judge` answers: the state that was read, the verdict on the decision, and what it would take."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mlsched.core import html
+from mlsched.core.brief import brief, counted
+from mlsched_admission.instances import Instance
+from mlsched_admission.solvers.verdicts import Needs, Point, Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """What was read of a state, what was assumed, and the verdict on a decision.
+
+    decision: who decided, in words; None where no decision was given: of `verdict`, only the front then counts. read,
+    assumed: lines for people. unmodelled: job -> what it asks for that the instance does not have.
+    """
+
+    instance: Instance
+    verdict: Verdict
+    needs: Needs
+    decision: str | None = None
+    system: str = ""
+    read: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    unmodelled: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        said = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
+        return brief(self, self.system, said, counted(len(self.verdict.front), "optimal plan"))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict, what it would take, and the plans on the front."""
+        changes = [change.sentence for change in self.needs.changes]
+        takes = "it starts now" if self.needs.starts_now else "; ".join(changes) or self.needs.cannot
+        rows = [["decision", self.decision], ["verdict", self.verdict.sentence if self.decision else None]]
+        said = html.table(["", ""], [*rows, ["without eviction, it takes", takes]])
+        points = [[point.values[name] for name in self.verdict.objectives] for point in self.verdict.front]
+        front = html.table(self.verdict.objectives, points, most=html.MOST_ROWS)
+        return html.block("judgement", [self.system], said, html.folded("plans that no other is better than", front))
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing is wrong with the decision: it is on the front, or there is none."""
+        return self.decision is None or self.verdict.kind == "on the front"
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data; units, jobs and nodes by name."""
+        return {
+            "instance_hash": self.instance.hash,
+            "system": self.system,
+            "read": list(self.read),
+            "assumed": list(self.assumed),
+            "not_modelled": {job: list(lines) for job, lines in self.unmodelled.items()},
+            "jobs": named(self.instance.job_names, range(len(self.instance.job_priority))),
+            "decision": None if self.decision is None else _decision(self),
+            "accepted": self.accepted,
+            "verdict": None if self.decision is None else _verdict(self),
+            "objectives": list(self.verdict.objectives),
+            "front": [_point(self.instance, point) for point in self.verdict.front],
+            "front_complete": self.verdict.complete,
+            "needs": _needs(self),
+        }
+
+
+def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+    """Names of these numbers; the numbers where there are none."""
+    return [names[n] if names else str(n) for n in numbers]
+
+
+def _decision(one: Judgement) -> dict[str, Any]:
+    return {
+        "by": one.decision,
+        "evict": named(one.instance.unit_names, one.verdict.evict),
+        "start": named(one.instance.job_names, one.verdict.jobs),
+        "values": dict(one.verdict.values),
+    }
+
+
+def _verdict(one: Judgement) -> dict[str, Any]:
+    verdict, instance = one.verdict, one.instance
+    return {
+        "kind": verdict.kind,
+        "sentence": verdict.sentence,
+        "ineligible": [
+            {"unit": named(instance.unit_names, [unit])[0], "why": sentence} for unit, sentence in verdict.ineligible
+        ],
+        "needless": named(instance.unit_names, verdict.needless),
+        "starts": verdict.starts,
+        "witness": None if verdict.witness is None else _point(instance, verdict.witness),
+        "proof": verdict.proof,
+        "backing": verdict.backing,
+    }
+
+
+def _point(instance: Instance, point: Point) -> dict[str, Any]:
+    plan = point.plan
+    return {
+        "values": dict(point.values),
+        "evict": named(instance.unit_names, plan.evict.nonzero()[0].tolist()),
+        "move": named(instance.unit_names, instance.moved(plan.move)),
+        "start": named(instance.job_names, plan.start.nonzero()[0].tolist()),
+        "plan": plan.to_json(),
+    }
+
+
+def _needs(one: Judgement) -> dict[str, Any]:
+    needs, instance = one.needs, one.instance
+    return {
+        "starts_now": needs.starts_now,
+        "cannot": needs.cannot,
+        "complete": needs.complete,
+        "proof": needs.proof,
+        "changes": [
+            {
+                "sentence": change.sentence,
+                "nodes": {named(instance.node_names, [n])[0]: count for n, count in change.nodes.items()},
+                "moves": named(instance.unit_names, change.moves),
+                "quota": [
+                    {
+                        "queue": named(instance.queue_names, [queue])[0],
+                        "flavor": named(instance.flavor_names, [flavor])[0],
+                        "more": more,
+                    }
+                    for (queue, flavor), more in change.quota.items()
+                ],
+                "limits": {named(instance.limit_names, [row])[0]: more for row, more in change.limits.items()},
+                "fewer_pods": change.fewer_pods,
+                "wait_s": change.wait,
+                "ended": named(instance.unit_names, change.ended),
+            }
+            for change in needs.changes
+        ],
+    }

@@ -1,0 +1,1 @@
+"""What benchmarks need of admission: the plain model."""

@@ -1,0 +1,257 @@
+"""Admission: a Boolean a job and a unit, a number of pods a shape and node, the maxima of quotas as they stand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from mlsched_admission.instances import Instance, Plan
+
+
+class _Plain:
+    """The variables, and the rules of the judge in its order."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self.model = instance, cp_model.CpModel()
+        new = self.model.new_bool_var
+        units, nodes = range(len(instance.unit_group)), range(len(instance.node_free))
+        self.start = [new("") for _ in instance.job_priority]
+        self.evict = [new("") for _ in units]
+        self.move = [new("") for _ in units]
+        self.to = {(p, n): new("") for p in range(len(instance.pod_unit)) for n in nodes}
+        counts = instance.shape_count.tolist()
+        self.put = {(k, n): self.model.new_int_var(0, c, "") for k, c in enumerate(counts) for n in nodes}
+        self.members: dict[int, list[int]] = defaultdict(list)
+        for u, group in enumerate(instance.unit_group.tolist()):
+            self.members[group].append(u)
+        self._places(nodes)
+        self._moves(nodes)
+        self._room(nodes)
+        self._evictions()
+        self._quotas()
+
+    def _places(self, nodes: range) -> None:
+        instance, model = self.instance, self.model
+        for k, job in enumerate(instance.shape_job.tolist()):
+            count, level, spread = (
+                int(x[k]) for x in (instance.shape_count, instance.shape_level, instance.shape_spread)
+            )
+            model.add(sum(self.put[k, n] for n in nodes) == count * self.start[job])
+            for n in nodes:
+                if not instance.shape_nodes[k, n] or (level >= 0 and instance.node_domain[level, n] < 0):
+                    model.add(self.put[k, n] == 0)
+                if spread:
+                    model.add(self.put[k, n] <= spread)
+            size = int(instance.shape_slice[k]) or count
+            for domain in set(instance.node_domain[level].tolist()) if level >= 0 else ():
+                slices = model.new_int_var(0, count // size, "")
+                model.add(
+                    sum(self.put[k, n] for n in nodes if instance.node_domain[level, n] == domain) == size * slices
+                )
+
+    def _moves(self, nodes: range) -> None:
+        instance, model = self.instance, self.model
+        holders = set(instance.pod_unit.tolist())
+        for u, m in enumerate(self.move):
+            model.add(m + self.evict[u] <= 1)
+            if not instance.unit_movable[u] or u not in holders:
+                model.add(m == 0)
+        for p, u in enumerate(instance.pod_unit.tolist()):
+            model.add(sum(self.to[p, n] for n in nodes) == self.move[u])
+            chosen = int(instance.pod_set[p])
+            for n in nodes:
+                if chosen >= 0 and not instance.node_sets[chosen, n]:
+                    model.add(self.to[p, n] == 0)
+
+    def _room(self, nodes: range) -> None:
+        instance = self.instance
+        hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()
+        for n in nodes:
+            for r in range(len(instance.resources)):
+                needed: Any = sum(int(d[r]) * self.put[k, n] for k, d in enumerate(instance.shape_demand))
+                needed += sum(int(d[r]) * self.to[p, n] for p, d in enumerate(instance.pod_demand))
+                gone = [(p, units[p]) for p in range(len(hosts)) if hosts[p] == n]
+                given = sum(int(instance.pod_demand[p, r]) * (self.evict[u] + self.move[u]) for p, u in gone)
+                self.model.add(needed <= int(instance.node_free[n, r] + instance.node_draining[n, r]) + given)
+
+    def _evictions(self) -> None:
+        instance, model = self.instance, self.model
+        self.size = [max(1, int((instance.pod_unit == u).sum())) for u in range(len(self.evict))]
+        self.whole = {}
+        for group, units in self.members.items():
+            self.whole[group] = model.new_bool_var("")
+            for u in units:
+                model.add_implication(self.whole[group], self.evict[u])
+            staying: Any = sum(self.size[u] * (1 - self.evict[u]) for u in units)
+            anybody = model.new_bool_var("")
+            model.add_max_equality(anybody, [self.evict[u] for u in units])
+            model.add(staying >= int(instance.group_min[group])).only_enforce_if(anybody, ~self.whole[group])
+        for h, left in enumerate(instance.limit_left.tolist()):
+            use: Any = sum(int(c) * s for c, s in zip(instance.limit_job[h], self.start, strict=True))
+            given = sum(int(c) * x for c, x in zip(instance.limit_unit[h], self.evict, strict=True))
+            for c, s in zip(instance.limit_job[h], self.start, strict=True):
+                if c:
+                    model.add(use <= left + given).only_enforce_if(s)
+
+    def _quotas(self) -> None:
+        instance, model = self.instance, self.model
+        parent = instance.quota_parent.tolist()
+        self.children = {q: [c for c, above in enumerate(parent) if above == q] for q in range(-1, len(parent))}
+        borrowing = {}
+        for j, s in enumerate(self.start):
+            queue, path = int(instance.job_queue[j]), list[int]()
+            q = queue
+            while q >= 0:
+                path.append(q)
+                q = parent[q]
+            borrowing[j] = model.new_bool_var("")
+            for f in np.flatnonzero(instance.job_use[j]).tolist():
+                for q in path:
+                    borrow = 0 if parent[q] < 0 else int(instance.quota_borrow[q, f])
+                    if borrow >= 0:
+                        model.add(self._usage(q, f) <= self._subtree(q, f) + borrow).only_enforce_if(s)
+                model.add(self._usage(queue, f) <= self._subtree(queue, f)).only_enforce_if(~borrowing[j])
+        for u, x in enumerate(self.evict):
+            by = []
+            for j, s in enumerate(self.start):
+                if instance.may[j, u] == 1:
+                    by.append(s)
+                elif instance.may[j, u] == 2:
+                    by.append(model.new_bool_var(""))
+                    model.add_implication(by[-1], s)
+                    model.add_implication(by[-1], ~borrowing[j])
+            model.add(x <= sum(by))
+        if instance.above_nominal:
+            self._order(set(path))
+
+    def _subtree(self, q: int, f: int) -> int:
+        shared = sum(self._subtree(c, f) - self._local(c, f) for c in self.children[q])
+        return int(self.instance.quota_nominal[q, f]) + shared
+
+    def _local(self, q: int, f: int) -> int:
+        lend = int(self.instance.quota_lend[q, f])
+        return 0 if lend < 0 else max(0, self._subtree(q, f) - lend)
+
+    def _usage(self, q: int, f: int, kept: int = -1, started: bool = True) -> Any:
+        instance = self.instance
+        usage: Any = int(instance.quota_used[q, f])
+        for u, x in enumerate(self.evict):
+            if u != kept and instance.unit_queue[u] == q:
+                usage -= int(instance.unit_use[u, f]) * x
+        for j, s in enumerate(self.start):
+            if started and instance.job_queue[j] == q:
+                usage += int(instance.job_use[j, f]) * s
+        for c in self.children[q]:
+            most = int(instance.quota_used.sum() + instance.job_use.sum())
+            shared = self.model.new_int_var(0, most, "")
+            self.model.add_max_equality(shared, [0, self._usage(c, f, kept, started) - self._local(c, f)])
+            usage += shared
+        return usage
+
+    def _order(self, own: set[int]) -> None:
+        """Rule 9: who is the last victim below each queue that is not above the job's."""
+        instance = self.instance
+        queue = int(instance.job_queue[0])
+        uses = np.flatnonzero(instance.job_use[0]).tolist()
+        flavors = [f for f in uses if self._lacks(queue, f)] or uses
+        for u, x in enumerate(self.evict):
+            if not instance.unit_use[u, flavors].any():
+                self.model.add(x == 0)
+
+        def last(q: int) -> dict[int, Any]:
+            below = {u: x for u, x in enumerate(self.evict) if instance.unit_queue[u] == q}
+            for c in self.children[q]:
+                below |= last(c)
+            if q in own:
+                return below
+            chosen = {}
+            for u, before in below.items():
+                chosen[u] = self.model.new_bool_var("")
+                self.model.add_implication(chosen[u], before)
+                over = [self.model.new_bool_var("") for _ in flavors]
+                for f, o in zip(flavors, over, strict=True):
+                    self.model.add(self._usage(q, f, u, started=False) > self._subtree(q, f)).only_enforce_if(o)
+                self.model.add_bool_or([~chosen[u], *over])
+            for u in below:
+                self.model.add_bool_or([~self.evict[u], *chosen.values()])
+            return chosen
+
+        for root in self.children[-1]:
+            last(root)
+
+    def _lacks(self, queue: int, f: int) -> bool:
+        def usage(q: int) -> int:
+            own = int(self.instance.quota_used[q, f]) + (int(self.instance.job_use[0, f]) if q == queue else 0)
+            return own + sum(max(0, usage(c) - self._local(c, f)) for c in self.children[q])
+
+        q, parent = queue, self.instance.quota_parent
+        while q >= 0:
+            borrow = 0 if parent[q] < 0 else int(self.instance.quota_borrow[q, f])
+            if borrow >= 0 and usage(q) > self._subtree(q, f) + borrow:
+                return True
+            q = int(parent[q])
+        return False
+
+
+def _victims(plain: _Plain) -> Any:
+    return sum(plain.evict) - sum((len(units) - 1) * plain.whole[g] for g, units in plain.members.items())
+
+
+def _most(plain: _Plain, numbers: list[int]) -> Any:
+    most = plain.model.new_int_var(0, max([0, *numbers]), "")
+    for number, x in zip(numbers, plain.evict, strict=True):
+        plain.model.add(most >= number * x)
+    return most
+
+
+def _top(plain: _Plain) -> Any:
+    distinct = sorted(set(plain.instance.unit_priority.tolist()))
+    return _most(plain, [1 + distinct.index(p) for p in plain.instance.unit_priority.tolist()])
+
+
+def _over_budgets(plain: _Plain) -> Any:
+    total: Any = 0
+    for covers, left in zip(plain.instance.pod_budget, plain.instance.budget_left.tolist(), strict=True):
+        over = plain.model.new_int_var(0, int(covers.sum()), "")
+        disturbed = sum(plain.evict[u] + plain.move[u] for u in plain.instance.pod_unit[covers == 1].tolist())
+        plain.model.add(over >= disturbed - left)
+        total += over
+    return total
+
+
+#: Objective -> its base value.
+OBJECTIVES: dict[str, Callable[[_Plain], Any]] = {
+    "victims": _victims,
+    "lost": lambda plain: sum(int(c) * x for c, x in zip(plain.instance.unit_lost, plain.evict, strict=True)),
+    "top_priority": _top,
+    "budget_violations": _over_budgets,
+    "moves": lambda plain: sum(plain.move),
+    "grace": lambda plain: _most(plain, plain.instance.unit_grace.tolist()),
+}
+
+
+def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
+    """The model of one objective, and the reader of its plan."""
+    plain = _Plain(instance)
+    weights = instance.waiting_weight.tolist()
+    waiting = sum(w * (1 - s) for w, s in zip(weights, plain.start, strict=True))
+    plain.model.minimize(OBJECTIVES[objective](plain) + instance.rank(objective).weight * waiting)
+
+    def plan(solver: cp_model.CpSolver) -> Plan:
+        place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
+        for (k, n), y in plain.put.items():
+            place[k, n] = solver.value(y)
+        move = np.full(len(instance.pod_unit), -1, dtype=np.int64)
+        for (p, n), z in plain.to.items():
+            if solver.value(z):
+                move[p] = n
+        start, evict = ([int(solver.value(x)) for x in those] for those in (plain.start, plain.evict))
+        return Plan(
+            start=np.array(start, dtype=np.int64), place=place, evict=np.array(evict, dtype=np.int64), move=move
+        )
+
+    return plain.model, plan

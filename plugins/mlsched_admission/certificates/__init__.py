@@ -1,0 +1,279 @@
+"""The admission problem as 0-1 formulas, written from the statement alone (`instances/admission/judge.py`).
+
+First the least waiting rank, then the least base value among the plans of no larger rank. A number of pods is stated by
+one variable for each pod that a node could hold, a sum of quotas by its binary digits (`_quotas.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.cover import Cost, Fronts
+from mlsched.certificates.formula import Formula, Term
+from mlsched.certificates.translation import Translation
+from mlsched_admission.certificates._quotas import state_quotas
+
+if TYPE_CHECKING:
+    from mlsched_admission.instances.instance import Instance, Plan
+
+
+class Stated:
+    """A formula with the variables and constraints of the feasible plans."""
+
+    def __init__(self, claim: str, instance: Instance) -> None:
+        self.formula, self.instance = Formula(claim), instance
+        units, jobs = range(len(instance.unit_group)), range(len(instance.job_priority))
+        say = self.formula.variable
+        self.start = [say(f"job {j} starts") for j in jobs]
+        self.evict = [say(f"unit {u} is evicted") for u in units]
+        self.move = {u: say(f"unit {u} is moved") for u in units if int(instance.unit_movable[u])}
+        self.coming: dict[int, list[tuple[list[int], int]]] = defaultdict(list)
+        self._places()
+        self._moves()
+        self._room()
+        self._evictions()
+        self.lost = self._gangs()
+        self._limits()
+        state_quotas(self.formula, instance, self.start, self.evict)
+
+    def _most(self, n: int) -> list[int]:
+        """What node n has when everybody leaves."""
+        instance = self.instance
+        most = [int(a) + int(b) for a, b in zip(instance.node_free[n], instance.node_draining[n], strict=True)]
+        for p, host in enumerate(instance.pod_node.tolist()):
+            if host == n:
+                most = [a + int(b) for a, b in zip(most, instance.pod_demand[p], strict=True)]
+        return most
+
+    def _places(self) -> None:
+        """Rules 1 and 2."""
+        instance, formula = self.instance, self.formula
+        most = [self._most(n) for n in range(len(instance.node_free))]
+        for k, job in enumerate(instance.shape_job.tolist()):
+            count, level = int(instance.shape_count[k]), int(instance.shape_level[k])
+            demand, spread = instance.shape_demand[k].tolist(), int(instance.shape_spread[k])
+            pods: list[int] = []
+            inside: dict[int, list[int]] = defaultdict(list)
+            for n in range(len(most)):
+                domain = int(instance.node_domain[level, n]) if level >= 0 else 0
+                if not int(instance.shape_nodes[k, n]) or domain < 0:
+                    continue
+                fit = min([count, *(a // d for a, d in zip(most[n], demand, strict=True) if d)])
+                here = [
+                    formula.variable(f"shape {k} has at least {i + 1} pods on node {n}")
+                    for i in range(min(fit, spread or fit))
+                ]
+                for fewer, more in zip(here, here[1:], strict=False):
+                    formula.implies("pods of a shape on a node are counted", more, fewer)
+                self.coming[n] += [(demand, y) for y in here]
+                pods += here
+                inside[domain] += here
+            formula.exactly(
+                "rule 1: a job that starts places all its pods", [*((1, y) for y in pods), (-count, self.start[job])], 0
+            )
+            if level >= 0:
+                size = int(instance.shape_slice[k]) or count
+                for domain, variables in sorted(inside.items()):
+                    slices = [
+                        formula.variable(f"shape {k} has at least {i + 1} slices in domain {domain}")
+                        for i in range(count // size)
+                    ]
+                    terms = [*((1, y) for y in variables), *((-size, s) for s in slices)]
+                    formula.exactly("rule 2: whole slices in each domain", terms, 0)
+
+    def _moves(self) -> None:
+        """Rule 3."""
+        instance, formula = self.instance, self.formula
+        pods = instance.pod_unit.tolist()
+        for u, m in self.move.items():
+            formula.at_most("rule 3: not both evicted and moved", [(1, self.evict[u]), (1, m)], 1)
+            if u not in pods:
+                formula.at_most("rule 3: a unit without pods is not moved", [(1, m)], 0)
+        for p, u in enumerate(pods):
+            if u not in self.move:
+                continue
+            chosen = int(instance.pod_set[p])
+            able = [n for n in range(len(instance.node_free)) if chosen < 0 or int(instance.node_sets[chosen, n])]
+            to = [formula.variable(f"pod {p} moves to node {n}") for n in able]
+            for n, w in zip(able, to, strict=True):
+                self.coming[n].append((instance.pod_demand[p].tolist(), w))
+            formula.exactly(
+                "rule 3: every pod of a moved unit goes somewhere", [*((1, w) for w in to), (-1, self.move[u])], 0
+            )
+
+    def _room(self) -> None:
+        """Rule 4."""
+        instance = self.instance
+        for n, coming in sorted(self.coming.items()):
+            for r, resource in enumerate(instance.resources):
+                needed: list[Term] = [(demand[r], y) for demand, y in coming]
+                released: Counter[int] = Counter()
+                for p, host in enumerate(instance.pod_node.tolist()):
+                    if host == n:
+                        u = int(instance.pod_unit[p])
+                        for variable in [self.evict[u], *([self.move[u]] if u in self.move else [])]:
+                            released[variable] += int(instance.pod_demand[p, r])
+                there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r])
+                self.formula.at_most(f"rule 4: {resource}", [*needed, *((-a, x) for x, a in released.items())], there)
+
+    def _evictions(self) -> None:
+        """Rule 5, for those who may evict in any case; the others are in `state_quotas`."""
+        for u, x in enumerate(self.evict):
+            if not any(int(self.instance.may[j, u]) == 2 for j in range(len(self.start))):
+                by = [s for j, s in enumerate(self.start) if int(self.instance.may[j, u]) == 1]
+                self.formula.at_least("rule 5: who may evict whom", [*((1, s) for s in by), (-1, x)], 0)
+
+    def _gangs(self) -> list[tuple[int, int]]:
+        """Rule 6. (variable, units) of each gang of several units: 1 where all are evicted."""
+        instance, formula = self.instance, self.formula
+        pods = Counter(instance.pod_unit.tolist())
+        members: dict[int, list[int]] = defaultdict(list)
+        for u, group in enumerate(instance.unit_group.tolist()):
+            members[group].append(u)
+        found = []
+        for group, units in sorted(members.items()):
+            if len(units) == 1:
+                continue  # evicted or not, it is whole
+            size = sum(max(1, pods[u]) for u in units)
+            whole = formula.variable(f"gang {group} is evicted whole")
+            for u in units:
+                formula.implies("rule 6: a gang evicted whole", whole, self.evict[u])
+            spare = max(0, size - int(instance.group_min[group]))
+            terms = [(max(1, pods[u]), self.evict[u]) for u in units]
+            formula.at_most("rule 6: enough of a gang stays", [*terms, (spare - size, whole)], spare)
+            found.append((whole, len(units)))
+        return found
+
+    def _limits(self) -> None:
+        """Rule 7."""
+        instance = self.instance
+        for h, left in enumerate(instance.limit_left.tolist()):
+            use = [(int(instance.limit_job[h, j]), s) for j, s in enumerate(self.start)]
+            given = [(-int(instance.limit_unit[h, u]), x) for u, x in enumerate(self.evict)]
+            if left >= 0:
+                self.formula.at_most("rule 7: limits", [*use, *given], left)
+                continue
+            # Exceeded already: use - given <= left where a job starts that uses it. Where this one waits, the row says
+            # use - given <= 0, which is true where none starts, and follows from the row of any other that does.
+            for c, s in use:
+                if c:
+                    terms = [(d - left, t) if t == s else (d, t) for d, t in use]
+                    self.formula.at_most("rule 7: limits", [*terms, *given], 0)
+
+    def rank(self) -> Cost:
+        """The waiting rank (rule 10): the sum of all weights, less those of the jobs that start."""
+        weights = self.instance.waiting_weight.tolist()
+        return [(-int(w), s) for w, s in zip(weights, self.start, strict=True)], sum(weights)
+
+
+def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
+    """The least waiting rank; then the least base value where it is no larger than in `plan`.
+
+    Their values add up to the objective: a plan of a larger rank is worse by D, and D exceeds every base value.
+    """
+    first = Stated("the least waiting rank, times D", instance)
+    terms, total = first.rank()
+    first.formula.optimise(terms, offset=total, weight=1 + _largest(instance, objective))
+    rank = _rank_of(instance, plan)
+    then = Stated(f"the least {objective} where the waiting rank is at most {rank}", instance)
+    then.formula.at_most("no larger waiting rank than must be", then.rank()[0], rank - total)
+    then.formula.optimise(BASES[objective][1](then))
+    return [first.formula, then.formula]
+
+
+def _rank_of(instance: Instance, plan: Plan) -> int:
+    weights = zip(instance.waiting_weight.tolist(), plan.start.tolist(), strict=True)
+    return sum(weight for weight, starts in weights if not starts)
+
+
+def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) -> list[str]:
+    """Why the two minima add up to the least value of all."""
+    rank, largest = _rank_of(instance, plan), _largest(instance, objective)
+    return [
+        f"The waiting rank is {rank}, and in no plan less. No base value is above {largest}: a plan of a larger rank "
+        f"is worse by at least D = {largest + 1} and better by at most {largest}. Where the rank is {rank}, the least "
+        f"base value is {values[1]}: {rank} x {largest + 1} + {values[1]} = {sum(values)} is the least."
+    ]
+
+
+def _able(instance: Instance) -> list[int]:
+    return [u for u in range(len(instance.unit_group)) if any(int(row[u]) for row in instance.may)]
+
+
+def _levels(instance: Instance) -> list[int]:
+    """The place of each unit's priority among the distinct ones, from 1."""
+    priorities = instance.unit_priority.tolist()
+    distinct = sorted(set(priorities))
+    return [1 + distinct.index(p) for p in priorities]
+
+
+def _largest(instance: Instance, objective: str) -> int:
+    """What no base value is above; D is one more."""
+    return BASES[objective][0](instance)
+
+
+def _over_budgets(instance: Instance) -> int:
+    movable = {u for u, can in enumerate(instance.unit_movable.tolist()) if can}
+    pods = [p for p, u in enumerate(instance.pod_unit.tolist()) if u in movable | set(_able(instance))]
+    budgets = zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)
+    return sum(max(0, sum(int(covers[p]) for p in pods) - left) for covers, left in budgets)
+
+
+def _budget_terms(stated: Stated) -> list[Term]:
+    """One variable for each pod beyond a budget."""
+    instance, terms = stated.instance, list[Term]()
+    for b, (covers, left) in enumerate(zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)):
+        disturbed: Counter[int] = Counter()
+        for p, u in enumerate(instance.pod_unit.tolist()):
+            for variable in [stated.evict[u], *([stated.move[u]] if u in stated.move else [])]:
+                disturbed[variable] += int(covers[p])
+        most = max(0, sum(int(c) for c in covers) - left)
+        over = [stated.formula.variable(f"budget {b} is exceeded by at least {i + 1}") for i in range(most)]
+        counted = [*((c, x) for x, c in disturbed.items()), *((-1, o) for o in over)]
+        stated.formula.at_most("budgets", counted, left)
+        terms += [(1, o) for o in over]
+    return terms
+
+
+def _victims(stated: Stated) -> list[Term]:
+    return [*((1, x) for x in stated.evict), *((1 - size, whole) for whole, size in stated.lost)]
+
+
+def _lost(stated: Stated) -> list[Term]:
+    return [(int(lost), x) for lost, x in zip(stated.instance.unit_lost, stated.evict, strict=True)]
+
+
+def _top(stated: Stated) -> list[Term]:
+    levels = dict(zip(stated.evict, _levels(stated.instance), strict=True))
+    return stated.formula.levels("the highest level of priority", levels)
+
+
+def _grace(stated: Stated) -> list[Term]:
+    graces = {x: int(g) for x, g in zip(stated.evict, stated.instance.unit_grace, strict=True)}
+    return stated.formula.levels("the longest grace period", graces)
+
+
+def _moved(stated: Stated) -> list[Term]:
+    return [(1, m) for m in stated.move.values()]
+
+
+def _cost(terms: Callable[[Stated], list[Term]], stated: Stated) -> Cost:
+    return terms(stated), 0
+
+
+#: Objective -> what no base value is above, and the terms of the base value.
+BASES: dict[str, tuple[Callable[[Instance], int], Callable[[Stated], list[Term]]]] = {
+    "victims": (lambda one: len(_able(one)), _victims),
+    "lost": (lambda one: sum(int(one.unit_lost[u]) for u in _able(one)), _lost),
+    "top_priority": (lambda one: max((_levels(one)[u] for u in _able(one)), default=0), _top),
+    "budget_violations": (_over_budgets, _budget_terms),
+    "moves": (lambda one: int(one.unit_movable.sum()), _moved),
+    "grace": (lambda one: max((int(one.unit_grace[u]) for u in _able(one)), default=0), _grace),
+}
+FRONTS = Fronts(Stated, {name: functools.partial(_cost, terms) for name, (_, terms) in BASES.items()}, Stated.rank)
+TRANSLATION = Translation(
+    "admission.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims, FRONTS
+)

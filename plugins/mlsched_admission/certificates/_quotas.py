@@ -1,0 +1,207 @@
+"""Rules 5, 8 and 9 of the admission problem in 0-1 variables: quotas.
+
+Usage of a queue is its own use and, of each child, max(0, usage - local). Where usage must stay below something, a
+number in binary digits that is at least the maximum stands for it; where it must be above something, one that is at
+most the maximum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.formula import Formula, Term
+
+if TYPE_CHECKING:
+    from mlsched_admission.instances.instance import Instance
+
+#: Terms and a constant.
+Amount = tuple[list[Term], int]
+
+
+def state_quotas(formula: Formula, instance: Instance, start: list[int], evict: list[int]) -> None:
+    """Add the constraints of quotas to a formula with these variables of jobs and units."""
+    said = _Quotas(formula, instance, start, evict)
+    for j in range(len(start)):
+        said.limits(j)
+    said.without_borrowing()
+    if instance.above_nominal:
+        said.order()
+
+
+class _Quotas:
+    def __init__(self, formula: Formula, instance: Instance, start: list[int], evict: list[int]) -> None:
+        self.formula, self.instance, self.start, self.evict = formula, instance, start, evict
+        self.parent = instance.quota_parent.tolist()
+        self.flavors = range(instance.job_use.shape[1])
+
+    # --- numbers that no plan changes ----------------------------------------------------------------------------
+
+    def _path(self, q: int) -> list[int]:
+        return [] if q < 0 else [q, *self._path(self.parent[q])]
+
+    def _children(self, q: int) -> list[int]:
+        return [c for c, above in enumerate(self.parent) if above == q]
+
+    def _local(self, q: int, f: int) -> int:
+        lend = int(self.instance.quota_lend[q, f])
+        return 0 if lend < 0 else max(0, self._subtree(q, f) - lend)
+
+    def _subtree(self, q: int, f: int) -> int:
+        shared = sum(self._subtree(c, f) - self._local(c, f) for c in self._children(q))
+        return int(self.instance.quota_nominal[q, f]) + shared
+
+    def _allowed(self, q: int, f: int) -> int | None:
+        if self.parent[q] < 0:
+            return self._subtree(q, f)
+        borrow = int(self.instance.quota_borrow[q, f])
+        return None if borrow < 0 else self._subtree(q, f) + borrow
+
+    def _now(self, q: int, f: int, more: dict[int, int] | None = None) -> int:
+        own = int(self.instance.quota_used[q, f]) + (more or {}).get(q, 0)
+        return own + sum(max(0, self._now(c, f, more) - self._local(c, f)) for c in self._children(q))
+
+    def _uses(self, j: int) -> list[int]:
+        return [f for f in self.flavors if int(self.instance.job_use[j, f])]
+
+    # --- numbers that a plan changes -----------------------------------------------------------------------------
+
+    def _own(self, q: int, f: int, kept: int = -1) -> Amount:
+        instance = self.instance
+        terms = [(int(instance.job_use[j, f]), s) for j, s in enumerate(self.start) if int(instance.job_queue[j]) == q]
+        terms += [
+            (-int(instance.unit_use[u, f]), x)
+            for u, x in enumerate(self.evict)
+            if u != kept and int(instance.unit_queue[u]) == q
+        ]
+        return [(c, x) for c, x in terms if c], int(instance.quota_used[q, f])
+
+    def _number(self, meaning: str, largest: int) -> list[Term]:
+        """Binary digits of a new number from 0 to at least `largest`."""
+        digits = range(max(0, largest).bit_length())
+        return [(2**i, self.formula.variable(f"digit {i} of {meaning}")) for i in digits]
+
+    def _at_least(self, q: int, f: int) -> Amount:
+        """A number that is at least the usage of queue q."""
+        terms, constant = self._own(q, f)
+        for c in self._children(q):
+            below, below_constant = self._at_least(c, f)
+            below_constant -= self._local(c, f)
+            if not below:
+                constant += max(0, below_constant)
+                continue
+            number = self._number(f"what queue {c} adds of flavor {f}", _largest(below, below_constant))
+            negative = [(-a, x) for a, x in number]
+            self.formula.at_most("rule 8: usage", [*below, *negative], -below_constant)
+            terms = [*terms, *number]
+        return terms, constant
+
+    def _at_most(self, q: int, f: int, u: int) -> Amount:
+        """A number that is at most the usage of queue q while unit u is still there."""
+        terms, constant = self._own(q, f, u)
+        for c in self._children(q):
+            below, below_constant = self._at_most(c, f, u)
+            below_constant -= self._local(c, f)
+            if not below:
+                constant += max(0, below_constant)
+                continue
+            largest = _largest(below, below_constant)
+            number = self._number(f"what queue {c} adds at least of flavor {f} with unit {u}", largest)
+            positive = self.formula.variable(f"queue {c} adds of flavor {f} with unit {u}")
+            for _, digit in number:
+                self.formula.implies("rule 9: usage", digit, positive)
+            # number <= below + constant, unless it is 0
+            free = sum(a for a, _ in number) + sum(-a for a, _ in below if a < 0) - below_constant
+            self._where(
+                "rule 9: usage", positive, [*number, *((-a, x) for a, x in below)], below_constant, max(0, free)
+            )
+            terms = [*terms, *number]
+        return terms, constant
+
+    def _where(self, family: str, condition: int, terms: list[Term], most: int, excess: int) -> None:
+        """terms <= most where the condition is 1; they are at most `most + excess` in any case."""
+        self.formula.at_most(family, _joined([*terms, (excess, condition)]), most + excess)
+
+    # --- the rules -----------------------------------------------------------------------------------------------
+
+    def limits(self, j: int) -> None:
+        """Rule 8."""
+        for f in self._uses(j):
+            for q in self._path(int(self.instance.job_queue[j])):
+                if (allowed := self._allowed(q, f)) is not None:
+                    terms, constant = self._at_least(q, f)
+                    excess = max(0, _largest(terms, constant) - allowed)
+                    self._where("rule 8: quotas", self.start[j], terms, allowed - constant, excess)
+
+    def without_borrowing(self) -> None:
+        """Rule 5, where a job may evict if it ends without borrowing."""
+        ends = {}
+        for j, s in enumerate(self.start):
+            if not any(int(w) == 2 for w in self.instance.may[j]):
+                continue
+            ends[j] = self.formula.variable(f"job {j} starts and ends without borrowing")
+            self.formula.implies("rule 5: without borrowing", ends[j], s)
+            q = int(self.instance.job_queue[j])
+            for f in self._uses(j):
+                terms, constant = self._at_least(q, f)
+                quota = self._subtree(q, f)
+                excess = max(0, _largest(terms, constant) - quota)
+                self._where("rule 5: without borrowing", ends[j], terms, quota - constant, excess)
+        for u, x in enumerate(self.evict):
+            may = [int(row[u]) for row in self.instance.may]
+            if 2 in may:
+                by = [ends[j] if w == 2 else self.start[j] for j, w in enumerate(may) if w]
+                self.formula.at_least("rule 5: who may evict whom", [*((1, v) for v in by), (-1, x)], 0)
+
+    def order(self) -> None:
+        """Rule 9, for job 0, the only one."""
+        queue, uses = int(self.instance.job_queue[0]), self._uses(0)
+        flavors = [f for f in uses if self._lacks(queue, f)] or uses
+        for u, x in enumerate(self.evict):
+            if not any(int(self.instance.unit_use[u, f]) for f in flavors):
+                self.formula.at_most("rule 9: victims use what the job lacks", [(1, x)], 0)
+        own = self._path(queue)
+        for root in self._children(-1):
+            self._last(root, flavors, own)
+
+    def _lacks(self, queue: int, f: int) -> bool:
+        more = {queue: int(self.instance.job_use[0, f])}
+        limits = [(self._now(q, f, more), self._allowed(q, f)) for q in self._path(queue)]
+        return any(allowed is not None and now > allowed for now, allowed in limits)
+
+    def _last(self, q: int, flavors: list[int], own: list[int]) -> dict[int, int]:
+        """Unit -> the variable that is 1 where it may be the last victim below queue q."""
+        below = {u: x for u, x in enumerate(self.evict) if int(self.instance.unit_queue[u]) == q}
+        for c in self._children(q):
+            below |= self._last(c, flavors, own)
+        if q in own:
+            return below
+        last = {}
+        for u, before in below.items():
+            last[u] = self.formula.variable(f"unit {u} is the last victim below queue {q}")
+            self.formula.implies("rule 9: the last victim", last[u], before)
+            over = []
+            for f in flavors:
+                over.append(self.formula.variable(f"queue {q} exceeds its quota of flavor {f} with unit {u}"))
+                terms, constant = self._at_most(q, f, u)
+                needed = self._subtree(q, f) + 1
+                least = constant + sum(a for a, _ in terms if a < 0)
+                negative = [(-a, x) for a, x in terms]
+                self._where("rule 9: above quota", over[-1], negative, constant - needed, max(0, needed - least))
+            self.formula.at_least("rule 9: above quota", [*((1, o) for o in over), (-1, last[u])], 0)
+        for u in [u for u in range(len(self.evict)) if q in self._path(int(self.instance.unit_queue[u]))]:
+            self.formula.at_least(
+                "rule 9: some victim is the last", [*((1, v) for v in last.values()), (-1, self.evict[u])], 0
+            )
+        return last
+
+
+def _largest(terms: list[Term], constant: int) -> int:
+    return constant + sum(a for a, _ in terms if a > 0)
+
+
+def _joined(terms: list[Term]) -> list[Term]:
+    """Each variable once."""
+    added: dict[int, int] = {}
+    for a, x in terms:
+        added[x] = added.get(x, 0) + a
+    return [(a, x) for x, a in added.items()]

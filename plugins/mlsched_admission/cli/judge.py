@@ -1,0 +1,225 @@
+"""`mlsched judge STATE...`: a real scheduler's decision against the optimum, and what would help. One screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, only_documents, table, to_write, waiting
+from mlsched.core.errors import InvalidInput, MlschedError, one_line
+
+if TYPE_CHECKING:
+    from mlsched_admission.api.judgement import Judgement
+
+#: Names, points and changes that are shown; `--json` has all.
+MOST_NAMES, MOST_POINTS, MOST_CHANGES, MOST_LINES = 5, 8, 6, 6
+#: How objectives are headed; lost work in minutes.
+_HEADS = {
+    "victims": "victims",
+    "lost": "GPU-min lost",
+    "top_priority": "highest priority (rank)",
+    "budget_violations": "pods against budgets",
+    "moves": "moved",
+    "grace": "grace, s",
+}
+
+
+def judge(
+    states: Annotated[
+        list[Path], typer.Argument(metavar="STATE...", help="Files of kubectl, Slurm or KAI; an instance, or a report.")
+    ],
+    decision: Annotated[
+        Path | None, typer.Option(help="What was decided: victims by name, events, a later state.")
+    ] = None,
+    rule: Annotated[str | None, typer.Option(help="Who decides instead: kueue, kube, kai, slurm, ...")] = None,
+    job: Annotated[
+        list[str] | None, typer.Option(help="A waiting job (default: the first in line; repeatable).")
+    ] = None,
+    now: Annotated[str | None, typer.Option(help="The moment of the state (default: its latest time).")] = None,
+    checkpoint_every: Annotated[str | None, typer.Option(help="How often work is saved: 2h.")] = None,
+    checkpoint_annotation: Annotated[
+        str | None, typer.Option(help="Annotation (Slurm: KEY in comments) with the time of the last checkpoint.")
+    ] = None,
+    flavors: Annotated[str, typer.Option(help="Kueue: chosen as it would choose them, or free.")] = "chosen",
+    slurm_conf: Annotated[Path | None, typer.Option(help="slurm.conf, or what scontrol show config prints.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each search.")] = 60,
+    seed: Seed = 0,
+    output: Annotated[Path | None, to_write("-o", "--output", text="Instance file to write.")] = None,
+    anonymous: Annotated[bool, typer.Option("--anonymous", help="Write the instance without any name.")] = False,
+    certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge what a scheduler decided: is another plan better, and what would it take to evict nobody?
+
+    Reads files; sends nothing anywhere.
+    """
+    import mlsched_admission
+    from mlsched import api
+
+    if anonymous and output is None:
+        raise InvalidInput("--anonymous: is about the instance that -o writes; name a file with -o")
+    if certify is not None:
+        api.check_folder(certify, output)
+    with waiting("judging", time_limit), only_documents():
+        found = mlsched_admission.judge(
+            *states,
+            decision=decision,
+            rule=rule,
+            job=job or (),
+            now=now,
+            checkpoint_every=checkpoint_every,
+            checkpoint_annotation=checkpoint_annotation,
+            flavors=flavors,
+            slurm_conf=slurm_conf,
+            time_limit=time_limit,
+            seed=seed,
+        )
+    if output is not None:
+        from mlsched_admission.instances.anonymous import anonymous as without_names
+
+        api.save(without_names(found.instance) if anonymous else found.instance, output)
+    certificate, unproved = (None, None) if certify is None else _certified(found, certify, time_limit)
+    document = lambda: {**found.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
+    emit(as_json, document, lambda: _screen(found, certificate))
+    if unproved is not None:
+        raise unproved
+    if not found.accepted:
+        raise ChecksFailed(f"{found.verdict.kind}: {one_line(_sentence(found), 200)}")
+
+
+def _certified(
+    found: Judgement, folder: Path, time_limit: float | None
+) -> tuple[dict[str, Any] | None, MlschedError | None]:
+    """The proof, in a folder, that the front is whole; None where none was found, and why none was."""
+    import mlsched_admission
+    from mlsched.cli.certify import front_document
+
+    try:
+        with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
+            checked = mlsched_admission.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
+    except MlschedError as error:
+        return None, error
+    return front_document(folder, checked), None
+
+
+def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
+    rows = [("read", line) for line in found.read]
+    rows += _cut([("assumed", line) for line in found.assumed])
+    rows += _cut([("not modelled", f"{job}: {line}") for job, lines in found.unmodelled.items() for line in lines])
+    rows.append(("asked", _jobs(found)))
+    if found.decision is not None:
+        rows += _verdict(found)
+    if certificate is not None:
+        folder = certificate["folder"]
+        rows.append(("certificate", f"{folder}: certified: the front below is whole; mlsched check {folder}"))
+    return [_grid(rows), *_front(found), _grid(_needs(found))]
+
+
+def _verdict(found: Judgement) -> list[tuple[str, str]]:
+    verdict = found.verdict
+    rows = [("decision", f"{found.decision}: evicts {_names(_gone(found, verdict.evict))}")]
+    rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(found)}"))
+    rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in verdict.ineligible[:MOST_NAMES]]
+    if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
+        plan = verdict.witness.plan
+        moved = found.instance.moved(plan.move)
+        moves = f", moves {_names(named(found.instance.unit_names, moved))}" if moved else ""
+        rows.append(("instead", f"evicts {_names(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
+    return [*rows, ("proof", verdict.proof)] if verdict.proof else rows
+
+
+def _sentence(found: Judgement) -> str:
+    """The verdict's sentence, which may begin with its kind."""
+    return found.verdict.sentence.removeprefix(f"{found.verdict.kind}: ")
+
+
+def _grid(rows: list[tuple[str, str]]) -> Any:
+    """Labels, each once, and their texts, wrapped."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid, before = Table.grid(padding=(0, 2)), ""
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in rows:
+        grid.add_row(Text("" if label == before else label, style="bold"), Text(one_line(text, 1000)))
+        before = label or before
+    return grid
+
+
+def _cut(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    more = len(rows) - MOST_LINES
+    return rows if more <= 0 else [*rows[:MOST_LINES], (rows[0][0], f"and {more} more (--json lists them)")]
+
+
+def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
+    """The names of evicted units; a gang of which all go by its own name, once."""
+    instance, gone = found.instance, set(units)
+    names: dict[str, None] = {}
+    for unit in sorted(gone):
+        gang = int(instance.unit_group[unit])
+        whole = (instance.unit_group == gang).nonzero()[0].tolist()
+        is_gang = len(whole) > 1 and gone.issuperset(whole) and instance.group_names
+        names[instance.group_names[gang] if is_gang else named(instance.unit_names, [unit])[0]] = None
+    return list(names)
+
+
+def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+    """Names of these numbers, as the documents have them; imported when first needed."""
+    from mlsched_admission.api import judgement
+
+    return judgement.named(names, numbers)
+
+
+def _names(names: list[str]) -> str:
+    """A few names, and how many more."""
+    if not names:
+        return "nobody"
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _jobs(found: Judgement) -> str:
+    instance = found.instance
+    asked = list(found.needs.jobs or range(len(instance.job_priority)))
+    names = named(instance.job_names, asked)
+    return _names([f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, asked, strict=True)])
+
+
+def _needs(found: Judgement) -> list[tuple[str, str]]:
+    """What it would take to evict nobody."""
+    label, needs = "it would take", found.needs
+    if needs.starts_now:
+        return [(label, "nothing: it starts now, and nobody is evicted")]
+    rows = [(label, change.sentence) for change in needs.changes[:MOST_CHANGES]]
+    if (more := len(needs.changes) - MOST_CHANGES) > 0:
+        rows.append((label, f"or one of {more} other changes (--json lists them)"))
+    if needs.cannot:
+        rows.append(("cannot", needs.cannot))
+    if rows and needs.proof:
+        rows.append(("", needs.proof))
+    return rows or [(label, "no change was found within the limits; give it more time")]
+
+
+def _front(found: Judgement) -> list[Any]:
+    """The plans that no other is better than, a row each."""
+    verdict = found.verdict
+    if not verdict.front:
+        return []
+    rows = []
+    for point in verdict.front[:MOST_POINTS]:
+        mark = "*" if found.decision is not None and point.values == verdict.values else ""
+        figures = [
+            number(point.values[name] / 60 if name == "lost" else point.values[name]) for name in verdict.objectives
+        ]
+        start = point.plan.start[list(found.needs.jobs)]
+        waits = "" if start.all() else " (not all start)" if start.any() else " (nothing starts)"
+        gone = _names(_gone(found, point.plan.evict.nonzero()[0].tolist()))
+        rows.append([f"{gone}{mark}{waits}", *figures])
+    title = "front" + (", complete" if verdict.complete else ", as far as it was found")
+    more = len(verdict.front) - MOST_POINTS
+    shown = table(title, ["evicts", *(_HEADS.get(name, name) for name in verdict.objectives)], rows)
+    return [shown, f"and {more} more plans (--json lists them)"] if more > 0 else [shown]

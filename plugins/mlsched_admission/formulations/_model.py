@@ -1,0 +1,295 @@
+"""What the CP-SAT and the MIP formulation of admission share: the integer program, not the modelling language.
+
+s[j]: job j starts. x[u], m[u]: unit u is evicted, moved. y[k,p]: pods of shape k in place p (equal nodes, see
+`_nodes.py`); t[p] <= the pods on each of its nodes. w[i,p]: pods of kind i (equal pods of a movable unit) that move to
+place p.
+
+    sum_p y[k,p] = count[k] s[job of k]                                                      (1)
+    y[k,p] <= spread on one node; sum of y over a domain = slice * (number of slices there)  (2)
+    x[u] + m[u] <= 1;   sum_p w[i,p] = pods of i * m[unit of i]                              (3)
+    sum_k demand y + sum_i demand w <= room + sum_u released (x[u] + m[u])   in every place  (4)
+    x[u] <= sum of s[j] over the jobs that may evict u                                       (5)
+    sum over a gang of pods x[u] <= what it can spare + (the rest) z;  z <= x[u]             (6)
+    sum_j use s[j] <= left + sum_u given back x[u]   in every limit                          (7)
+
+and the rows of quotas (`_quotas.py`). Units are left out where nothing can gain by their leaving: they are in no place
+to which something can come, and count in no quota or limit of a job. A row is left out where the ends of its
+variables say so already.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import ints
+from mlsched.core.formulation import Formulation, Term
+from mlsched_admission.formulations._nodes import Place, movable_kinds, places, units_sizes
+from mlsched_admission.formulations._program import Program, Sum, total
+from mlsched_admission.formulations._quotas import QuotaRows
+from mlsched_admission.formulations._spare import spared
+from mlsched_admission.instances import Instance, Plan
+from mlsched_admission.instances.quotas import Quotas
+
+
+class Model:
+    """The program of an instance, its objectives as sums, and plans as values of its variables."""
+
+    def __init__(self, instance: Instance, *, merge: bool = True) -> None:
+        self.instance, self.program = instance, Program()
+        self.kinds = movable_kinds(instance)
+        self.places = places(instance, self.kinds, merge=merge)
+        variable = self.program.variable
+        self.start = [variable() for _ in instance.job_priority]
+        self.move = {int(u): variable() for u in np.flatnonzero(instance.unit_movable == 1)}
+        self.evict = {u: variable() for u in self._useful()}
+        self.put: dict[tuple[int, int], int] = {}
+        self.each: dict[int, int] = {}
+        self.shift: dict[tuple[int, int], int] = {}
+        for p, place in enumerate(self.places):
+            self._place(p, place)
+        self._counts()
+        self._domains()
+        self._units()
+        self._limits()
+
+    def _useful(self) -> list[int]:
+        """Units that some job may evict, and whose gang has one by whose leaving something can be gained."""
+        instance = self.instance
+        able = np.asarray((instance.may > 0).any(axis=0))
+        gain = {u for place in self.places for u in place.leaving}
+        flavors = (instance.job_use > 0).any(axis=0)
+        gain.update(np.flatnonzero((instance.unit_use[:, flavors] > 0).any(axis=1)).tolist())
+        limits = (instance.limit_job > 0).any(axis=1)
+        gain.update(np.flatnonzero((instance.limit_unit[limits] > 0).any(axis=0)).tolist())
+        gangs = {int(instance.unit_group[u]) for u in gain if able[u]}
+        return [u for u, group in enumerate(instance.unit_group.tolist()) if able[u] and group in gangs]
+
+    def _place(self, p: int, place: Place) -> None:
+        """Rules 2 (on one node) and 4."""
+        instance, count = self.instance, len(place.nodes)
+        most = np.array(place.room, dtype=np.int64)
+        for amounts in place.leaving.values():
+            most = most + np.array(amounts, dtype=np.int64)
+        terms: dict[int, tuple[int, ...]] = {}
+        for k in place.shapes:
+            demand = instance.shape_demand[k]
+            fit = min([int(instance.shape_count[k]), *(most[demand > 0] // demand[demand > 0]).tolist()])
+            fit = min(fit, int(instance.shape_spread[k]) or fit)
+            self.put[k, p] = self.program.variable(min(count * fit, int(instance.shape_count[k])))
+            here = self.put[k, p]
+            if count > 1:
+                here = self.each[p] = self.program.variable(fit)
+                self.program.at_most(Sum({self.put[k, p]: 1, here: -count}), 0)
+            terms[here] = tuple(demand.tolist())
+        for i in place.kinds:
+            self.shift[i, p] = self.program.variable(len(self.kinds[i].pods))
+            terms[self.shift[i, p]] = self.kinds[i].demand
+        for r, room in enumerate(place.room):
+            need = total((demand[r], v) for v, demand in terms.items())
+            gone: dict[int, int] = {}
+            for u, amounts in place.leaving.items():
+                for v in (self.evict.get(u), self.move.get(u)):
+                    if v is not None:
+                        gone[v] = gone.get(v, 0) - amounts[r]
+            self.program.at_most(need.plus(Sum(gone)), room)
+
+    def _counts(self) -> None:
+        """Rules 1 and 3."""
+        by_shape: dict[int, list[int]] = defaultdict(list)
+        by_kind: dict[int, list[int]] = defaultdict(list)
+        for (k, _), v in self.put.items():
+            by_shape[k].append(v)
+        for (i, _), v in self.shift.items():
+            by_kind[i].append(v)
+        for k, (job, count) in enumerate(
+            zip(self.instance.shape_job.tolist(), self.instance.shape_count.tolist(), strict=True)
+        ):
+            self.program.equal(total([*((1, v) for v in by_shape[k]), (-count, self.start[job])]), 0)
+        for i, kind in enumerate(self.kinds):
+            self.program.equal(total([*((1, v) for v in by_kind[i]), (-len(kind.pods), self.move[kind.unit])]), 0)
+        held = {kind.unit for kind in self.kinds}
+        for u, v in self.move.items():
+            if u in self.evict:
+                self.program.at_most(Sum({self.evict[u]: 1, v: 1}), 1)
+            if u not in held:  # a unit without pods is nowhere, and cannot move
+                self.program.at_most(Sum({v: 1}), 0)
+
+    def _domains(self) -> None:
+        """Rule 2: whole slices in each domain."""
+        instance = self.instance
+        for k, level in enumerate(instance.shape_level.tolist()):
+            if level < 0:
+                continue
+            count = int(instance.shape_count[k])
+            size = int(instance.shape_slice[k]) or count
+            inside: dict[int, list[int]] = defaultdict(list)
+            for (shape, p), v in self.put.items():
+                if shape == k:
+                    inside[int(instance.node_domain[level, self.places[p].nodes[0]])].append(v)
+            for variables in inside.values():
+                slices = self.program.variable(count // size)
+                self.program.equal(total([*((1, v) for v in variables), (-size, slices)]), 0)
+
+    def _units(self) -> None:
+        """Rules 5, 6, 8 and 9, and the variables of gangs that are lost."""
+        instance, quotas = self.instance, Quotas(self.instance)
+        rows = QuotaRows(self.program, instance, quotas, self.start, self.evict)
+        rows.limits()
+        unborrowed = {int(j): rows.without_borrowing(int(j)) for j in np.flatnonzero((instance.may == 2).any(axis=1))}
+        for u, x in self.evict.items():
+            by = [self.start[j] for j in np.flatnonzero(instance.may[:, u] == 1)]
+            by += [unborrowed[int(j)] for j in np.flatnonzero(instance.may[:, u] == 2)]
+            self.program.at_most(total([(1, x), *((-1, v) for v in by)]), 0)
+        if instance.above_nominal and self.evict:
+            rows.order_of_eviction()
+        sizes = units_sizes(instance)
+        members: dict[int, list[int]] = defaultdict(list)
+        for u, group in enumerate(instance.unit_group.tolist()):
+            members[group].append(u)
+        self.lost: dict[int, tuple[int, list[int]]] = {}
+        for group, units in members.items():
+            gone = total((sizes[u], self.evict[u]) for u in units if u in self.evict)
+            spare = max(0, sum(sizes[u] for u in units) - int(instance.group_min[group]))
+            whole = all(u in self.evict for u in units)
+            if not gone.terms or (whole and len(units) == 1):
+                continue
+            if whole:
+                z = self.program.variable()
+                self.lost[group] = z, units
+                gone = gone.plus(Sum({z: -(sum(sizes[u] for u in units) - spare)}))
+                for u in units:
+                    self.program.at_most(Sum({z: 1, self.evict[u]: -1}), 0)
+            self.program.at_most(gone, spare)
+
+    def _limits(self) -> None:
+        """Rule 7. Where a limit is exceeded already, its row holds for the jobs that use it alone."""
+        instance = self.instance
+        for h, left in enumerate(instance.limit_left.tolist()):
+            users = [j for j, use in enumerate(instance.limit_job[h].tolist()) if use]
+            terms = [(int(instance.limit_job[h, j]), self.start[j]) for j in users]
+            terms += [(-int(instance.limit_unit[h, u]), x) for u, x in self.evict.items()]
+            if left >= 0:
+                self.program.at_most(total(terms), left)
+            else:
+                for j in users:
+                    self.program.where(self.start[j], total(terms), left)
+
+    # --- objectives ----------------------------------------------------------------------------------------------
+
+    def waiting(self) -> Sum:
+        """The waiting rank."""
+        weights = self.instance.waiting_weight.tolist()
+        return total([(-w, s) for w, s in zip(weights, self.start, strict=True)], sum(weights))
+
+    def base(self, objective: str) -> Sum:
+        """The base value of an objective."""
+        return OBJECTIVES[objective](self)
+
+    def sums(self, objectives: Sequence[str]) -> dict[str, tuple[Sum, Sum]]:
+        """Of each objective the waiting rank and the base value; asked first, as it may add variables."""
+        waiting = self.waiting()
+        return {name: (waiting, self.base(name)) for name in objectives}
+
+    def formulation(
+        self,
+        model: Any,
+        variables: Sequence[Any],
+        sums: Mapping[str, tuple[Sum, Sum]],
+        expressed: Callable[[Sum], Any],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Formulation:
+        """The formulation that a backend takes: `variables` are the program's, `expressed` says a sum of them."""
+
+        def decode(value_of: Callable[[Any], int]) -> Plan:
+            return self.decode(lambda v: int(value_of(variables[v])))
+
+        def encode(plan: Plan) -> list[tuple[Any, int]]:
+            return [(variables[v], value) for v, value in self.encode(plan)]
+
+        terms = {
+            name: (Term(self.instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
+            for name, (waiting, base) in sums.items()
+        }
+        return Formulation(model, terms, decode, encode, parameters=parameters or {})
+
+    def victims(self) -> Sum:
+        terms = [(1, x) for x in self.evict.values()]
+        return total([*terms, *((1 - len(units), z) for z, units in self.lost.values())])
+
+    def work_lost(self) -> Sum:
+        return total((int(self.instance.unit_lost[u]), x) for u, x in self.evict.items())
+
+    def top_priority(self) -> Sum:
+        levels = {level: place for place, level in enumerate(sorted(set(self.instance.unit_priority.tolist())), 1)}
+        return self.program.steps({x: levels[int(self.instance.unit_priority[u])] for u, x in self.evict.items()})
+
+    def budget_violations(self) -> Sum:
+        found = Sum()
+        units = self.instance.pod_unit
+        for covered, left in zip(self.instance.pod_budget, self.instance.budget_left.tolist(), strict=True):
+            disturbed: dict[int, int] = defaultdict(int)
+            for u in units[covered == 1].tolist():
+                for v in (self.evict.get(u), self.move.get(u)):
+                    if v is not None:
+                        disturbed[v] += 1
+            if (most := self.program.largest(Sum(disturbed)) - left) > 0:
+                over = self.program.variable(most)
+                self.program.at_most(Sum({**disturbed, over: -1}), left)
+                found = found.plus(Sum({over: 1}))
+        return found
+
+    def moves(self) -> Sum:
+        return total((1, v) for v in self.move.values())
+
+    def grace(self) -> Sum:
+        return self.program.steps({x: int(self.instance.unit_grace[u]) for u, x in self.evict.items()})
+
+    # --- plans ---------------------------------------------------------------------------------------------------
+
+    def decode(self, value_of: Callable[[int], int]) -> Plan:
+        """The plan of values of the variables, without victims that nothing needs."""
+        instance = self.instance
+        place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
+        for (k, p), v in self.put.items():
+            remaining, nodes = value_of(v), self.places[p].nodes
+            each = value_of(self.each[p]) if p in self.each else remaining
+            for n in nodes:
+                place[k, n] = min(each, remaining)
+                remaining -= int(place[k, n])
+        move = np.full(len(instance.pod_node), -1, dtype=np.int64)
+        waiting = {i: iter(kind.pods) for i, kind in enumerate(self.kinds)}
+        for (i, p), v in self.shift.items():
+            for _ in range(value_of(v)):
+                move[next(waiting[i])] = self.places[p].nodes[0]
+        evict = ints(value_of(self.evict[u]) if u in self.evict else 0 for u in range(len(instance.unit_group)))
+        plan = Plan(start=ints(value_of(s) for s in self.start), place=place, evict=evict, move=move)
+        return spared(instance, plan)
+
+    def encode(self, plan: Plan) -> list[tuple[int, int]]:
+        """(variable, value) pairs of a plan, as far as they are plain to see."""
+        pairs = [(s, int(plan.start[j])) for j, s in enumerate(self.start)]
+        pairs += [(x, int(plan.evict[u])) for u, x in self.evict.items()]
+        moved = set(self.instance.moved(plan.move))
+        pairs += [(m, int(u in moved)) for u, m in self.move.items()]
+        pairs += [(z, int(all(plan.evict[u] for u in units))) for z, units in self.lost.values()]
+        if plan.place.size:
+            single = [(k, p, v) for (k, p), v in self.put.items() if p in self.each]
+            for k, p, v in single:
+                there = plan.place[k, list(self.places[p].nodes)]
+                pairs += [(v, int(there.sum())), (self.each[p], int(there.max()))]
+        return pairs
+
+
+#: Objective -> its base value as a sum over the program's variables, of which it may add some.
+OBJECTIVES: dict[str, Callable[[Model], Sum]] = {
+    "victims": Model.victims,
+    "lost": Model.work_lost,
+    "top_priority": Model.top_priority,
+    "budget_violations": Model.budget_violations,
+    "moves": Model.moves,
+    "grace": Model.grace,
+}

@@ -1,0 +1,117 @@
+"""Nodes that no plan needs to tell apart, and what could run where.
+
+Two nodes are equal where they have the same free amounts, the same domains, the same pods of the same units that may
+leave, and are open to the same shapes and the same moves. A class of equal nodes to which one shape may go, and no pod
+may move, is one place: `t` pods on each of its `count` nodes. Of any other class as many nodes are kept as there are
+pods that could come; which ones is of no matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched_admission.instances import Instance
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Equal nodes on which the same happens (one node, unless a single shape may come).
+
+    room: free and draining amounts of one node. leaving: unit -> what it releases on one node. shapes: those that may
+    come. kinds: kinds of movable pods that may come.
+    """
+
+    nodes: tuple[int, ...]
+    room: tuple[int, ...]
+    leaving: dict[int, tuple[int, ...]]
+    shapes: tuple[int, ...]
+    kinds: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """Pods of one movable unit that are equal: same demand, same set of nodes."""
+
+    unit: int
+    demand: tuple[int, ...]
+    pods: tuple[int, ...]
+
+
+def movable_kinds(instance: Instance) -> list[Kind]:
+    """The pods of movable units, equal ones together."""
+    groups: dict[tuple[int, tuple[int, ...], int], list[int]] = defaultdict(list)
+    for p in np.flatnonzero(instance.unit_movable[instance.pod_unit] == 1).tolist():
+        key = int(instance.pod_unit[p]), tuple(instance.pod_demand[p].tolist()), int(instance.pod_set[p])
+        groups[key].append(p)
+    return [Kind(unit, demand, tuple(pods)) for (unit, demand, _), pods in groups.items()]
+
+
+def places(instance: Instance, kinds: list[Kind], *, merge: bool = True) -> list[Place]:
+    """The places of an instance, by the number of their first node. Nodes to which nothing can come are left out."""
+    leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
+    released, there = _released(instance, leaving)
+    room = instance.node_free + instance.node_draining
+    most = room.copy()
+    for n, units in there.items():
+        most[n] += np.sum([list(amounts) for amounts in units.values()], axis=0)
+    open_to = _open_to_shapes(instance, most)
+    moves = _open_to_kinds(instance, kinds, most)
+    pods = int(instance.shape_count.sum()) + sum(len(kind.pods) for kind in kinds)
+    classes: dict[object, list[int]] = defaultdict(list)
+    came = np.flatnonzero(open_to.any(axis=0) | moves.any(axis=0)).tolist()
+    keys = [column.tobytes() for column in np.vstack([room.T, instance.node_domain, open_to, moves]).T[came]]
+    for n, key in zip(came, keys, strict=True):
+        classes[(key, released.get(n, ())) if merge else n].append(n)
+    made = []
+    for nodes in classes.values():
+        n = nodes[0]
+        shapes, comers = np.flatnonzero(open_to[:, n]).tolist(), np.flatnonzero(moves[:, n]).tolist()
+        parts = [nodes] if len(shapes) == 1 and not comers else [[m] for m in nodes[:pods]]
+        amounts = tuple(room[n].tolist())
+        made += [Place(tuple(part), amounts, there.get(n, {}), tuple(shapes), tuple(comers)) for part in parts]
+    return sorted(made, key=lambda place: place.nodes)
+
+
+def _released(
+    instance: Instance, leaving: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> tuple[dict[int, object], dict[int, dict[int, tuple[int, ...]]]]:
+    """Node -> a key of the units that may leave it and what they release; and that itself, by unit."""
+    there: dict[int, dict[int, tuple[int, ...]]] = defaultdict(dict)
+    hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()
+    demands = instance.pod_demand.tolist()
+    for p in np.flatnonzero(leaving[instance.pod_unit]).tolist():
+        n, u = hosts[p], units[p]
+        before = there[n].get(u)
+        now = tuple(demands[p])
+        there[n][u] = now if before is None else tuple(a + b for a, b in zip(before, now, strict=True))
+    return {n: tuple(sorted(held.items())) for n, held in there.items()}, there
+
+
+def _open_to_shapes(instance: Instance, most: IntArray) -> IntArray:
+    """Shapes x nodes: 1 where one pod may run, and fits when all go that may; in a domain where one is required."""
+    fits = instance.shape_nodes.copy()
+    for k, demand in enumerate(instance.shape_demand):
+        fits[k] &= (demand <= most).all(axis=1)
+        if (level := int(instance.shape_level[k])) >= 0:
+            fits[k] &= instance.node_domain[level] >= 0
+    return fits
+
+
+def _open_to_kinds(instance: Instance, kinds: list[Kind], most: IntArray) -> IntArray:
+    """Kinds x nodes: 1 where a pod of the kind may go, and fits when all go that may."""
+    fits = np.zeros((len(kinds), len(most)), dtype=np.int64)
+    for i, kind in enumerate(kinds):
+        fits[i] = (np.array(kind.demand, dtype=np.int64) <= most).all(axis=1)
+        if (chosen := int(instance.pod_set[kind.pods[0]])) >= 0:
+            fits[i] &= instance.node_sets[chosen]
+    return fits
+
+
+def units_sizes(instance: Instance) -> list[int]:
+    """Pods of each unit; a unit without pods counts as one."""
+    counted = Counter(instance.pod_unit.tolist())
+    return [max(1, counted[u]) for u in range(len(instance.unit_group))]

@@ -1,0 +1,159 @@
+"""The rows of quotas: rules 5, 8 and 9 of the judge.
+
+Usage of a queue is its own use plus what each child uses beyond its local quota, max(0, usage - local). A row that
+bounds usage from above (rules 5 and 8) takes a variable for each such maximum that may lie above it. A row that bounds
+it from below (rule 9) takes one that a binary holds at or below the maximum.
+
+Rule 9 needs an order of eviction. One exists where each foreign queue with victims has a last one with which it still
+exceeds its quota, and the last below a cohort is the last below its own queue; so there is a binary for each queue and
+victim below it, and one for each contested flavor that may be exceeded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mlsched_admission.formulations._program import Program, Sum, total
+from mlsched_admission.instances import Instance
+from mlsched_admission.instances.quotas import NO_LIMIT, Quotas
+
+
+@dataclasses.dataclass
+class QuotaRows:
+    """Writes the rows. start: variable of each job; evict: variable of each unit that may be evicted."""
+
+    program: Program
+    instance: Instance
+    quotas: Quotas
+    start: list[int]
+    evict: dict[int, int]
+
+    def __post_init__(self) -> None:
+        self._own_use: dict[tuple[int, int], Sum] = {}
+        self._above: dict[tuple[int, int], Sum] = {}
+        self._below: dict[tuple[int, int], Sum] = {}
+
+    def limits(self) -> None:
+        """Rule 8. Where a queue uses too much already, its row holds for the jobs that use the flavor alone."""
+        written = set()
+        for j, uses in enumerate(self.instance.job_use):
+            path = self.quotas.path(int(self.instance.job_queue[j]))
+            for f in [f for f, use in enumerate(uses.tolist()) if use]:
+                for q in path:
+                    allowed, now = int(self.quotas.allowed[q, f]), int(self.quotas.used[q, f])
+                    if allowed >= NO_LIMIT or (q, f) in written:
+                        continue
+                    if now <= allowed:
+                        written.add((q, f))
+                        self.program.at_most(self._usage(q, f), allowed)
+                    else:
+                        self.program.where(self.start[j], self._usage(q, f), allowed)
+
+    def without_borrowing(self, j: int) -> int:
+        """A variable that may be 1 only where job `j` starts and its queue uses at most its subtree quota (rule 5)."""
+        ends = self.program.variable()
+        self.program.at_most(Sum({ends: 1, self.start[j]: -1}), 0)
+        q = int(self.instance.job_queue[j])
+        for f in [f for f, use in enumerate(self.instance.job_use[j].tolist()) if use]:
+            self.program.where(ends, self._usage(q, f), int(self.quotas.subtree[q, f]))
+        return ends
+
+    def _own(self, q: int, f: int) -> Sum:
+        """What the queue itself uses."""
+        if (q, f) not in self._own_use:
+            instance = self.instance
+            jobs, units = (instance.job_queue == q).tolist(), (instance.unit_queue == q).tolist()
+            terms = [(int(instance.job_use[j, f]), s) for j, s in enumerate(self.start) if jobs[j]]
+            terms += [(-int(instance.unit_use[u, f]), x) for u, x in self.evict.items() if units[u]]
+            self._own_use[q, f] = total(terms, int(instance.quota_used[q, f]))
+        return self._own_use[q, f]
+
+    def _children(self, q: int) -> list[int]:
+        return [c for c, above in enumerate(self.quotas.parent) if above == q]
+
+    def _usage(self, q: int, f: int) -> Sum:
+        """At least the usage of a queue; variables of the program can make it equal."""
+        if (q, f) not in self._above:
+            usage = self._own(q, f)
+            for c in self._children(q):
+                below = self._usage(c, f).plus(Sum(constant=-int(self.quotas.local[c, f])))
+                usage = usage.plus(self._positive(below))
+            self._above[q, f] = usage
+        return self._above[q, f]
+
+    def _positive(self, part: Sum) -> Sum:
+        """At least max(0, part)."""
+        if not any(part.terms.values()):
+            return Sum(constant=max(0, part.constant))
+        if (largest := self.program.largest(part)) <= 0:
+            return Sum()
+        positive = self.program.variable(largest)
+        self.program.at_most(part.plus(Sum({positive: -1})), 0)
+        return Sum({positive: 1})
+
+    def order_of_eviction(self) -> None:
+        """Rule 9, for the only job there is."""
+        flavors = [int(f) for f in self.quotas.contested(0)]
+        own = set(self.quotas.path(int(self.instance.job_queue[0])))
+        for u, x in self.evict.items():
+            if not any(int(self.instance.unit_use[u, f]) for f in flavors):
+                self.program.at_most(Sum({x: 1}), 0)
+        last: dict[int, dict[int, int]] = {}
+        for q in self.quotas.upwards:
+            if q not in own:
+                last[q] = self._last(q, flavors, last)
+
+    def _last(self, q: int, flavors: list[int], last: dict[int, dict[int, int]]) -> dict[int, int]:
+        """Unit -> a variable that is 1 where it is the last victim below queue `q`."""
+        below = {u: x for u, x in self.evict.items() if q in self.quotas.path(int(self.instance.unit_queue[u]))}
+        chosen = {}
+        for u, x in below.items():
+            chosen[u] = here = self.program.variable()
+            home = int(self.instance.unit_queue[u])
+            inside = x if home == q else last[self._child_towards(q, home)][u]
+            self.program.at_most(Sum({here: 1, inside: -1}), 0)
+            exceeded = [self._exceeds(q, f, u) for f in flavors]
+            self.program.at_most(total([(1, here), *((-1, e) for e in exceeded if e is not None)]), 0)
+        for x in below.values():
+            self.program.at_most(total([(1, x), *((-1, here) for here in chosen.values())]), 0)
+        return chosen
+
+    def _child_towards(self, q: int, home: int) -> int:
+        path = self.quotas.path(home)
+        return path[path.index(q) - 1]
+
+    def _exceeds(self, q: int, f: int, u: int) -> int | None:
+        """A variable that may be 1 only where `q` exceeds its quota with unit `u` still there; None where it cannot."""
+        usage = self._at_most_usage(q, f, u)
+        needed = int(self.quotas.subtree[q, f]) + 1
+        if self.program.largest(usage) < needed:
+            return None
+        exceeds = self.program.variable()
+        self.program.where(exceeds, Sum().plus(usage, -1), -needed)
+        return exceeds
+
+    def _at_most_usage(self, q: int, f: int, u: int) -> Sum:
+        """At most the usage of a queue with unit `u` (-1: none) still there; variables can make it equal."""
+        if u < 0 and (q, f) in self._below:
+            return self._below[q, f]
+        usage, home = self._own(q, f), int(self.instance.unit_queue[u]) if u >= 0 else -1
+        if home == q:
+            usage = usage.plus(Sum({self.evict[u]: int(self.instance.unit_use[u, f])}))
+        path = self.quotas.path(home)
+        for c in self._children(q):
+            below = self._at_most_usage(c, f, u if c in path else -1)
+            usage = usage.plus(self._held(below.plus(Sum(constant=-int(self.quotas.local[c, f])))))
+        if u < 0:
+            self._below[q, f] = usage
+        return usage
+
+    def _held(self, part: Sum) -> Sum:
+        """At most max(0, part)."""
+        if not any(part.terms.values()):
+            return Sum(constant=max(0, part.constant))
+        if (largest := self.program.largest(part)) <= 0:
+            return Sum()
+        held, on = self.program.variable(largest), self.program.variable()
+        self.program.at_most(Sum({held: 1, on: -largest}), 0)
+        self.program.where(on, Sum({held: 1}).plus(part, -1), 0)
+        return Sum({held: 1})

@@ -1,0 +1,121 @@
+"""A plan without victims and moves that nothing needs: a solver may take what costs nothing in its objective."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched_admission.instances import Instance, Plan
+from mlsched_admission.instances.quotas import Quotas, within_limits
+
+#: Beyond so many evicted units nothing is spared: each takes a look at all quotas.
+MOST = 500
+
+
+def spared(instance: Instance, plan: Plan) -> Plan:
+    """The plan, less moves and victims (gangs that are lost, and single units of others) that it can do without.
+
+    Those of the highest priority that lose most are spared first. No objective gets worse: a gang that is lost stays
+    lost, is spared whole, or is left with one victim.
+    """
+    plan = _unmoved(instance, plan)
+    evicted = np.flatnonzero(plan.evict).tolist()
+    if not evicted or len(evicted) > MOST:
+        return plan
+    room = _room(instance, plan)
+    gangs: dict[int, list[int]] = defaultdict(list)
+    for u in evicted:
+        gangs[int(instance.unit_group[u])].append(u)
+    sizes = np.bincount(instance.unit_group, minlength=len(instance.group_min))
+    bundles = [part for g, us in gangs.items() for part in ([us] if len(us) == sizes[g] else [[u] for u in us])]
+    bundles.sort(key=lambda us: (-max(int(instance.unit_priority[u]) for u in us), -int(instance.unit_lost[us].sum())))
+    quotas = Quotas(instance)
+    gone = set(evicted)
+    for bundle in bundles:
+        for kept in _choices(instance, bundle):
+            back = _amounts(instance, kept)
+            fits = all((room[n] >= amounts).all() for n, amounts in back.items() if n in room)
+            if fits and _allowed(instance, quotas, plan, gone - set(kept)):
+                gone -= set(kept)
+                for n, amounts in back.items():
+                    if n in room:
+                        room[n] = room[n] - amounts
+                break
+    if len(gone) == len(evicted):
+        return plan
+    fewer = plan.evict.copy()
+    fewer[[u for u in evicted if u not in gone]] = 0
+    found = plan.replace(evict=fewer)
+    # Evicting less can break a rule of order (9) that is not looked at above; then the solver's plan stands.
+    return found if not instance.above_nominal or not instance.violations(found) else plan
+
+
+def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
+    """Which of a bundle to spare: all; or all but one, where a gang may lose that."""
+    if len(bundle) == 1:
+        return [bundle]
+    sizes = [max(1, int((instance.pod_unit == u).sum())) for u in bundle]
+    spare = sum(sizes) - int(instance.group_min[instance.unit_group[bundle[0]]])
+    return [bundle, *([u for u in bundle if u != v] for v, size in zip(bundle, sizes, strict=True) if size <= spare)]
+
+
+def _unmoved(instance: Instance, plan: Plan) -> Plan:
+    """The plan without moves of units that can stay: the largest stay first."""
+    moved = instance.moved(plan.move)
+    if not moved or len(moved) > MOST:
+        return plan
+    room = _room(instance, plan)
+    move = plan.move.copy()
+    # A node that nothing comes to once its arrivals are gone again may be as full as it was.
+    for u in sorted(moved, key=lambda u: -int((instance.pod_unit == u).sum())):
+        pods = np.flatnonzero(instance.pod_unit == u).tolist()
+        tried = dict(room)
+        for p in pods:
+            tried[int(move[p])] = tried[int(move[p])] + instance.pod_demand[p]
+            here = int(instance.pod_node[p])
+            if here in tried:
+                tried[here] = tried[here] - instance.pod_demand[p]
+        if all((amounts >= 0).all() for amounts in tried.values()):
+            room = tried
+            move[pods] = -1
+    return plan.replace(move=move)
+
+
+def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:
+    """Node -> what these units hold there."""
+    held: dict[int, IntArray] = {}
+    for p in np.flatnonzero(np.isin(instance.pod_unit, units)).tolist():
+        n = int(instance.pod_node[p])
+        held[n] = held.get(n, 0) + instance.pod_demand[p]
+    return held
+
+
+def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
+    """What is left on each node that something comes to."""
+    coming = plan.place.sum(axis=0) if plan.place.size else np.zeros(len(instance.node_free), dtype=np.int64)
+    touched = {int(n) for n in np.flatnonzero(coming)} | {int(n) for n in plan.move if n >= 0}
+    leaving = plan.evict.copy()
+    leaving[instance.moved(plan.move)] = 1
+    room = {n: instance.node_free[n] + instance.node_draining[n] for n in touched}
+    for n in touched:
+        if plan.place.size:
+            room[n] = room[n] - plan.place[:, n] @ instance.shape_demand
+        here = (instance.pod_node == n) & (leaving[instance.pod_unit] == 1)
+        room[n] = room[n] + instance.pod_demand[here].sum(axis=0) - instance.pod_demand[plan.move == n].sum(axis=0)
+    return room
+
+
+def _allowed(instance: Instance, quotas: Quotas, plan: Plan, gone: set[int]) -> bool:
+    """Whether limits and quotas hold, and who must not borrow does not, where these units alone are evicted."""
+    started, evicted = np.flatnonzero(plan.start).tolist(), sorted(gone)
+    if not within_limits(instance, started, evicted):
+        return False
+    if not instance.job_use.size:
+        return True
+    own = quotas.changed(started, evicted)
+    if not all(quotas.fits(own, j).all() for j in started):
+        return False
+    strict = [j for j in started if (instance.may[j, evicted] == 2).any()]
+    return not any(quotas.borrows(own, j) for j in strict)

@@ -1,0 +1,169 @@
+"""What all rules need: room on the nodes, places for a job, gangs that go whole, and a plan that grows job by job."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from typing import Literal
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched_admission.instances import Instance, Plan
+from mlsched_admission.instances.quotas import Quotas, within_limits
+
+#: Shape -> how many of its pods come to each node.
+Places = dict[int, IntArray]
+Fill = Literal["first", "fullest"]
+
+
+class Room:
+    """A plan in the making. What is asked here changes nothing; `start` adds a job, its victims and its moves."""
+
+    def __init__(self, instance: Instance, fill: Fill = "fullest") -> None:
+        self.instance, self.fill, self.quotas = instance, fill, Quotas(instance)
+        self.free = instance.node_free + instance.node_draining
+        self.started: list[int] = []
+        self.evicted: set[int] = set()
+        self.place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
+        self.move = np.full(len(instance.pod_node), -1, dtype=np.int64)
+        self.pods: dict[int, list[int]] = defaultdict(list)
+        for p, u in enumerate(instance.pod_unit.tolist()):
+            self.pods[u].append(p)
+        self.gangs: dict[int, list[int]] = defaultdict(list)
+        for u, group in enumerate(instance.unit_group.tolist()):
+            self.gangs[group].append(u)
+
+    def queue(self) -> list[int]:
+        """The waiting jobs: by priority, then as they are listed."""
+        return sorted(range(len(self.instance.job_priority)), key=lambda j: -int(self.instance.job_priority[j]))
+
+    def candidates(self, j: int) -> list[int]:
+        """Units that job `j` may evict and that are still there."""
+        gone = {*self.evicted, *self.instance.moved(self.move)}
+        able = np.flatnonzero(self.instance.may[j] > 0).tolist()
+        return [u for u in able if u not in gone]
+
+    def whole(self, gone: Iterable[int]) -> set[int]:
+        """These units, and all others of gangs that would fall below their minimum."""
+        out = set(gone)
+        for group in {int(self.instance.unit_group[u]) for u in out}:
+            members = self.gangs[group]
+            away = out | self.evicted
+            staying = sum(max(1, len(self.pods[u])) for u in members if u not in away)
+            if staying < int(self.instance.group_min[group]):
+                out |= {u for u in members if u not in self.evicted}
+        return out
+
+    def released(self, gone: Collection[int]) -> IntArray:
+        """Free amounts of each node when these units are gone too."""
+        free = self.free.copy()
+        pods = [p for u in gone for p in self.pods[u]]
+        np.add.at(free, self.instance.pod_node[pods], self.instance.pod_demand[pods])
+        return free
+
+    def places(self, j: int, gone: Collection[int] = ()) -> Places | None:
+        """Nodes for all pods of a job once these units are gone, shape by shape; None where one finds none."""
+        free, found = self.released(gone), Places()
+        for k in np.flatnonzero(self.instance.shape_job == j).tolist():
+            counts = self._shape(k, free)
+            if counts is None:
+                return None
+            found[k] = counts
+            free -= counts[:, None] * self.instance.shape_demand[k][None, :]
+        return found
+
+    def _shape(self, k: int, free: IntArray) -> IntArray | None:
+        instance, count = self.instance, int(self.instance.shape_count[k])
+        demand, spread = instance.shape_demand[k], int(instance.shape_spread[k])
+        asks = demand > 0
+        fits = (free[:, asks] // demand[asks]).min(axis=1) if asks.any() else np.full(len(free), count)
+        fits = np.clip(fits, 0, spread or count) * instance.shape_nodes[k]
+        level, size = int(instance.shape_level[k]), int(instance.shape_slice[k]) or count
+        if level < 0:
+            return self._filled(fits, count, free)
+        domains = instance.node_domain[level]
+        found, missing = np.zeros(len(fits), dtype=np.int64), count
+        inside = {d: int(fits[domains == d].sum()) // size for d in sorted(set(domains.tolist()) - {-1})}
+        order = sorted(inside, key=lambda d: inside[d]) if self.fill == "fullest" else list(inside)
+        if self.fill == "fullest" and (enough := [d for d in order if inside[d] * size >= missing]):
+            order = enough
+        for d in order:
+            take = min(inside[d] * size, missing)
+            part = self._filled(np.where(domains == d, fits, 0), take, free)
+            assert part is not None
+            found, missing = found + part, missing - take
+        return found if missing == 0 else None
+
+    def _filled(self, fits: IntArray, count: int, free: IntArray) -> IntArray | None:
+        """`count` pods on nodes that hold so many each: in order, or the nodes with least room first."""
+        if int(fits.sum()) < count:
+            return None
+        counts = np.zeros(len(fits), dtype=np.int64)
+        order = np.arange(len(fits)) if self.fill == "first" else np.argsort(free.sum(axis=1), kind="stable")
+        for n in order[fits[order] > 0].tolist():
+            counts[n] = min(int(fits[n]), count)
+            count -= int(counts[n])
+            if not count:
+                break
+        return counts
+
+    def within(self, j: int, gone: Collection[int] = (), *, borrowing: bool = True) -> bool:
+        """Whether quotas and limits let job `j` start once these units are gone; with `borrowing` or not."""
+        instance = self.instance
+        started, evicted = [*self.started, j], sorted(self.evicted | set(gone))
+        if not within_limits(instance, started, evicted):
+            return False
+        if int(instance.job_queue[j]) < 0:
+            return True
+        own = self.quotas.changed(started, evicted)
+        return bool(self.quotas.fits(own, j).all()) and (borrowing or not self.quotas.borrows(own, j))
+
+    def start(self, j: int, places: Places, gone: Collection[int] = (), moves: dict[int, int] | None = None) -> bool:
+        """Start the job there, evict these units, and move pods; False, and nothing, where a rule forbids it."""
+        place, move = self.place.copy(), self.move.copy()
+        for k, counts in places.items():
+            place[k] = counts
+        for p, n in (moves or {}).items():
+            move[p] = n
+        made = self._plan([*self.started, j], self.evicted | set(gone), place, move)
+        if self.instance.violations(made):
+            return False
+        for p, n in (moves or {}).items():
+            self.free[int(self.instance.pod_node[p])] += self.instance.pod_demand[p]
+            self.free[n] -= self.instance.pod_demand[p]
+        self.free = self.released(gone)
+        for k, counts in places.items():
+            self.free -= counts[:, None] * self.instance.shape_demand[k][None, :]
+        self.started, self.evicted, self.place, self.move = [*self.started, j], self.evicted | set(gone), place, move
+        return True
+
+    def _plan(self, started: list[int], evicted: set[int], place: IntArray, move: IntArray) -> Plan:
+        start = np.zeros(len(self.instance.job_priority), dtype=np.int64)
+        start[started] = 1
+        evict = np.zeros(len(self.instance.unit_group), dtype=np.int64)
+        evict[sorted(evicted)] = 1
+        return Plan(start=start, place=place, evict=evict, move=move)
+
+    def plan(self) -> Plan:
+        """What was started, evicted and moved."""
+        return self._plan(self.started, self.evicted, self.place, self.move)
+
+    def starts_as_it_is(self, j: int) -> bool:
+        """Start the job without evicting anybody, where it fits."""
+        places = self.places(j) if self.within(j) else None
+        return places is not None and self.start(j, places)
+
+
+def until_it_fits(room: Room, j: int, order: list[int], fits: Callable[[set[int]], bool]) -> list[int] | None:
+    """Units of `order`, one more at a time, until the job fits; None where all of them do not suffice."""
+    chosen: list[int] = []
+    gone: set[int] = set()
+    for u in order:
+        if u in gone:
+            continue
+        chosen.append(u)
+        gone = room.whole(chosen)
+        if fits(gone):
+            return chosen
+    return None

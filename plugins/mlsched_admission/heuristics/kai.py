@@ -1,0 +1,103 @@
+"""KAI Scheduler's actions in their order: allocate, consolidate, reclaim, preempt (`pkg/scheduler/actions`).
+
+Allocate: the job starts where it fits. Consolidate: movable units are taken off their nodes one after another, the
+smallest first, until the job fits and all of them find a node again; nobody is evicted. Reclaim: units of other queues
+that use more than their nominal quota (KAI's deserved share) are evicted, the lowest priority first, the youngest
+first, until the job fits, while the job's own queue stays within its own. Preempt: units of the job's queue, likewise.
+Victims on nodes that the job does not use are left alone. Disruption budgets are ignored, as KAI does.
+
+Left out: over-quota weights and the fair share beyond the deserved one, reclaimMinRuntime and preemptMinRuntime (the
+reader says who may be evicted), fractions of GPUs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched_admission.heuristics._room import Room, until_it_fits
+from mlsched_admission.instances import Instance, Plan
+
+SOURCE = "KAI Scheduler, pkg/scheduler/actions"
+
+
+@answerer("kai", problem="admission", paper=SOURCE)
+def answer(instance: Instance, *, rng: np.random.Generator, consolidate: bool = True) -> Plan:
+    """Allocate, consolidate, reclaim from other queues, preempt in the own queue."""
+    room = Room(instance)
+    for j in room.queue():
+        if room.starts_as_it_is(j) or (consolidate and _consolidated(room, j)):
+            continue
+        queue = int(instance.job_queue[j])
+        candidates = room.candidates(j)
+        candidates.sort(key=lambda u: (int(instance.unit_priority[u]), int(instance.unit_age[u]), u))
+        others = [u for u in candidates if int(instance.unit_queue[u]) != queue]
+        _evicted(room, j, others, own=False) or _evicted(room, j, [u for u in candidates if u not in others], own=True)
+    return room.plan()
+
+
+def _evicted(room: Room, j: int, order: list[int], *, own: bool) -> bool:
+    """Evict units in this order until the job fits."""
+    allowed = [u for u in order if own or _over_deserved(room, u)]
+
+    def fits(gone: set[int]) -> bool:
+        return room.within(j, gone, borrowing=own) and room.places(j, gone) is not None
+
+    chosen = until_it_fits(room, j, allowed, fits)
+    if chosen is None:
+        return False
+    needed = list(chosen)
+    for u in chosen[:-1]:
+        if fits(room.whole([v for v in needed if v != u])):
+            needed.remove(u)
+    gone = room.whole(needed)
+    places = room.places(j, gone)
+    return places is not None and room.start(j, places, gone)
+
+
+def _over_deserved(room: Room, u: int) -> bool:
+    q = int(room.instance.unit_queue[u])
+    if q < 0:
+        return True
+    usage = room.quotas.usage(room.quotas.changed(room.started, sorted(room.evicted)))
+    uses = room.instance.unit_use[u] > 0
+    return bool((usage[q, uses] > room.quotas.subtree[q, uses]).any())
+
+
+def _consolidated(room: Room, j: int) -> bool:
+    """Start the job by moving units, without evicting any."""
+    instance = room.instance
+    if not room.within(j):
+        return False
+    there = {*room.evicted, *instance.moved(room.move)}
+    movable = [u for u in np.flatnonzero(instance.unit_movable).tolist() if room.pods[u] and u not in there]
+    movable.sort(key=lambda u: (int(instance.pod_demand[room.pods[u]].sum()), u))
+    for count in range(1, len(movable) + 1):
+        moved = movable[:count]
+        places = room.places(j, moved)
+        if places is None:
+            continue
+        free = room.released(moved)
+        for k, counts in places.items():
+            free = free - counts[:, None] * instance.shape_demand[k][None, :]
+        moves = _moved(room, [p for u in moved for p in room.pods[u]], free)
+        if moves is not None:
+            return room.start(j, places, (), moves)
+    return False
+
+
+def _moved(room: Room, pods: list[int], free: IntArray) -> dict[int, int] | None:
+    """A node for each pod, the largest first: its own if it still fits there, else the fullest that holds it."""
+    instance, found = room.instance, {}
+    for p in sorted(pods, key=lambda p: (-int(instance.pod_demand[p].sum()), p)):
+        able = (free >= instance.pod_demand[p]).all(axis=1)
+        if (chosen := int(instance.pod_set[p])) >= 0:
+            able &= instance.node_sets[chosen] == 1
+        if not able.any():
+            return None
+        own = int(instance.pod_node[p])
+        nodes = np.flatnonzero(able)
+        found[p] = own if able[own] else int(nodes[np.argmin(free[nodes].sum(axis=1))])
+        free[found[p]] -= instance.pod_demand[p]
+    return found

@@ -1,0 +1,66 @@
+"""Preemption for a whole workload, as KEP-5710 of Kubernetes proposes it.
+
+The whole cluster is one domain: all units go that may, and the job is placed. Then units come back while the job keeps
+its places: first those whose going violates a disruption budget, then the most important: higher priority, gangs
+before single units, running longer. The proposal says itself that this is not optimal.
+
+Left out: delayed preemption and nominations. Pods go to the fullest nodes that hold them, as they are with everybody
+there: the proposal leaves the places to the scheduler.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched_admission.heuristics._room import Places, Room
+from mlsched_admission.heuristics.kube import _violating
+from mlsched_admission.instances import Instance, Plan
+
+SOURCE = "Kubernetes, KEP-5710"
+
+
+@answerer("kep-5710", problem="admission", paper=SOURCE)
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Place the job with all lower units gone, then reprieve budgets' pods and the most important ones."""
+    room = Room(instance)
+    for j in room.queue():
+        if room.starts_as_it_is(j):
+            continue
+        able = _closed(room, room.candidates(j))
+        places = room.places(j, able) if room.within(j, able) else None
+        if places is not None:
+            room.start(j, places, _reprieved(room, j, able, places))
+    return room.plan()
+
+
+def _closed(room: Room, units: list[int]) -> set[int]:
+    """The units, less those whose going would take gang members that may not go."""
+    able = set(units)
+    for group in {int(room.instance.unit_group[u]) for u in units}:
+        if not room.whole(able & set(room.gangs[group])) <= set(units):
+            able -= set(room.gangs[group])
+    return able
+
+
+def _reprieved(room: Room, j: int, able: set[int], places: Places) -> set[int]:
+    """Those of `able` that still go when all have come back that can."""
+    instance = room.instance
+    violating = _violating(instance, sorted(able))
+
+    def importance(u: int) -> tuple[bool, int, bool, int, int]:
+        alone = len(room.gangs[int(instance.unit_group[u])]) == 1
+        return (u not in violating, -int(instance.unit_priority[u]), alone, -int(instance.unit_age[u]), u)
+
+    needed = np.zeros_like(room.free)
+    for k, counts in places.items():
+        needed += counts[:, None] * instance.shape_demand[k][None, :]
+    busy = needed.any(axis=1)
+    gone = set(able)
+    for u in sorted(able, key=importance):
+        fewer = gone - {u}
+        if room.whole(fewer) != fewer:
+            continue
+        if (room.released(fewer)[busy] >= needed[busy]).all() and room.within(j, fewer):
+            gone = fewer
+    return gone

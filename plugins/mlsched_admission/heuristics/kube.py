@@ -1,0 +1,120 @@
+"""The default preemptor of the Kubernetes scheduler (`pkg/scheduler/framework/plugins/defaultpreemption`).
+
+Pods of a job are placed one after another, each on one node. Where none has room: on every node all units go that may;
+where the pod fits then, they are put back one after another, those first whose going violates a disruption budget,
+then the most important (higher priority, running longer), each if the pod still fits. Of the nodes the first is taken
+with the fewest budget violations, the lowest highest priority of a victim, the smallest sum of (priority + 2^31), the
+fewest victims, the latest start of a victim of the highest priority, the first.
+
+Left out: nominated nodes, the sample of nodes that a large cluster looks at (all are), and that pods of a job that
+does not start whole are placed all the same: here it waits. Scheduling is by free room alone: the fullest node that
+fits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched_admission.heuristics._room import Room
+from mlsched_admission.instances import Instance, Plan
+
+SOURCE = "Kubernetes, defaultpreemption"
+
+
+@answerer("kube", problem="admission", paper=SOURCE)
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Pod by pod: the node whose victims matter least, by budgets, priorities, number and age."""
+    room = Room(instance)
+    for j in room.queue():
+        if not room.starts_as_it_is(j) and (found := _pods(room, j)) is not None:
+            gone, places = found
+            room.start(j, places, gone)
+    return room.plan()
+
+
+def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
+    """Victims and places of all pods, one after another."""
+    instance, gone = room.instance, set[int]()
+    places: dict[int, IntArray] = {}
+    taken = np.zeros_like(room.free)
+    for k in np.flatnonzero(instance.shape_job == j).tolist():
+        places[k] = np.zeros(len(room.free), dtype=np.int64)
+        for _ in range(int(instance.shape_count[k])):
+            able = _open(instance, k, places[k])
+            free = room.released(gone) - taken
+            fits = np.flatnonzero(able & (free >= instance.shape_demand[k]).all(axis=1))
+            if fits.size:
+                n = int(fits[np.argmin(free[fits].sum(axis=1))])
+            else:
+                choices = [
+                    (c, n)
+                    for n in np.flatnonzero(able).tolist()
+                    if (c := _victims(room, j, k, n, gone, taken)) is not None
+                ]
+                if not choices:
+                    return None
+                victims, n = min(choices, key=lambda choice: (_cost(instance, choice[0]), choice[1]))
+                gone = room.whole(gone | set(victims))
+            places[k][n] += 1
+            taken[n] += instance.shape_demand[k]
+    return gone, places
+
+
+def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
+    """Nodes that may take one more pod of the shape, in the domain of those that are placed."""
+    able = instance.shape_nodes[k] == 1
+    if spread := int(instance.shape_spread[k]):
+        able &= placed < spread
+    if (level := int(instance.shape_level[k])) >= 0:
+        domains = instance.node_domain[level]
+        size = int(instance.shape_slice[k]) or int(instance.shape_count[k])
+        able &= domains >= 0
+        if int(placed.sum()) % size:  # a slice is begun in a domain
+            counts = {d: int(placed[domains == d].sum()) for d in set(domains[placed > 0].tolist())}
+            able &= np.isin(domains, [d for d, count in counts.items() if count % size])
+    return np.asarray(able)
+
+
+def _victims(room: Room, j: int, k: int, n: int, gone: set[int], taken: IntArray) -> list[int] | None:
+    """Whom the pod evicts on a node; None where it does not fit there in any case."""
+    instance, demand = room.instance, room.instance.shape_demand[k]
+    there = {int(u) for u in instance.pod_unit[instance.pod_node == n]} - gone
+    able = [u for u in room.candidates(j) if u in there]
+
+    def fits(out: set[int]) -> bool:
+        everyone = room.whole(gone | out)
+        return bool((room.released(everyone)[n] - taken[n] >= demand).all()) and room.within(j, everyone)
+
+    if not fits(set(able)):
+        return None
+    violating = _violating(instance, able)
+    out = set(able)
+    for u in sorted(
+        able, key=lambda u: (u not in violating, -int(instance.unit_priority[u]), -int(instance.unit_age[u]), u)
+    ):
+        if fits(out - {u}):
+            out.discard(u)
+    return sorted(out)
+
+
+def _violating(instance: Instance, units: list[int]) -> set[int]:
+    """Units whose going violates a budget, when they go in order of importance."""
+    left, found = instance.budget_left.copy(), set()
+    for u in sorted(units, key=lambda u: (-int(instance.unit_priority[u]), -int(instance.unit_age[u]), u)):
+        disturbed = instance.pod_budget[:, instance.pod_unit == u].sum(axis=1)
+        left = left - disturbed
+        if ((disturbed > 0) & (left < 0)).any():
+            found.add(u)
+    return found
+
+
+def _cost(instance: Instance, victims: list[int]) -> tuple[int, int, int, int, int]:
+    """What nodes are compared by, the smallest first."""
+    if not victims:
+        return (0, -(2**62), 0, 0, 0)
+    priorities = [int(instance.unit_priority[u]) for u in victims]
+    highest = max(priorities)
+    oldest = max(int(instance.unit_age[u]) for u, p in zip(victims, priorities, strict=True) if p == highest)
+    return len(_violating(instance, victims)), highest, sum(p + 2**31 for p in priorities), len(victims), oldest

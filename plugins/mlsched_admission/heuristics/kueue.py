@@ -1,0 +1,91 @@
+"""Kueue's classical preemption, from its source (`pkg/scheduler/preemption`, commit ff69552e79 of 2026-08-22).
+
+Candidates: units that the job may evict and that use a flavor it lacks; other queues before its own, then lower
+priority, then later quota, then as they are listed. One is taken after the other until the job fits; then each but the
+last is put back, in reverse, if the job fits without it. A unit of another queue is taken only while that queue, and
+each cohort below the common one, uses more than its quota of a flavor that the job lacks.
+
+Attempts: where no other queue has candidates, one, in which the job may borrow. Where those of other queues may go
+only without borrowing (`may` = 2), first without, then with borrowing by candidates of its own queue alone; else first
+with borrowing, then without.
+
+Left out: fair sharing (config.fairSharing, AdmissionFairSharing), candidates that are being evicted already (they
+count as gone), several flavors per resource (the instance names one), and in what order topology-aware scheduling
+tries nodes: pods go to the fullest nodes that hold them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched_admission.heuristics._room import Room
+from mlsched_admission.instances import Instance, Plan
+
+SOURCE = "Kueue, pkg/scheduler/preemption"
+
+
+@answerer("kueue", problem="admission", paper=SOURCE)
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Take candidates in Kueue's order until the job fits, then put back what is not needed."""
+    room = Room(instance)
+    for j in room.queue():
+        if not room.starts_as_it_is(j):
+            _preempt(room, j)
+    return room.plan()
+
+
+def _preempt(room: Room, j: int) -> None:
+    instance, queue = room.instance, int(room.instance.job_queue[j])
+    flavors = room.quotas.contested(j)
+    candidates = room.candidates(j)
+    if queue >= 0:
+        candidates = [u for u in candidates if (instance.unit_use[u, flavors] > 0).any()]
+    own = {u: int(instance.unit_queue[u]) == queue for u in candidates}
+    candidates.sort(key=lambda u: (own[u], int(instance.unit_priority[u]), int(instance.unit_age[u]), u))
+    others = [u for u in candidates if not own[u]]
+    if not others:
+        attempts = [True]
+    elif all(instance.may[j, u] == 2 for u in others):
+        attempts = [False, True]
+    else:
+        attempts = [True, False]
+    for borrowing in attempts:
+        able = [u for u in candidates if not borrowing or instance.may[j, u] == 1]
+        if _attempt(room, j, able, flavors, borrowing):
+            return
+
+
+def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing: bool) -> bool:
+    def fits(chosen: list[int]) -> bool:
+        gone = room.whole(chosen)
+        return room.within(j, gone, borrowing=borrowing) and room.places(j, gone) is not None
+
+    targets: list[int] = []
+    gone: set[int] = set()
+    for u in order:
+        if u in gone or not _above_quota(room, j, u, gone, flavors):
+            continue
+        targets.append(u)
+        gone = room.whole(targets)
+        if fits(targets):
+            break
+    else:
+        return False
+    for u in reversed(targets[:-1]):
+        if fits([v for v in targets if v != u]):
+            targets.remove(u)
+    gone = room.whole(targets)
+    places = room.places(j, gone)
+    return places is not None and room.start(j, places, gone)
+
+
+def _above_quota(room: Room, j: int, u: int, gone: set[int], flavors: IntArray) -> bool:
+    """Whether the queues above unit `u`, below the first that is also above the job's, use more than their quota."""
+    if not room.instance.above_nominal:
+        return True
+    usage = room.quotas.usage(room.quotas.changed(room.started, sorted(room.evicted | gone)))
+    own = set(room.quotas.path(int(room.instance.job_queue[j])))
+    foreign = [q for q in room.quotas.path(int(room.instance.unit_queue[u])) if q not in own]
+    return all((usage[q, flavors] > room.quotas.subtree[q, flavors]).any() for q in foreign)

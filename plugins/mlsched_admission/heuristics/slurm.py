@@ -1,0 +1,89 @@
+"""Slurm's choice of whom to preempt (`select/cons_tres`, slurm.conf(5): PreemptParameters).
+
+Candidates are ordered by priority (the reader gives the partition's tier or the QOS' priority), then by their number
+of nodes, fewest first; with `youngest_first` by when they started, the latest first. They are removed one after
+another until the job fits. Then the order is changed and it is tried again, `reorder_count` times: with `strict_order`
+the last one removed comes first; else those first that hold most of the nodes that were chosen. Victims are those
+removed whose nodes the job uses.
+
+Left out: suspension and gang time slicing (a victim is cancelled or requeued, and frees all it has), licences but as
+limits, the weights of nodes: the first nodes that fit are taken.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from mlsched.core.params import Range
+from mlsched.core.registry import answerer
+from mlsched_admission.heuristics._room import Places, Room, until_it_fits
+from mlsched_admission.instances import Instance, Plan
+
+SOURCE = "Slurm, select/cons_tres"
+
+
+@answerer("slurm", problem="admission", paper=SOURCE)
+def answer(
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    reorder_count: Annotated[int, Range(0, 10000)] = 1,
+    strict_order: bool = False,
+    youngest_first: bool = False,
+) -> Plan:
+    """Remove candidates in order until the job fits; change the order and try again."""
+    room = Room(instance, "first")
+    for j in room.queue():
+        if room.starts_as_it_is(j):
+            continue
+        order = room.candidates(j)
+        nodes = {u: len({int(instance.pod_node[p]) for p in room.pods[u]}) for u in order}
+        order.sort(key=lambda u: (int(instance.unit_priority[u]), nodes[u], u))
+        if youngest_first:
+            order.sort(key=lambda u: int(instance.unit_age[u]))
+        found = _attempts(room, j, order, reorder_count, strict_order)
+        if found is not None:
+            gone, places = found
+            room.start(j, places, gone)
+    return room.plan()
+
+
+def _attempts(room: Room, j: int, order: list[int], reorders: int, strict: bool) -> tuple[set[int], Places] | None:
+    """Victims and places by the last of the orders."""
+
+    def fits(gone: set[int]) -> bool:
+        return room.within(j, gone) and room.places(j, gone) is not None
+
+    found = None
+    for attempt in range(reorders + 1):
+        removed = until_it_fits(room, j, order, fits)
+        if removed is None:
+            break
+        places = room.places(j, room.whole(removed))
+        assert places is not None
+        found = _on_chosen_nodes(room, j, removed, places), places
+        if attempt < reorders:
+            before = list(order)
+            order = [removed[-1], *(u for u in order if u != removed[-1])]
+            if not strict:
+                shared = {u: _shared(room, u, places) for u in order}
+                order.sort(key=lambda u, shared=shared: -shared[u])  # type: ignore[misc]
+            if order == before:
+                break
+    return found
+
+
+def _shared(room: Room, u: int, places: Places) -> int:
+    """Nodes of a unit that the job would use."""
+    used = np.zeros(len(room.free), dtype=bool)
+    for counts in places.values():
+        used |= counts > 0
+    return len({int(n) for n in room.instance.pod_node[room.pods[u]] if used[n]})
+
+
+def _on_chosen_nodes(room: Room, j: int, removed: list[int], places: Places) -> set[int]:
+    """The removed units on nodes that the job uses; all, where it needs more of them for a quota or a limit."""
+    here = room.whole([u for u in removed if _shared(room, u, places)])
+    return here if room.within(j, here) else room.whole(removed)

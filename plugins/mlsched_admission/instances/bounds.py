@@ -1,0 +1,26 @@
+"""Bounds that the statement of the admission problem gives without a search."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from mlsched_admission.instances.instance import Instance
+
+
+def _hopeless(objective: str, instance: Instance) -> int:
+    """Jobs wait one of whose pods fits on no node, even when all units leave that may be evicted or moved."""
+    leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
+    room = instance.node_free + instance.node_draining
+    pods = leaving[instance.pod_unit]
+    np.add.at(room, instance.pod_node[pods], instance.pod_demand[pods])
+    waits = {
+        int(job)
+        for job, demand, nodes in zip(instance.shape_job, instance.shape_demand, instance.shape_nodes, strict=True)
+        if not ((demand <= room).all(axis=1) & (nodes == 1)).any()
+    }
+    return instance.rank(objective).weight * int(instance.waiting_weight[sorted(waits)].sum())
+
+
+TRIVIAL_BOUNDS = {o.name: functools.partial(_hopeless, o.name) for o in Instance.objectives}

@@ -1,0 +1,40 @@
+"""What makes an admission instance hard: named special cases, and relaxations that tell which constraint binds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched_admission.instances.instance import Instance, Plan
+from mlsched_admission.instances.judge import base_values
+
+
+def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
+    """Named special cases of an instance and its optimal plan: true where they occur."""
+    evicted = int(plan.evict.sum())
+    return {
+        "a job waits": not plan.start.all(),
+        "a job starts": bool(plan.start.any()),
+        "several jobs": len(plan.start) > 1,
+        "somebody is evicted": evicted > 0,
+        "a gang is lost whole": base_values(instance, plan)["victims"] < evicted,
+        "somebody is moved": bool((plan.move >= 0).any()),
+        "a shape is spread": bool(((plan.place > 0).sum(axis=1) > 1).any()) if plan.place.size else False,
+        "quotas count": bool((instance.job_use > 0).any()),
+        "no nodes": len(instance.node_free) == 0,
+    }
+
+
+def relaxations(instance: Instance) -> dict[str, Instance]:
+    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    return {
+        "room on nodes": instance.replace(shape_demand=0 * instance.shape_demand),
+        "allowed nodes": instance.replace(shape_nodes=np.ones_like(instance.shape_nodes)),
+        "domains": instance.replace(shape_level=np.full_like(instance.shape_level, -1)),
+        "pods per node": instance.replace(shape_spread=0 * instance.shape_spread),
+        "who may evict whom": instance.replace(may=np.ones_like(instance.may)),
+        "who may move": instance.replace(unit_movable=np.ones_like(instance.unit_movable)),
+        "gangs": instance.replace(group_min=np.ones_like(instance.group_min)),
+        "quotas": instance.replace(job_use=0 * instance.job_use, above_nominal=0),
+        "order of eviction": instance.replace(above_nominal=0),
+        "limits": instance.replace(limit_job=0 * instance.limit_job),
+    }

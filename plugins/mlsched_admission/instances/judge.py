@@ -1,0 +1,279 @@
+"""The judge of the admission problem, written from the statement alone.
+
+1. A job starts or waits. One that starts places all pods of all its shapes; one that waits places none.
+2. A pod of a shape runs on a node that the shape may use; with `shape_spread`, at most so many of them on one node;
+   with a required level, the pods in each domain of that level are whole slices, and nodes without a domain take none.
+3. A unit is evicted, or moved, or neither. Only movable units are moved, with all their pods, each to a node of its
+   set.
+4. On every node that something is placed on or moved to, and for every resource: demand of what comes <= free +
+   draining + demand of the pods there whose units are evicted or moved.
+5. A unit is evicted only where a job starts that may evict it; by `may` = 2 only if that job ends without borrowing:
+   with the plan, its queue uses at most its subtree quota of every flavor that the job uses.
+6. A gang is lost whole: all its units are evicted, or at least `group_min` of its pods stay (or are moved). A unit
+   without pods counts as one.
+7. Of every limit that a job uses that starts: use of the jobs that start <= left + use of the units that are evicted.
+8. and 9. Quotas, see `judge_quotas.py`.
+10. Objectives: base + D * waiting rank, D = 1 + the largest base value any plan can have. The waiting rank is the sum
+   of `waiting_weight` over the jobs that wait: any job counts more than all those of lower priority together.
+
+Plain loops over Python integers: shares no code with the models and rules it judges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.contract import Objective
+from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched_admission.instances import judge_quotas
+
+if TYPE_CHECKING:
+    from mlsched_admission.instances.instance import Instance, Plan
+
+
+def _victims(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+    """Gangs lost whole, each once, and the evicted units of all others."""
+    groups = instance.unit_group.tolist()
+    size, gone = Counter(groups), Counter(groups[u] for u in evicted)
+    return sum(1 if count == size[group] else count for group, count in gone.items())
+
+
+def _lost(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+    return sum(int(instance.unit_lost[u]) for u in evicted)
+
+
+def _top_priority(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+    """1 for the lowest priority of a running unit, 2 for the next, ...; 0 where nobody is evicted."""
+    priorities = instance.unit_priority.tolist()
+    levels = {priority: level for level, priority in enumerate(sorted(set(priorities)), start=1)}
+    return max((levels[priorities[u]] for u in evicted), default=0)
+
+
+def _budget_violations(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+    disturbed = {*evicted, *moved}
+    pods = [p for p, u in enumerate(instance.pod_unit.tolist()) if u in disturbed]
+    over = 0
+    for budget, left in zip(instance.pod_budget, instance.budget_left.tolist(), strict=True):
+        over += max(0, sum(int(budget[p]) for p in pods) - left)
+    return over
+
+
+def _moves(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+    return len(moved)
+
+
+def _grace(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+    return max((int(instance.unit_grace[u]) for u in evicted), default=0)
+
+
+Base = Callable[["Instance", Sequence[int], Sequence[int]], int]
+#: Each objective, and the base value of evicting some units and moving others.
+BASES: dict[Objective, Base] = {
+    Objective("victims", "min", "victims", "gangs lost whole, and evicted units of other gangs"): _victims,
+    Objective("lost", "min", "GPU-s", "work that the evicted units lose"): _lost,
+    Objective("top_priority", "min", "levels", "place of the highest evicted priority, 1 the lowest; 0: none"): (
+        _top_priority
+    ),
+    Objective(
+        "budget_violations", "min", "pods", "pods evicted or moved beyond what budgets allow"
+    ): _budget_violations,
+    Objective("moves", "min", "units", "units that are moved to other nodes"): _moves,
+    Objective("grace", "min", "s", "longest grace period of an evicted unit"): _grace,
+}
+_BY_NAME = {objective.name: base for objective, base in BASES.items()}
+
+
+def largest(instance: Instance, objective: str) -> int:
+    """A base value that no plan exceeds: everyone goes who may be evicted, everyone moves who may be moved."""
+    able = [u for u in range(len(instance.unit_group)) if any(int(row[u]) for row in instance.may)]
+    movable = [u for u, can in enumerate(instance.unit_movable.tolist()) if can]
+    return len(able) if objective == "victims" else _BY_NAME[objective](instance, able, movable)
+
+
+def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    if wrong := malformed(instance, plan):
+        raise InvalidInput(f"the plan cannot be evaluated: {wrong[0]}")
+    rank, evicted, moved = waiting(instance, plan), _ones(plan.evict), _moved(instance, plan)
+    return {
+        objective.name: base(instance, evicted, moved) + (1 + largest(instance, objective.name)) * rank
+        for objective, base in BASES.items()
+    }
+
+
+def waiting(instance: Instance, plan: Plan) -> int:
+    """The waiting rank (rule 10)."""
+    weights = instance.waiting_weight.tolist()
+    return sum(weight for weight, starts in zip(weights, plan.start.tolist(), strict=True) if not starts)
+
+
+def base_values(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Objective name -> base value: what the plan costs, without the jobs that wait."""
+    evicted, moved = _ones(plan.evict), _moved(instance, plan)
+    return {objective.name: base(instance, evicted, moved) for objective, base in BASES.items()}
+
+
+def violations(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, instance.plan_type):
+        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+    answer: Any = plan
+    if wrong := malformed(instance, answer):
+        return wrong
+    started, evicted = _ones(answer.start), _ones(answer.evict)
+    return [
+        *_misplaced(instance, answer),
+        *_wrongly_moved(instance, answer),
+        *_overfull(instance, answer),
+        *(sentence for _, sentence in ineligible(instance, started, evicted)),
+        *over_limit(instance, started, evicted),
+        *judge_quotas.over_quota(instance, started, evicted),
+    ]
+
+
+def malformed(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say why `plan` is no answer to this instance at all: wrong lengths, nodes that do not exist."""
+    faults = []
+    for name, size, what in (
+        ("start", len(instance.job_priority), "job"),
+        ("evict", len(instance.unit_group), "unit"),
+        ("move", len(instance.pod_node), "pod"),
+    ):
+        if (given := len(getattr(plan, name))) != size:
+            faults.append(f"{name} has {given} entries: must have {size}, one for each {what}")
+    wanted = instance.shape_nodes.shape
+    if plan.place.shape != wanted and (plan.place.size or wanted[0] * wanted[1]):
+        faults.append(
+            f"place is {'x'.join(map(str, plan.place.shape))}: must be {wanted[0]}x{wanted[1]}, shapes x nodes"
+        )
+    nodes = len(instance.node_free)
+    faults += [
+        f"pod {p} is moved to node {n}: there are {nodes}" for p, n in enumerate(plan.move.tolist()) if n >= nodes
+    ]
+    return faults
+
+
+def _ones(flags: Any) -> list[int]:
+    return [i for i, flag in enumerate(flags.tolist()) if flag]
+
+
+def _moved(instance: Instance, plan: Plan) -> list[int]:
+    return sorted({int(u) for u, n in zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True) if n >= 0})
+
+
+def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
+    """Rules 1 and 2."""
+    for k, job in enumerate(instance.shape_job.tolist()):
+        placed = {n: count for n, count in enumerate(plan.place[k].tolist() if plan.place.size else []) if count}
+        count, starts = int(instance.shape_count[k]), int(plan.start[job])
+        if (total := sum(placed.values())) != count * starts:
+            fate = "starts" if starts else "waits"
+            yield f"shape {k}: {total} pods are placed, must be {count * starts} (job {job} {fate})"
+        yield from (f"shape {k} may not run on node {n}" for n in placed if not int(instance.shape_nodes[k, n]))
+        spread = int(instance.shape_spread[k])
+        yield from (
+            f"shape {k}: {c} pods on node {n}, must be at most {spread}"
+            for n, c in placed.items()
+            if spread and c > spread
+        )
+        if (level := int(instance.shape_level[k])) >= 0:
+            yield from _torn(instance, k, level, int(instance.shape_slice[k]) or count, placed)
+
+
+def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
+    inside: dict[int, int] = defaultdict(int)
+    for n, count in placed.items():
+        domain = int(instance.node_domain[level, n])
+        if domain < 0:
+            yield f"shape {k} runs on node {n}, which is in no domain of level {level}"
+        inside[domain] += count
+    for domain, count in sorted(inside.items()):
+        if count % size:
+            yield f"shape {k}: {count} pods in domain {domain} of level {level}, must be whole slices of {size}"
+
+
+def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
+    """Rule 3."""
+    moved = _moved(instance, plan)
+    for u in moved:
+        if not int(instance.unit_movable[u]):
+            yield f"unit {u} is moved: it may not be"
+        if int(plan.evict[u]):
+            yield f"unit {u} is both evicted and moved"
+    for p, (u, n) in enumerate(zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True)):
+        if u in moved and n < 0:
+            yield f"pod {p} of the moved unit {u} goes nowhere"
+        chosen = int(instance.pod_set[p])
+        if n >= 0 and chosen >= 0 and not int(instance.node_sets[chosen, n]):
+            yield f"pod {p} may not run on node {n}"
+
+
+def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
+    """Rule 4."""
+    moved, hosts = set(_moved(instance, plan)), set(plan.move.tolist()) - {-1}
+    coming: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
+    for k, row in enumerate(plan.place.tolist()):
+        for n, count in enumerate(row):
+            if count:
+                coming[n].append((count, instance.shape_demand[k].tolist()))
+    for p, n in enumerate(plan.move.tolist()):
+        if n in hosts:
+            coming[n].append((1, instance.pod_demand[p].tolist()))
+    leaving = [int(plan.evict[u]) or u in moved for u in range(len(instance.unit_group))]
+    released: dict[int, list[int]] = defaultdict(lambda: [0] * len(instance.resources))
+    for p, (n, u) in enumerate(zip(instance.pod_node.tolist(), instance.pod_unit.tolist(), strict=True)):
+        if leaving[u]:
+            released[n] = [a + int(b) for a, b in zip(released[n], instance.pod_demand[p].tolist(), strict=True)]
+    for n in sorted(coming):
+        for r, resource in enumerate(instance.resources):
+            needed = sum(count * demand[r] for count, demand in coming[n])
+            there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r]) + released[n][r]
+            if needed > there:
+                yield f"node {n}: what comes needs {needed} {resource}, free and released are {there}"
+
+
+def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[tuple[int, str]]:
+    """Units whose eviction breaks a rule where these jobs start, each with the sentence (rules 5, 6 and 9)."""
+    faults: list[tuple[int, str]] = []
+    unborrowed: dict[int, bool] = {}
+    for u in evicted:
+        by = [(j, int(instance.may[j, u])) for j in started]
+        for j, may in by:
+            if may == 2 and j not in unborrowed:
+                unborrowed[j] = not judge_quotas.borrows(instance, j, started, evicted)
+        if not any(may == 1 or (may == 2 and unborrowed[j]) for j, may in by):
+            only = any(may == 2 for _, may in by)
+            lacking = "only a job that ends without borrowing may do so" if only else "no job that starts may evict it"
+            faults.append((u, f"unit {u} is evicted: {lacking}"))
+    faults += _broken_gangs(instance, evicted)
+    if instance.above_nominal and evicted and not faults:
+        faults += judge_quotas.not_reclaimable(instance, evicted)
+    return faults
+
+
+def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Rule 6."""
+    pods: dict[int, int] = defaultdict(int)
+    for u in instance.pod_unit.tolist():
+        pods[u] += 1
+    members: dict[int, list[int]] = defaultdict(list)
+    for u, group in enumerate(instance.unit_group.tolist()):
+        members[group].append(u)
+    gone = set(evicted)
+    for group, units in sorted(members.items()):
+        out = [u for u in units if u in gone]
+        staying = sum(max(1, pods[u]) for u in units if u not in gone)
+        if out and len(out) < len(units) and staying < int(instance.group_min[group]):
+            least = int(instance.group_min[group])
+            yield out[0], f"gang {group}: {staying} pods stay, must be at least {least}, or the gang is evicted whole"
+
+
+def over_limit(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
+    """Rule 7."""
+    for h, left in enumerate(instance.limit_left.tolist()):
+        use = sum(int(instance.limit_job[h, j]) for j in started)
+        there = left + sum(int(instance.limit_unit[h, u]) for u in evicted)
+        if use > there and use > 0:
+            yield f"limit {h}: the jobs that start use {use}, left and given back are {there}"

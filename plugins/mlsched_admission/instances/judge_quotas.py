@@ -1,0 +1,143 @@
+"""The judge's rules of quotas.
+
+8. For every job that starts, every flavor it uses, every queue p from its own to the root: usage(p) with the plan <=
+   subtree quota(p) + borrowing limit(p) (0 at the root). Subtree quota = nominal + sum over the children of (their
+   subtree quota - local); local = max(0, subtree quota - lending limit), 0 without a limit; usage = own use + sum over
+   the children of max(0, usage - local).
+9. With `above_nominal` (one waiting job; Kueue's classical preemption): every victim uses a contested flavor: one of
+   which the job's use does not fit now, or, where all fit, any that the job uses. And there is an order in which the
+   victims are evicted such that, whenever one goes, its queue and each queue above it, below the first that is also
+   above the job's, uses more than its subtree quota of some contested flavor.
+
+Such an order exists exactly where, in each of these queues p that has victims below it, one of them can be the last to
+go: with all others gone, p still exceeds its quota; and the last below p is also the last below the child of p that it
+is under. (What goes earlier goes while p uses more.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlsched_admission.instances.instance import Instance
+
+
+class Tree:
+    """The quota tree of one flavor, as Python integers."""
+
+    def __init__(self, instance: Instance, f: int) -> None:
+        self.parent = instance.quota_parent.tolist()
+        self.children: dict[int, list[int]] = defaultdict(list)
+        for q, above in enumerate(self.parent):
+            self.children[above].append(q)
+        self.nominal, self.used = instance.quota_nominal[:, f].tolist(), instance.quota_used[:, f].tolist()
+        self.lend, self.borrow = instance.quota_lend[:, f].tolist(), instance.quota_borrow[:, f].tolist()
+
+    def path(self, q: int) -> list[int]:
+        """From a queue to its root."""
+        return [] if q < 0 else [q, *self.path(self.parent[q])]
+
+    def local(self, q: int) -> int:
+        return max(0, self.subtree(q) - self.lend[q]) if self.lend[q] >= 0 else 0
+
+    def subtree(self, q: int) -> int:
+        return int(self.nominal[q] + sum(self.subtree(c) - self.local(c) for c in self.children[q]))
+
+    def usage(self, q: int, change: dict[int, int]) -> int:
+        """With `change` added to the queues' own use."""
+        own = self.used[q] + change.get(q, 0)
+        return int(own + sum(max(0, self.usage(c, change) - self.local(c)) for c in self.children[q]))
+
+    def allowed(self, q: int) -> int | None:
+        """What the queue may use in all; None where nothing limits it."""
+        if self.parent[q] < 0:
+            return self.subtree(q)
+        return None if self.borrow[q] < 0 else self.subtree(q) + self.borrow[q]
+
+    def excess(self, q: int, change: dict[int, int]) -> list[tuple[int, int, int]]:
+        """(queue, usage, allowed) where the path from a queue to its root uses more than it may."""
+        usages = [(p, self.usage(p, change), self.allowed(p)) for p in self.path(q)]
+        return [(p, usage, allowed) for p, usage, allowed in usages if allowed is not None and usage > allowed]
+
+
+def _change(instance: Instance, f: int, started: Sequence[int], evicted: Sequence[int]) -> dict[int, int]:
+    """Flavor `f`: what a plan adds to the use of each queue."""
+    change: dict[int, int] = defaultdict(int)
+    for j in started:
+        change[int(instance.job_queue[j])] += int(instance.job_use[j, f])
+    for u in evicted:
+        change[int(instance.unit_queue[u])] -= int(instance.unit_use[u, f])
+    return change
+
+
+def _flavors(instance: Instance, j: int) -> list[int]:
+    return [f for f, use in enumerate(instance.job_use[j].tolist()) if use > 0]
+
+
+def over_quota(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[str]:
+    """Rule 8."""
+    faults: dict[tuple[int, int], str] = {}
+    for j in started:
+        for f in _flavors(instance, j):
+            change = _change(instance, f, started, evicted)
+            for p, usage, allowed in Tree(instance, f).excess(int(instance.job_queue[j]), change):
+                faults[p, f] = f"queue {p} uses {usage} of flavor {f}: must be at most {allowed}"
+    return list(faults.values())
+
+
+def borrows(instance: Instance, j: int, started: Sequence[int], evicted: Sequence[int]) -> bool:
+    q = int(instance.job_queue[j])
+    for f in _flavors(instance, j):
+        tree = Tree(instance, f)
+        if tree.usage(q, _change(instance, f, started, evicted)) > tree.subtree(q):
+            return True
+    return False
+
+
+def contested(instance: Instance, j: int) -> list[int]:
+    """The flavors for which job `j` would need preemption: its use does not fit now; else all that it uses (rule 9)."""
+    queue, uses = int(instance.job_queue[j]), _flavors(instance, j)
+    lacking = [f for f in uses if Tree(instance, f).excess(queue, {queue: int(instance.job_use[j, f])})]
+    return lacking or uses
+
+
+def not_reclaimable(instance: Instance, evicted: Sequence[int]) -> list[tuple[int, str]]:
+    """Rule 9: whether the victims can be evicted in some order, each while the queues above it exceed their quota."""
+    flavors = contested(instance, 0)
+    faults = [
+        (u, f"unit {u} is evicted: it uses no flavor that job 0 lacks")
+        for u in evicted
+        if not any(int(instance.unit_use[u, f]) for f in flavors)
+    ]
+    if faults:
+        return faults
+    above_job = set(Tree(instance, 0).path(int(instance.job_queue[0])))
+    trees = {f: Tree(instance, f) for f in flavors}
+    after = {f: _change(instance, f, (), evicted) for f in flavors}
+
+    def exceeds(p: int, u: int) -> bool:
+        """Whether queue p exceeds its quota just before u, the last victim below p, is evicted."""
+        q = int(instance.unit_queue[u])
+        for f, tree in trees.items():
+            with_it = {**after[f], q: after[f].get(q, 0) + int(instance.unit_use[u, f])}
+            if tree.usage(p, with_it) > tree.subtree(p):
+                return True
+        return False
+
+    def last(p: int) -> list[int]:
+        """The victims that may be the last to go below p; empty where none may, or where none goes."""
+        below = [u for u in evicted if int(instance.unit_queue[u]) == p]
+        for child in trees[flavors[0]].children[p]:
+            below += last(child)
+        able = [u for u in below if p in above_job or exceeds(p, u)]
+        if below and not able:
+            faults.append(
+                (below[-1], f"queue {p} does not exceed its quota of what job 0 lacks when its last victim goes")
+            )
+        return able
+
+    for root in trees[flavors[0]].children[-1]:
+        last(root)
+    return faults

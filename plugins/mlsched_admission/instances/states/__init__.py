@@ -1,0 +1,49 @@
+"""A cluster's state, as real schedulers print it, made into an instance: one reader per system."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from mlsched.core.errors import InvalidInput
+from mlsched_admission.instances.states import kai, kube, kueue, objects, slurm
+from mlsched_admission.instances.states.build import instance_of
+from mlsched_admission.instances.states.documents import Document, read_documents
+from mlsched_admission.instances.states.state import Options, State
+
+__all__ = ["Document", "Options", "State", "instance_of", "read_documents", "read_states", "states_of"]
+
+_SYSTEMS = {
+    "kubernetes": "Kubernetes",
+    "kai": "KAI",
+    "slurm": "Slurm",
+    "config": "Slurm",
+    "own": "mlsched",
+    "incident": "mlsched",
+}
+
+
+def read_states(paths: Iterable[str | os.PathLike[str]], options: Options | None = None) -> list[State]:
+    """The state that these files hold together: one, or one per combination of flavors (`Options.flavors`).
+
+    Raises InvalidFile and InvalidInput, in a line, for what cannot be read or does not belong together.
+    """
+    return states_of(read_documents(paths), options)
+
+
+def states_of(documents: Sequence[Document], options: Options | None = None) -> list[State]:
+    """`read_states` of documents that were read."""
+    options = options or Options()
+    systems = sorted({_SYSTEMS[document.what] for document in documents})
+    if len(systems) > 1:
+        raise InvalidInput(f"the files are of different systems ({', '.join(systems)}); give the state of one")
+    if systems == ["KAI"]:
+        return [kai.read_kai(list(documents), options)]
+    if systems == ["Slurm"]:
+        return [slurm.read_slurm(list(documents), options)]
+    if systems != ["Kubernetes"]:
+        raise InvalidInput("no state is given; name files that kubectl, squeue or KAI wrote")
+    found = objects.objects(documents)
+    if found.get("Workload") or found.get("ClusterQueue"):
+        return kueue.read_kueue(found, options)
+    return [kube.read_kubernetes(found, options)]

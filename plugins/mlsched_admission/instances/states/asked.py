@@ -1,0 +1,49 @@
+"""Which of the waiting jobs a question is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlsched.core.errors import InvalidInput, meant, shortened
+from mlsched_admission.instances.states.state import Options, State
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A waiting job: its name, what else it is called, and what the scheduler's line is sorted by."""
+
+    name: str
+    short: str
+    priority: int
+    since: int
+
+
+def asked_about(waiting: Sequence[Waiting], options: Options, state: State) -> list[str]:
+    """The names of those that the user names; without any, the first in line: highest priority, then longest waiting.
+
+    One, for schedulers decide for one at a time, and whom it may evict depends on who asks.
+    """
+    if options.jobs:
+        return list(dict.fromkeys(_named(wanted, waiting, state) for wanted in options.jobs))
+    if not waiting:
+        return []
+    first = min(waiting, key=lambda one: (-one.priority, one.since, one.name))
+    if len(waiting) > 1:
+        state.assume(f"asked about {first.name}, the first of {len(waiting)} in line (--job names another)")
+    return [first.name]
+
+
+def _named(wanted: str, waiting: Sequence[Waiting], state: State) -> str:
+    named = [one.name for one in waiting if one.name == wanted] or [one.name for one in waiting if one.short == wanted]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        several = shortened(", ".join(named), 120)
+        raise InvalidInput(f"{wanted}: {len(named)} waiting jobs are called so; name one of {several}")
+    held = [name for name in state.unmodelled if wanted in (name, name.rpartition("/")[2])]
+    if held:
+        raise InvalidInput(f"{wanted}: {state.unmodelled[held[0]][0]}")
+    names = [one.name for one in waiting]
+    there = shortened(", ".join(names), 120) or "none"
+    raise InvalidInput(f"{wanted}: no waiting job is called so{meant(wanted, names)}; waiting: {there}")

@@ -1,0 +1,205 @@
+"""A state made into an instance: names to numbers, amounts to whole multiples of what divides them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray, ints
+from mlsched_admission.instances.instance import Instance
+from mlsched_admission.instances.states.state import Amounts, Job, Pod, Shape, State, Unit
+
+Placed = Sequence[tuple[int, Pod]]
+
+
+def instance_of(state: State) -> Instance:
+    """The question that a state asks about its jobs.
+
+    Everything is in the order of names (units: of `rank`), so that a state that is printed in another form, or another
+    order, gives the same instance. Resources, flavors and queues that no job asks for are not in it: they bind nobody.
+    """
+    nodes = sorted(state.nodes)
+    units = sorted(state.units.values(), key=lambda unit: (unit.rank, unit.name))
+    jobs = sorted(state.jobs.values(), key=lambda job: job.name)
+    shapes = [(number, shape) for number, job in enumerate(jobs) for shape in job.shapes]
+    pods = [(number, pod) for number, unit in enumerate(units) for pod in unit.pods if pod.node in state.nodes]
+    return Instance(
+        **_node_fields(state, nodes, pods, [shape for _, shape in shapes], units),
+        **_unit_fields(units),
+        **_quota_fields(state, jobs, units),
+        pod_unit=ints(number for number, _ in pods),
+        job_priority=ints(job.priority for job in jobs),
+        shape_job=ints(number for number, _ in shapes),
+        shape_count=ints(shape.count for _, shape in shapes),
+        shape_slice=ints(shape.slice for _, shape in shapes),
+        shape_spread=ints(shape.spread for _, shape in shapes),
+        may=_may(jobs, units),
+        above_nominal=int(state.above_nominal),
+        budget_left=ints(budget.remaining for budget in state.budgets),
+        pod_budget=_rows([[int(pod.name in budget.pods) for _, pod in pods] for budget in state.budgets], len(pods)),
+        limit_left=ints(limit.remaining for limit in state.limits),
+        limit_job=_rows([[limit.jobs.get(job.name, 0) for job in jobs] for limit in state.limits], len(jobs)),
+        limit_unit=_rows([[limit.units.get(unit.name, 0) for unit in units] for limit in state.limits], len(units)),
+        job_names=tuple(job.name for job in jobs),
+        budget_names=tuple(budget.name for budget in state.budgets),
+        limit_names=tuple(limit.name for limit in state.limits),
+    )
+
+
+def _rows(rows: Sequence[Sequence[int]], width: int) -> IntArray:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+
+
+def _factor(*tables: Sequence[Amounts], name: str) -> int:
+    """What divides all these amounts of one resource; 1 where there are none."""
+    return math.gcd(*(abs(one.get(name, 0)) for table in tables for one in table)) or 1
+
+
+def _scale(state: State, name: str, common: int) -> tuple[int, str]:
+    """By what amounts of a resource are divided, which all are multiples of `common`, and the unit that is then 1.
+
+    A unit that people use, where one divides all; else what divides all.
+    """
+    for factor, unit in state.scales.get(name, ()):
+        if common % factor == 0 and factor > 1:
+            return factor, unit
+    smallest = state.scales.get(name, ((1, ""),))[-1][1]
+    return (common, f"{common} {smallest}") if smallest and common > 1 else (1, smallest)
+
+
+def _label(name: str, unit: str) -> str:
+    return f"{name} ({unit})" if unit else name
+
+
+def _node_fields(
+    state: State, nodes: list[str], pods: Placed, shapes: list[Shape], units: list[Unit]
+) -> dict[str, Any]:
+    """Nodes, what pods hold on them, and what shapes ask of them."""
+    movable = [pod for number, pod in pods if units[number].movable]
+    asked = [shape.demand for shape in shapes] + [pod.demand for pod in movable]
+    names = sorted({name for demand in asked for name, count in demand.items() if count}) if nodes else []
+    held = [pod.demand for _, pod in pods]
+    scale = {name: _scale(state, name, _factor(held, [s.demand for s in shapes], name=name)) for name in names}
+    unit_of = {name: factor for name, (factor, _) in scale.items()}
+    free = np.zeros((len(nodes), len(names)), dtype=np.int64)
+    draining = np.zeros_like(free)
+    closed = set()
+    for n, node in enumerate(nodes):
+        there = state.nodes[node]
+        for r, name in enumerate(names):
+            now, soon = there.free.get(name, 0), there.draining.get(name, 0)
+            if now < 0:
+                closed.add(node)
+                state.assume(f"node {node} has given out more {name} than it has: nothing new is placed on it")
+                now, soon = 0, max(0, soon + now)
+            free[n, r] = now // unit_of[name]
+            draining[n, r] = (now + soon) // unit_of[name] - free[n, r]
+    sets = sorted({tuple(sorted(pod.nodes - closed)) for pod in movable if pod.nodes is not None})
+    index = {node: n for n, node in enumerate(nodes)}
+    domains = [
+        {name: d for d, name in enumerate(sorted({n.domain[level] for n in state.nodes.values() if level in n.domain}))}
+        for level in state.levels
+    ]
+    return {
+        "resources": tuple(_label(name, scale[name][1]) for name in names),
+        "node_free": free,
+        "node_draining": draining,
+        "node_domain": _rows(
+            [
+                [values.get(state.nodes[node].domain.get(level, ""), -1) for node in nodes]
+                for level, values in zip(state.levels, domains, strict=True)
+            ],
+            len(nodes),
+        ),
+        "node_names": tuple(nodes),
+        "pod_node": ints(index[pod.node] for _, pod in pods),
+        "pod_demand": _demands([pod.demand for _, pod in pods], names, unit_of),
+        "node_sets": _rows([[int(node in chosen) for node in nodes] for chosen in map(set, sets)], len(nodes)),
+        "pod_set": ints(
+            sets.index(tuple(sorted(pod.nodes - closed))) if units[number].movable and pod.nodes is not None else -1
+            for number, pod in pods
+        ),
+        "shape_demand": _demands([shape.demand for shape in shapes], names, unit_of),
+        "shape_level": ints(state.levels.index(shape.level) if shape.level else -1 for shape in shapes),
+        "shape_nodes": _rows([[int(node in shape.nodes - closed) for node in nodes] for shape in shapes], len(nodes)),
+    }
+
+
+def _demands(demands: Sequence[Amounts], names: list[str], unit_of: Mapping[str, int]) -> IntArray:
+    return _rows([[demand.get(name, 0) // unit_of[name] for name in names] for demand in demands], len(names))
+
+
+def _unit_fields(units: list[Unit]) -> dict[str, Any]:
+    gangs = sorted({unit.gang or unit.name for unit in units})
+    number = {gang: g for g, gang in enumerate(gangs)}
+    minima = dict.fromkeys(gangs, 1)
+    for unit in units:
+        minima[unit.gang or unit.name] = max(minima[unit.gang or unit.name], unit.minimum)
+    return {
+        "unit_group": ints(number[unit.gang or unit.name] for unit in units),
+        "group_min": ints(minima[gang] for gang in gangs),
+        "unit_priority": ints(unit.priority for unit in units),
+        "unit_lost": ints(unit.lost for unit in units),
+        "unit_grace": ints(unit.grace for unit in units),
+        "unit_preempted": ints(unit.preempted for unit in units),
+        "unit_movable": ints(int(unit.movable) for unit in units),
+        "unit_age": ints(unit.age for unit in units),
+        "unit_ends": ints(-1 if unit.ends is None else unit.ends for unit in units),
+        "unit_names": tuple(unit.name for unit in units),
+        "group_names": tuple(gangs),
+    }
+
+
+def _may(jobs: list[Job], units: list[Unit]) -> IntArray:
+    table = np.zeros((len(jobs), len(units)), dtype=np.int64)
+    for j, job in enumerate(jobs):
+        for u, unit in enumerate(units):
+            table[j, u] = 1 if unit.name in job.may else 2 * (unit.name in job.may_if_nominal)
+    return table
+
+
+def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str, Any]:
+    """The trees of the queues in which jobs wait, and the flavors that they ask for."""
+    flavors = sorted({flavor for job in jobs for flavor, count in job.use.items() if count})
+    asked = {_root(state, job.queue) for job in jobs if job.queue}
+    names = sorted(name for name in state.quotas if _root(state, name) in asked) if flavors else []
+    number = {name: q for q, name in enumerate(names)}
+    quotas = [state.quotas[name] for name in names]
+    inside = [unit for unit in units if unit.queue in number]
+    limits = [{f: n for f, n in limit.items() if n is not None} for q in quotas for limit in (q.borrow, q.lend)]
+    tables = (
+        [q.nominal for q in quotas],
+        [q.used for q in quotas],
+        limits,
+        [u.use for u in inside],
+        [j.use for j in jobs],
+    )
+    scale = {f: _scale(state, f.partition("/")[2], _factor(*tables, name=f)) for f in flavors}
+    factor = {flavor: divisor for flavor, (divisor, _) in scale.items()}
+
+    def limited(limits: Mapping[str, int | None]) -> list[int]:
+        return [-1 if (n := limits.get(f)) is None else n // factor[f] for f in flavors]
+
+    counted = [unit.use if unit.queue in number else {} for unit in units]
+    return {
+        "quota_parent": ints(number.get(quota.parent, -1) for quota in quotas),
+        "quota_nominal": _demands([quota.nominal for quota in quotas], flavors, factor),
+        "quota_borrow": _rows([limited(quota.borrow) for quota in quotas], len(flavors)),
+        "quota_lend": _rows([limited(quota.lend) for quota in quotas], len(flavors)),
+        "quota_used": _demands([quota.used for quota in quotas], flavors, factor),
+        "job_queue": ints(number.get(job.queue, -1) for job in jobs),
+        "job_use": _demands([job.use for job in jobs], flavors, factor),
+        "unit_queue": ints(number.get(unit.queue, -1) for unit in units),
+        "unit_use": _demands(counted, flavors, factor),
+        "queue_names": tuple(names),
+        "flavor_names": tuple(_label(flavor, scale[flavor][1]) for flavor in flavors),
+    }
+
+
+def _root(state: State, name: str) -> str:
+    while state.quotas[name].parent:
+        name = state.quotas[name].parent
+    return name

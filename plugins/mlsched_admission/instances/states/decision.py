@@ -1,0 +1,132 @@
+"""A scheduler's decision as files say it: whom it evicted, and for whom.
+
+A text with a name per line; JSON: a list of names, {"evict": names, "start": names}; what `kubectl get events -o json`
+prints (reason Preempted); a later state, in which victims carry the scheduler's mark: workloads the condition
+Preempted, pods the condition DisruptionTarget (PreemptionByScheduler), jobs of Slurm the state PREEMPTED. A name is
+that of a unit, of a gang (all of its units), or the last part of one, where only one is called so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlsched.core.errors import InvalidFile, InvalidInput, meant, shortened
+from mlsched.core.files import parse_json
+from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched_admission.instances.instance import Instance
+from mlsched_admission.instances.states import objects as k8s
+from mlsched_admission.instances.states import slurm_jobs
+from mlsched_admission.instances.states.documents import MOST_SIGNS, MOST_STATE
+from mlsched_admission.instances.states.entries import Entry
+
+_KINDS = ("admission.plan", "result")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Numbers of the units that are evicted, and of the jobs that are to start (None: not said)."""
+
+    evict: tuple[int, ...]
+    start: tuple[int, ...] | None = None
+
+
+def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
+    """The decision in a file, about the units of `instance`; InvalidFile for what is none."""
+    name = shown_path(path)
+    content = gunzipped(path, read_bytes(path, most=MOST_STATE), most=MOST_STATE)
+    if content.lstrip()[:1] not in (b"{", b"["):
+        return Decision(_units(instance, _lines(name, content), name))
+    data = parse_json(path, content, most_signs=MOST_SIGNS, constant=str)
+    if isinstance(data, list):
+        return Decision(_units(instance, _texts(data, name), name))
+    if data.get("kind") in _KINDS:
+        raise InvalidFile(f"{name}: is an mlsched {data['kind']}; it is read by mlsched.load")
+    if "evict" in data:
+        start = data.get("start")
+        jobs = None if start is None else _jobs(instance, _texts(start, name), name)
+        return Decision(_units(instance, _texts(data["evict"], name), name), jobs)
+    victims = list(dict.fromkeys(_marked(Entry(data, name))))
+    if not victims:
+        raise InvalidFile(
+            f'{name}: names no victim; give a name per line, {{"evict": [names]}}, or events, pods, workloads or jobs '
+            f"that the scheduler marked as preempted"
+        )
+    # The later state may have victims of other decisions, too: those of this one are among its units.
+    known = set(instance.unit_names) | set(instance.group_names)
+    return Decision(_units(instance, [one for one in victims if one in known] or victims, name))
+
+
+def evicting(instance: Instance, names: Sequence[str]) -> Decision:
+    """The decision to evict units of these names."""
+    return Decision(_units(instance, list(names), "decision"))
+
+
+def _lines(name: str, content: bytes) -> list[str]:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidFile(f"{name}: is not text (byte {error.start} is not UTF-8)") from None
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line]
+
+
+def _texts(values: Any, name: str) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+        raise InvalidFile(f"{name}: {shortened(repr(values))}: must be a list of names")
+    return values
+
+
+def _marked(entry: Entry) -> Iterator[str]:
+    """Names of victims by the marks that schedulers leave."""
+    if "jobs" in entry.value:
+        for job in entry.entries("jobs"):
+            if "PREEMPTED" in slurm_jobs.states(job):
+                yield str(job.get("job_id"))
+        return
+    for one in entry.entries("items") if "items" in entry.value else [entry]:
+        kind = one.text("kind") or entry.text("kind").removesuffix("List")
+        if kind == "Event" and one.text("reason") == "Preempted":
+            subject = one.under("involvedObject" if "involvedObject" in one.value else "regarding")
+            yield f"{subject.text('namespace')}/{subject.text('name')}"
+        elif kind == "Workload" and k8s.condition(one, "Preempted"):
+            yield k8s.full_name(one)
+        elif kind == "Pod" and (mark := k8s.condition(one, "DisruptionTarget")) is not None:
+            yield from [k8s.full_name(one)] * (mark.text("reason") == "PreemptionByScheduler")
+
+
+def _units(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
+    """The units of these names."""
+    units = instance.unit_names or tuple(map(str, range(len(instance.unit_group))))
+    gangs = instance.group_names or ()
+    found: dict[int, None] = {}
+    for name in names:
+        mine = [u for u, one in enumerate(units) if one == name]
+        mine = mine or [u for u, g in enumerate(instance.unit_group.tolist()) if gangs and gangs[g] == name]
+        mine = mine or _only(name, units, where)
+        found |= dict.fromkeys(mine)
+    return tuple(sorted(found))
+
+
+def _jobs(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
+    jobs = instance.job_names or tuple(map(str, range(len(instance.job_priority))))
+    return tuple(sorted({_only(name, jobs, where, what="waiting job")[0] for name in names}))
+
+
+def _only(name: str, known: Sequence[str], where: str, what: str = "running unit") -> list[int]:
+    """The only one that is called so, by its whole name or the last part of it."""
+    short = [n for n, one in enumerate(known) if name in (one, one.rpartition("/")[2])]
+    if len(short) == 1:
+        return short
+    if short:
+        several = shortened(", ".join(known[n] for n in short), 100)
+        raise InvalidInput(f"{where}: {len(short)} of them are called {name!r}; name one of {several}")
+    raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_meant(name, known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """The known name that is like it, by its whole or by its last part."""
+    by_last = {one.rpartition("/")[2]: one for one in known}
+    return meant(name, known) or meant(name, by_last)

@@ -1,0 +1,53 @@
+"""A reported incident: a state that somebody put down by hand, with what the scheduler did.
+
+An object with "instance" and "scheduler_did". Its instance has the fields of `admission.Instance`, but for three: a
+list `limits` of {"left", "job", "unit"}; `pod_nodes`, where each pod may run, a row of 0 and 1 per pod; and
+`node_domain`, which may be empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.record import specs
+from mlsched_admission.instances.instance import Instance
+from mlsched_admission.instances.states.entries import Entry
+
+#: The fields that a report has otherwise.
+_OTHERWISE = ("limits", "pod_nodes", "node_domain")
+
+
+def is_incident(value: dict[str, Any]) -> bool:
+    """Whether a JSON object is a report."""
+    return "scheduler_did" in value and isinstance(value.get("instance"), dict)
+
+
+def incident_instance(report: Entry) -> Instance:
+    """The instance of a report, or InvalidFile."""
+    fields: dict[str, Any] = report.get("instance")
+    known = [*specs(Instance), *_OTHERWISE]
+    if unknown := [name for name in fields if name not in known]:
+        report.fail(f"instance.{unknown[0]}: unknown field", f"there are {', '.join(known)}")
+    given = {name: value for name, value in fields.items() if name not in _OTHERWISE}
+    try:
+        return Instance(**given, **_limits(fields), **_sets(fields), **_domains(fields))
+    except (InvalidInput, KeyError, TypeError) as error:
+        report.fail(f"instance: {error}", "a report has the fields of an admission.instance")
+
+
+def _limits(fields: dict[str, Any]) -> dict[str, Any]:
+    limits = fields.get("limits") or []
+    return {f"limit_{of}": [limit[of] for limit in limits] for of in ("left", "job", "unit")} if limits else {}
+
+
+def _sets(fields: dict[str, Any]) -> dict[str, Any]:
+    """Where pods may run: each set of nodes once, and which of them each pod has."""
+    rows = [tuple(row) for row in fields.get("pod_nodes") or []]
+    sets = sorted(set(rows))
+    return {"node_sets": [list(one) for one in sets], "pod_set": [sets.index(row) for row in rows]} if rows else {}
+
+
+def _domains(fields: dict[str, Any]) -> dict[str, Any]:
+    domains = fields.get("node_domain")
+    return {"node_domain": domains} if domains else {}

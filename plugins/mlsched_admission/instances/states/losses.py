@@ -1,0 +1,62 @@
+"""What an eviction loses: GPUs times the time since the work was last saved, which no scheduler knows."""
+
+from __future__ import annotations
+
+from mlsched.core.fields import EXACT
+from mlsched_admission.instances.states import values
+from mlsched_admission.instances.states.state import Options, State
+
+
+class Losses:
+    """GPU-seconds that evictions lose at a moment, and in what they are counted.
+
+    A state in which nothing that runs holds a GPU counts CPU-seconds instead (`counted` is then "CPU").
+    """
+
+    def __init__(self, state: State, options: Options, now: int | None, *, gpus: bool) -> None:
+        self._state, self._options = state, options
+        self.counted = "GPU" if gpus else "CPU"
+        self.now = now if options.now is None else options.now
+        state.now = self.now
+        if self.now is None:
+            state.assume("now: the state has no times, so every eviction loses no time; give --now")
+        elif options.now is None:
+            state.assume(f"now: {values.shown_moment(self.now)}, the latest time in the state (--now says otherwise)")
+        if not gpus:
+            state.assume("lost time: nothing that runs holds a GPU, so it is counted in CPU-seconds")
+        if options.checkpoint_every is not None:
+            state.assume(
+                f"checkpoints: every {options.checkpoint_every} s, so an eviction loses no more than that per GPU"
+            )
+        elif options.checkpoint_annotation is None:
+            state.assume(
+                "checkpoints: no scheduler knows them, so an eviction loses all since the last start: at most what is "
+                "shown (--checkpoint-every, --checkpoint-annotation)"
+            )
+
+    def of(self, held: int, start: int | None, saved: int | None, who: str) -> int:
+        """What evicting `who` loses: `held` GPUs (or CPUs) in thousandths since `start`, or `saved` where it is later.
+
+        Rounded up to whole GPU-seconds.
+        """
+        if self.now is None or not held:
+            return 0
+        if start is None:
+            self._state.assume(f"start of {who}: not in the state, so its eviction loses nothing")
+            return 0
+        if self._options.checkpoint_annotation is not None and saved is None:
+            self._state.assume(
+                f"checkpoint of {who}: it does not have {self._options.checkpoint_annotation}, so all since its start"
+            )
+        since = max(0, self.now - max(start, start if saved is None else saved))
+        if self._options.checkpoint_every is not None:
+            since = min(since, self._options.checkpoint_every)
+        return min(-(-held * since // 1000), EXACT)
+
+
+def saved_at(annotations: dict[str, str], options: Options) -> int | None:
+    """When the work was last saved, by the annotation that the user names: a time, or seconds since 1970."""
+    text = annotations.get(options.checkpoint_annotation or "", "")
+    if text.isascii() and text.isdecimal() and len(text) <= 12:
+        return int(text)
+    return values.moment(text) if text else None

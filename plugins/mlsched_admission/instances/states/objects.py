@@ -1,0 +1,313 @@
+"""Kubernetes' objects: found in documents by kind, with what all its schedulers read of nodes and pods alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mlsched.core.errors import shortened
+from mlsched_admission.instances.states import values
+from mlsched_admission.instances.states.documents import Document
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.state import Amounts, plus
+
+Objects = dict[str, list[Entry]]
+
+#: Groups of the kinds that are read; a kind of another group is another thing (scheduling.k8s.io has a Workload, too).
+_GROUPS = {
+    "Workload": "kueue.x-k8s.io",
+    "ClusterQueue": "kueue.x-k8s.io",
+    "Cohort": "kueue.x-k8s.io",
+    "LocalQueue": "kueue.x-k8s.io",
+    "ResourceFlavor": "kueue.x-k8s.io",
+    "Topology": "kueue.x-k8s.io",
+    "WorkloadPriorityClass": "kueue.x-k8s.io",
+    "Pod": "",
+    "Node": "",
+    "ConfigMap": "",
+    "Event": "",
+    "PodDisruptionBudget": "policy",
+    "PriorityClass": "scheduling.k8s.io",
+}
+#: Versions of Kueue's kinds that are read; cohorts and topologies were v1alpha1 before they were v1beta1.
+_KUEUE_VERSIONS = ("v1beta1", "v1beta2")
+_ALPHA = {"Cohort": ("v1alpha1",), "Topology": ("v1alpha1",)}
+#: What a pod may ask of a node that is not modelled: field -> in words.
+_BEYOND = {
+    ("affinity", "podAffinity"): "pod affinity",
+    ("affinity", "podAntiAffinity"): "pod anti-affinity",
+    ("topologySpreadConstraints",): "topology spread constraints",
+    ("resourceClaims",): "resource claims (DRA)",
+    ("workloadRef",): "the gang of its workloadRef",
+    ("schedulingGroup",): "the gang of its schedulingGroup",
+}
+_PINNING = ("persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd", "awsElasticBlockStore", "gcePersistentDisk")
+#: What a pod has to end when its grace period is not in the state, in s: the default of the API.
+GRACE = 30
+_HARD = ("NoSchedule", "NoExecute")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+
+
+def objects(documents: Iterable[Document]) -> Objects:
+    """The objects of these documents by kind; one that is given twice, in the same words, is one."""
+    found: Objects = {}
+    seen: dict[tuple[str, str, str], bytes] = {}
+    for document in documents:
+        for entry in _items(document):
+            kind = entry.needed("kind")
+            if kind not in _GROUPS or _group(entry) != _GROUPS[kind]:
+                continue
+            name = entry.needed("metadata", "name")
+            entry.where = f"{document.path}: {kind} {shortened(full_name(entry), 80)}"
+            _check_version(entry, kind)
+            said = hashlib.sha256(json.dumps(entry.value, sort_keys=True).encode()).digest()
+            key = (kind, entry.text("metadata", "namespace"), name)
+            if key not in seen:
+                found.setdefault(kind, []).append(entry)
+            elif seen[key] != said:
+                entry.fail("is given twice, in different words", "give the state of one moment")
+            seen[key] = said
+    return found
+
+
+def _items(document: Document) -> list[Entry]:
+    entry = document.entry
+    kind = entry.text("kind")
+    if not (kind == "List" or kind.endswith("List")):
+        return [entry]
+    items = list(entry.entries("items"))
+    for item in items:  # a typed list does not repeat what its items are
+        if kind != "List" and "kind" not in item.value:
+            item.value["kind"] = kind.removesuffix("List")
+            item.value.setdefault("apiVersion", entry.text("apiVersion"))
+    return items
+
+
+def _group(entry: Entry) -> str:
+    group, slash, _ = entry.text("apiVersion").partition("/")
+    return group if slash else ""
+
+
+def _check_version(entry: Entry, kind: str) -> None:
+    if _GROUPS[kind] != "kueue.x-k8s.io":
+        return
+    version = entry.text("apiVersion").partition("/")[2]
+    if version not in _KUEUE_VERSIONS + _ALPHA.get(kind, ()):
+        entry.fail(
+            f"apiVersion = {entry.text('apiVersion')!r}: v1beta1 and v1beta2 are read",
+            f"write kubectl get {kind.lower()}s.v1beta1.kueue.x-k8s.io -o json",
+        )
+
+
+def full_name(entry: Entry) -> str:
+    """namespace/name, or the name of what has no namespace."""
+    namespace, name = entry.text("metadata", "namespace"), entry.text("metadata", "name")
+    return f"{namespace}/{name}" if namespace else name
+
+
+def amounts(entry: Entry, *keys: str, down: bool = False) -> Amounts:
+    """Quantities by resource, as integers (`values.amount`)."""
+    found: Amounts = {}
+    for resource, text in entry.mapping(*keys).items():
+        number = values.amount(resource, text, down=down)
+        if number is None or number < 0:
+            entry.bad((*keys, resource), text, "must be a quantity such as 500m, 8 or 16Gi, below 2^53")
+        found[resource] = number
+    return found
+
+
+def quantity(entry: Entry, resource: str, *keys: str) -> int | None:
+    """One quantity, of a resource that another field names; None where there is none."""
+    value = entry.get(*keys)
+    if value is None:
+        return None
+    number = values.amount(resource, str(value)) if type(value) in (str, int) else None
+    if number is None:
+        entry.bad(keys, value, "must be a quantity such as 500m, 8 or 16Gi, below 2^53")
+    return number
+
+
+def when(entry: Entry, *keys: str) -> int | None:
+    """Seconds since 1970 of a time; None where there is none."""
+    text = entry.text(*keys)
+    if not text:
+        return None
+    time = values.moment(text)
+    if time is None:
+        entry.bad(keys, text, "must be a time such as 2026-11-24T10:00:00Z")
+    return time
+
+
+def condition(entry: Entry, kind: str) -> Entry | None:
+    """The status condition of that type where it is true."""
+    for one in entry.entries("status", "conditions"):
+        if one.text("type") == kind and one.text("status") == "True":
+            return one
+    return None
+
+
+def requests(spec: Entry) -> Amounts:
+    """What a pod of that spec asks for: as the scheduler adds up its containers.
+
+    The larger of the sum of its containers (with the sidecars) and each init container (with the sidecars before it),
+    plus overhead; where the pod states its own sum, that. A limit without a request is the request.
+    """
+    total: Amounts = {}
+    for container in spec.entries("containers"):
+        total = plus(total, _asked(container))
+    largest: Amounts = {}
+    sidecars: Amounts = {}
+    for container in spec.entries("initContainers"):
+        asked = _asked(container)
+        if container.text("restartPolicy") == "Always":
+            sidecars = plus(sidecars, asked)
+            asked = sidecars
+        else:
+            asked = plus(sidecars, asked)
+        largest = {name: max(largest.get(name, 0), asked.get(name, 0)) for name in {*largest, *asked}}
+    total = plus(total, sidecars)
+    whole = {name: max(total.get(name, 0), largest.get(name, 0)) for name in {*total, *largest}}
+    whole |= _asked(spec)
+    return plus(whole, amounts(spec, "overhead"))
+
+
+def _asked(holder: Entry) -> Amounts:
+    return amounts(holder, "resources", "limits") | amounts(holder, "resources", "requests")
+
+
+@dataclass
+class Machine:
+    """A node as pods see it. hard: its taints (key, value, effect) that keep pods off."""
+
+    name: str
+    room: Amounts
+    labels: dict[str, str]
+    hard: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def machines(found: Objects) -> dict[str, Machine]:
+    """The nodes by name."""
+    return {machine.name: machine for machine in map(_machine, found.get("Node", []))}
+
+
+def _machine(entry: Entry) -> Machine:
+    name = entry.needed("metadata", "name")
+    labels = entry.mapping("metadata", "labels")
+    labels.setdefault("kubernetes.io/hostname", name)
+    hard = [
+        (taint.needed("key"), taint.text("value"), taint.text("effect"))
+        for taint in entry.entries("spec", "taints")
+        if taint.text("effect") in _HARD
+    ]
+    if entry.flag("spec", "unschedulable"):
+        hard.append(("node.kubernetes.io/unschedulable", "", "NoSchedule"))
+    ready = [one.text("status") for one in entry.entries("status", "conditions") if one.text("type") == "Ready"]
+    if ready and ready[0] != "True":
+        hard.append(("node.kubernetes.io/not-ready", "", "NoSchedule"))
+    return Machine(name, amounts(entry, "status", "allocatable", down=True), labels, hard)
+
+
+class Placing:
+    """Which nodes a pod may use: selector, required node affinity, taints. Equal specs are looked up once."""
+
+    def __init__(self, nodes: Mapping[str, Machine]) -> None:
+        self.nodes = nodes
+        self._known: dict[str, frozenset[str]] = {}
+
+    def nodes_of(
+        self, spec: Entry, labels: Mapping[str, str] = {}, tolerations: Iterable[Entry] = ()
+    ) -> frozenset[str]:
+        """The names of the nodes; `labels` and `tolerations` are a flavor's, on top of the pod's own."""
+        selector = {**spec.mapping("nodeSelector"), **labels}
+        required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        tolerated = [*spec.entries("tolerations"), *tolerations]
+        key = json.dumps([selector, spec.get(*required), [one.value for one in tolerated]], sort_keys=True)
+        if key not in self._known:
+            terms = list(spec.under(*required).entries("nodeSelectorTerms"))
+            asked = spec.get(*required) is not None
+            self._known[key] = frozenset(
+                name
+                for name, node in self.nodes.items()
+                if all(node.labels.get(label) == value for label, value in selector.items())
+                and (not asked or any(_meets(term, node) for term in terms))
+                and all(any(tolerates(one, taint) for one in tolerated) for taint in node.hard)
+            )
+        return self._known[key]
+
+
+def tolerates(toleration: Entry, taint: tuple[str, str, str]) -> bool:
+    """Whether one toleration is enough for a taint."""
+    key, value, effect = taint
+    if toleration.text("effect") not in ("", effect):
+        return False
+    if toleration.text("operator") == "Exists":
+        return toleration.text("key") in ("", key)
+    return toleration.text("key") == key and toleration.text("value") == value
+
+
+def _meets(term: Entry, node: Machine) -> bool:
+    """Whether a node meets all expressions of a term; an empty term is met by none."""
+    by_label = list(term.entries("matchExpressions"))
+    by_field = list(term.entries("matchFields"))
+    if not by_label and not by_field:
+        return False
+    return all(expression(one, node.labels) for one in by_label) and all(
+        expression(one, {"metadata.name": node.name}) for one in by_field
+    )
+
+
+def expression(one: Entry, labels: Mapping[str, str]) -> bool:
+    """Whether labels meet one expression of a selector."""
+    value, operator, wanted = labels.get(one.needed("key")), one.needed("operator"), one.texts("values")
+    if operator not in _OPERATORS:
+        one.bad(("operator",), operator, f"must be one of {', '.join(_OPERATORS)}")
+    if operator in ("Exists", "DoesNotExist"):
+        return (value is not None) == (operator == "Exists")
+    if operator in ("In", "NotIn"):
+        return (value in wanted) == (operator == "In")
+    number = re.compile(r"-?[0-9]{1,18}")
+    if value is None or not number.fullmatch(value) or len(wanted) != 1 or not number.fullmatch(wanted[0]):
+        return False
+    return int(value) > int(wanted[0]) if operator == "Gt" else int(value) < int(wanted[0])
+
+
+def selects(selector: Entry, labels: Mapping[str, str]) -> bool:
+    """Whether a label selector takes an object with these labels; an empty one takes all."""
+    return all(labels.get(name) == value for name, value in selector.mapping("matchLabels").items()) and all(
+        expression(one, labels) for one in selector.entries("matchExpressions")
+    )
+
+
+def beyond(spec: Entry) -> list[str]:
+    """What the spec asks for that is not modelled, in words."""
+    words = [said for keys, said in _BEYOND.items() if spec.get(*keys)]
+    if any(one in volume.value for volume in spec.entries("volumes") for one in _PINNING):
+        words.append("volumes that may bind to nodes")
+    if any(port.get("hostPort") for one in spec.entries("containers") for port in one.entries("ports")):
+        words.append("host ports")
+    return words
+
+
+def gpus(amounts: Mapping[str, int]) -> int:
+    """How many GPUs (or slices of MIG) these are, by the names of the resources."""
+    return sum(count for name, count in amounts.items() if is_gpu(name))
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource of that name is a GPU, a share or a slice of one."""
+    last = resource.rpartition("/")[2].lower()
+    return "gpu" in last or last.startswith("mig-")
+
+
+def latest(documents: Iterable[Entry]) -> int | None:
+    """The latest time that objects carry in what the cluster writes: creation, start, changes of conditions."""
+    found: list[int] = []
+    for entry in documents:
+        times = [when(entry, "metadata", "creationTimestamp"), when(entry, "status", "startTime")]
+        for one in entry.entries("status", "conditions"):
+            times += [when(one, "lastTransitionTime"), when(one, "lastHeartbeatTime"), when(one, "lastProbeTime")]
+        found += [time for time in times if time is not None]
+    return max(found, default=None)

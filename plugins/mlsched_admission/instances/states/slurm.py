@@ -1,0 +1,358 @@
+"""The state of Slurm, from the JSON of its commands: data_parser 0.0.40 (23.11) to 0.0.45, simple and complex.
+
+    squeue --json > jobs.json               scontrol show config > config.txt
+    scontrol show nodes --json > nodes.json
+    scontrol show partitions --json > partitions.json
+    sacctmgr show qos --json > qos.json     sacctmgr show assoc --json > assoc.json
+
+Who may evict whom is slurm.conf's preempt/qos or preempt/partition_prio: `_may`. What suspending gives back are CPUs
+alone. A waiting job asks for its number of nodes, one equal share of it on each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mlsched.core.brief import counted
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched_admission.instances.states import slurm_jobs, slurm_limits
+from mlsched_admission.instances.states import slurm_rules as rules
+from mlsched_admission.instances.states import slurm_values as sv
+from mlsched_admission.instances.states.asked import Waiting, asked_about
+from mlsched_admission.instances.states.documents import Document
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.losses import Losses, saved_at
+from mlsched_admission.instances.states.slurm_config import config_of
+from mlsched_admission.instances.states.slurm_rules import Cluster
+from mlsched_admission.instances.states.state import (
+    MEBIBYTES,
+    Amounts,
+    Job,
+    Node,
+    Options,
+    Pod,
+    State,
+    Unit,
+    plus,
+    times,
+)
+
+#: Versions of data_parser that are read.
+VERSIONS = (40, 45)
+#: States in which a node takes no new jobs, whatever else it says. (One that is powered down is powered up for them.)
+_CLOSED = frozenset(
+    [
+        "DOWN",
+        "DRAIN",
+        "DRAINING",
+        "DRAINED",
+        "FAIL",
+        "FAILING",
+        "NOT_RESPONDING",
+        "NO_RESPOND",
+        "MAINTENANCE",
+        "MAINT",
+        "REBOOT_REQUESTED",
+        "REBOOT_ISSUED",
+        "POWERING_DOWN",
+        "POWER_DOWN",
+        "INVALID_REG",
+        "INVALID",
+        "FUTURE",
+        "UNKNOWN",
+    ]
+)
+#: Reasons for which a job waits whatever is free.
+_HELD = re.compile(r"Dependency|JobHeld|Held|BeginTime|JobArrayTaskLimit|PartitionDown|PartitionInactive|Reservation")
+#: Job -> its components; job -> what each component holds by node.
+Components = dict[str, list[Entry]]
+Holdings = dict[str, list[dict[str, Amounts]]]
+_SEEN = ("jobs", "nodes", "partitions", "qos", "associations")
+
+
+def read_slurm(documents: list[Document], options: Options) -> State:
+    """The state of these documents."""
+    cluster = _cluster(documents, options)
+    state = State("slurm")
+    state.scales = {"mem": MEBIBYTES}
+    features, kinds = _fill_nodes(state, cluster)
+    threads = {name: max(1, node.whole("threads", default=1)) for name, node in cluster.nodes.items()}
+    by_name = _components(cluster.jobs)
+    running = {name: jobs for name, jobs in by_name.items() if _runs(jobs)}
+    held = {
+        name: [slurm_jobs.holdings(job, threads, kinds) for job in jobs]
+        for name, jobs in by_name.items()
+        if name in running or "COMPLETING" in _states(jobs)
+    }
+    gpus = any(part.get("gres/gpu") for name in running for there in held[name] for part in there.values())
+    losses = Losses(state, options, cluster.updated, gpus=gpus)
+    for name, jobs in running.items():
+        state.units[name] = _unit(name, jobs, held[name], cluster, losses, options, state)
+    _take(state, cluster, by_name, held)
+    line = _line(by_name, cluster, state)
+    state.read.append(
+        f"Slurm: {counted(len(cluster.nodes), 'node')}, {counted(len(running), 'running job')}, {len(line)} waiting, "
+        f"preempt/{cluster.config.by}"
+    )
+    asked = asked_about(line, options, state)
+    holders = slurm_limits.Holders(cluster.qos, cluster.partitions, cluster.associations)
+    for name in asked:
+        state.jobs[name] = _job(name, by_name[name], cluster, running, features, state)
+        for component in by_name[name]:
+            state.leave_out(name, holders.not_modelled(component))
+    _limit(state, holders, by_name, asked, running, held, cluster)
+    _say_what_is_missing(cluster, state)
+    return state
+
+
+def _cluster(documents: list[Document], options: Options) -> Cluster:
+    found: dict[str, list[Entry]] = {what: [] for what in _SEEN}
+    updated: list[int] = []
+    for document in documents:
+        if document.what != "slurm":
+            continue
+        _check_version(document)
+        _refuse_accounting(document)
+        if time := sv.count(document.entry, "last_update"):
+            updated.append(time)
+        for what in _SEEN:
+            for one in document.entry.entries(what):
+                called = one.get("name") if what != "jobs" else one.get("job_id")
+                one.where = f"{document.path}: {what.removesuffix('s')} {shortened(str(called), 60)}"
+                found[what].append(one)
+    for what, command in (
+        ("jobs", "squeue --json"),
+        ("nodes", "scontrol show nodes --json"),
+        ("partitions", "scontrol show partitions --json"),
+    ):
+        if not found[what]:
+            raise InvalidInput(f"the state has no {what}; add what `{command}` prints")
+    config = config_of(documents, options.slurm_conf)
+    if config.by == "qos" and not found["qos"]:
+        raise InvalidInput("preempt/qos, and the state has no QOS; add what `sacctmgr show qos --json` prints")
+    return Cluster(
+        found["jobs"],
+        _by_name(found["nodes"]),
+        _by_name(found["partitions"]),
+        _by_name(found["qos"]),
+        found["associations"],
+        config,
+        max(updated, default=None),
+    )
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
+    return {one.needed("name"): one for one in entries}
+
+
+def _check_version(document: Document) -> None:
+    """By meta.plugin.data_parser ("data_parser/v0.0.42"); documents without one are read as they are."""
+    meta = document.entry.under("meta")
+    said = str(meta.get("plugin", "data_parser") or "")
+    match = re.search(r"v?0\.0\.([0-9]{1,3})", said)
+    if match and not VERSIONS[0] <= int(match[1]) <= VERSIONS[1]:
+        remedy = "name one: squeue --json=v0.0.41"
+        document.entry.fail(f"{said}: data_parser 0.0.{VERSIONS[0]} to 0.0.{VERSIONS[1]} are read", remedy)
+
+
+def _refuse_accounting(document: Document) -> None:
+    for one in document.entry.entries("jobs"):
+        if isinstance(one.get("state"), dict) or isinstance(one.get("time"), dict):
+            document.entry.fail("is what `sacct --json` prints, which is no state", "give squeue --json")
+        return
+
+
+def _fill_nodes(state: State, cluster: Cluster) -> tuple[dict[str, set[str]], dict[str, str]]:
+    """Nodes with all that they have; their features, and the only type of GPU of each."""
+    features, kinds = {}, {}
+    for name, node in cluster.nodes.items():
+        room = sv.gres(node, node.text("gres"), "gres")
+        cpus = node.whole("cpus", low=0)
+        spare = node.whole("specialized_cores", low=0) * max(1, node.whole("threads", default=1))
+        room["cpu"] = node.whole("effective_cpus", default=max(0, cpus - spare), low=0)
+        room["mem"] = max(0, node.whole("real_memory", low=0) - node.whole("specialized_memory", low=0))
+        state.nodes[name] = Node(name, room)
+        features[name] = set(sv.words(node, "active_features") or sv.words(node, "features"))
+        types = [key.partition(":")[2] for key in room if key.startswith("gres/gpu:")]
+        if len(types) == 1 and room[f"gres/gpu:{types[0]}"] == room.get("gres/gpu"):
+            kinds[name] = types[0]
+    return features, kinds
+
+
+def _components(jobs: list[Entry]) -> Components:
+    """Jobs by their number; the components of a heterogeneous one are one job, in their order."""
+    found: Components = {}
+    for job in jobs:
+        leader = sv.count(job, "het_job_id")
+        found.setdefault(str(leader or job.whole("job_id", low=1)), []).append(job)
+    for name, components in found.items():
+        if len(components) > 1 and not all(sv.count(one, "het_job_id") for one in components):
+            components[1].fail(f"job {name} is given twice", "give the state of one moment")
+        components.sort(key=lambda one: sv.count(one, "het_job_offset"))
+    return found
+
+
+def _states(jobs: list[Entry]) -> set[str]:
+    """The states and flags of all components."""
+    return set().union(*map(slurm_jobs.states, jobs))
+
+
+def _runs(jobs: list[Entry]) -> bool:
+    now = _states(jobs)
+    return bool(now & {"RUNNING", "SUSPENDED"}) and "COMPLETING" not in now
+
+
+def _unit(
+    name: str,
+    jobs: list[Entry],
+    held: list[dict[str, Amounts]],
+    cluster: Cluster,
+    losses: Losses,
+    options: Options,
+    state: State,
+) -> Unit:
+    job, mode = jobs[0], rules.preempt_mode(jobs[0], cluster)
+    start, end = sv.count(job, "start_time"), sv.count(job, "end_time")
+    there: Amounts = {}
+    for part in held:
+        there = plus(there, *part.values())
+    counted = 1000 * there.get("gres/gpu" if losses.counted == "GPU" else "cpu", 0)
+    unit = Unit(name, rules.victim_rank(job, cluster), preempted=sv.count(job, "restart_cnt"), rank=f"{int(name):020d}")
+    if mode == "SUSPEND":
+        state.assume("suspended jobs lose no work and give back CPUs alone, neither memory nor GPUs")
+    else:
+        saved = None if mode == "CANCEL" else saved_at(_comment(job), options)
+        unit.lost = losses.of(counted, start or None, saved, f"job {name}")
+    if mode == "CANCEL":
+        state.assume("cancelled jobs lose all their run time, whatever they have saved")
+    unit.grace = rules.grace_time(job, cluster, state)
+    now = losses.now or 0
+    unit.age = max(0, now - start) if start and now else 0
+    unit.ends = max(0, end - now) if end and now and sv.number(job, "time_limit") != sv.INFINITE else None
+    suspended = "SUSPENDED" in slurm_jobs.states(job)
+    for part in held:
+        for node, amounts in sorted(part.items()):
+            gives = {"cpu": 0 if suspended else amounts.get("cpu", 0)} if mode == "SUSPEND" else dict(amounts)
+            unit.pods.append(Pod(f"{name}@{node}", node, gives))
+    return unit
+
+
+def _comment(job: Entry) -> dict[str, str]:
+    """KEY=VALUE pairs of the texts that users and administrators may set."""
+    texts = " ".join(job.text(key) for key in ("comment", "admin_comment", "extra") if isinstance(job.get(key), str))
+    return dict(part.split("=", 1) for part in re.split(r"[\s,;]+", texts) if "=" in part)
+
+
+def _take(state: State, cluster: Cluster, by_name: Components, held: Holdings) -> None:
+    """Take what jobs hold off what nodes have, or what nodes themselves say where that is more."""
+    taken: dict[str, Amounts] = {}
+    for name, parts in held.items():
+        now = _states(by_name[name])
+        for node, amounts in (item for part in parts for item in part.items()):
+            if node not in state.nodes:
+                raise InvalidInput(
+                    f"job {name} runs on node {node}, which the state does not have; "
+                    "add what `scontrol show nodes --json` prints, of the same moment"
+                )
+            if "COMPLETING" in now:
+                state.nodes[node].draining = plus(state.nodes[node].draining, amounts)
+            # Who is suspended has given back its CPUs.
+            holds = {**amounts, "cpu": 0} if "SUSPENDED" in now else amounts
+            taken[node] = plus(taken.get(node, {}), holds)
+    for name, entry in cluster.nodes.items():
+        said = sv.gres(entry, entry.text("gres_used"), "gres_used")
+        said |= {"cpu": entry.whole("alloc_cpus", low=0), "mem": entry.whole("alloc_memory", low=0)}
+        mine, there = taken.get(name, {}), state.nodes[name]
+        if any(said.get(key, 0) > mine.get(key, 0) for key in ("cpu", "gres/gpu")):
+            state.assume(f"node {name} says that more is in use than its jobs hold: the rest is nobody's to evict")
+        there.free = {key: count - max(mine.get(key, 0), said.get(key, 0)) for key, count in there.free.items()}
+
+
+def _line(by_name: Components, cluster: Cluster, state: State) -> list[Waiting]:
+    """Jobs that wait for resources, with their place in line."""
+    line = []
+    for name, jobs in by_name.items():
+        job = jobs[0]
+        if "PENDING" not in slurm_jobs.states(job):
+            continue
+        reason = job.text("state_reason")
+        if job.flag("hold") or _HELD.search(reason):
+            state.leave_out(name, [f"it is held ({reason or 'hold'}): not asked about"])
+            continue
+        line.append(Waiting(name, job.text("name"), sv.count(job, "priority"), sv.count(job, "submit_time")))
+    return line
+
+
+def _job(
+    name: str, jobs: list[Entry], cluster: Cluster, running: Components, features: dict[str, set[str]], state: State
+) -> Job:
+    made = Job(name, sv.count(jobs[0], "priority"))
+    reach: list[frozenset[str]] = []
+    for job in jobs:
+        partition = job.needed("partition").split(",")[0]
+        if partition not in cluster.partitions:
+            job.fail(
+                f"waits in partition {partition!r}, which the state does not have",
+                "add what `scontrol show partitions --json` prints",
+            )
+        if "," in job.text("partition"):
+            state.leave_out(name, [f"partitions {job.text('partition')}: asked about {partition}"])
+        inside = frozenset(n for n, node in cluster.nodes.items() if partition in sv.words(node, "partitions"))
+        reach.append(inside)
+        reserved = job.text("resv_name")
+        open_ = frozenset(n for n in inside if _is_open(cluster.nodes[n], reserved))
+        made.shapes += slurm_jobs.shapes(job, open_, features, state, name)
+    made.may = frozenset(
+        other
+        for other, theirs in running.items()
+        if rules.may_preempt(jobs, theirs, cluster, state)
+        and any(pod.node in inside for pod in state.units[other].pods for inside in reach)
+    )
+    return made
+
+
+def _is_open(node: Entry, reservation: str) -> bool:
+    flags = {word.upper() for word in sv.words(node, "state")}
+    mine = node.text("reservation") == reservation
+    return not flags & _CLOSED and mine and (bool(reservation) or "RESERVED" not in flags)
+
+
+def _limit(
+    state: State,
+    holders: slurm_limits.Holders,
+    by_name: Components,
+    asked: list[str],
+    running: Components,
+    held: Holdings,
+    cluster: Cluster,
+) -> None:
+    """The rows of GrpTRES; what a waiting job counts is the sum of its shapes, component by component."""
+    waiting: dict[str, list[tuple[Entry, Amounts]]] = {}
+    for name in asked:
+        shapes = list(state.jobs[name].shapes)
+        waiting[name] = []
+        for job in by_name[name]:
+            remaining, use = max(1, sv.count(job, "node_count")), dict[str, int]()
+            while remaining > 0 and shapes:
+                shape = shapes.pop(0)
+                use = plus(use, times(shape.count, {**shape.demand, "node": 1}))
+                remaining -= shape.count
+            waiting[name].append((job, use))
+    holding = {
+        name: [(job, plus(*part.values(), {"node": len(part)})) for job, part in zip(jobs, held[name], strict=True)]
+        for name, jobs in running.items()
+    }
+    giving = {name: rules.preempt_mode(jobs[0], cluster) != "SUSPEND" for name, jobs in running.items()}
+    state.limits = slurm_limits.limits(state, holders, waiting, holding, giving)
+
+
+def _say_what_is_missing(cluster: Cluster, state: State) -> None:
+    if not cluster.associations:
+        state.assume("limits of accounts: none, for the state has no associations (sacctmgr show assoc --json)")
+    if not cluster.qos:
+        state.assume("limits of QOS: none, for the state has no QOS (sacctmgr show qos --json)")
+    if cluster.config.by == "none":
+        state.assume("PreemptType is preempt/none: nobody may evict anybody")
+    if "reclaim_licenses" in cluster.config.parameters:
+        state.assume("reclaim_licenses: licences are not modelled")

@@ -1,0 +1,169 @@
+"""Jobs of Slurm: what one that runs holds on each of its nodes, and what one that waits asks for."""
+
+from __future__ import annotations
+
+import re
+
+from mlsched_admission.instances.states import slurm_values as sv
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.state import Amounts, Shape, State, plus
+
+#: Fields of a waiting job that ask for what is not modelled, and how to say so.
+_BEYOND = {
+    "dependency": "dependency",
+    "licenses": "licenses",
+    "burst_buffer": "burst buffer",
+    "contiguous": "contiguous nodes",
+    "minimum_switches": "switches",
+    "tres_per_socket": "resources per socket",
+    "mcs_label": "MCS label",
+    "container": "container",
+}
+_FEATURES = re.compile(r"[\w.+-]+(?:[&|,][\w.+-]+)*")
+
+
+def states(job: Entry) -> set[str]:
+    """The job's state and flags, in capitals."""
+    return {word.upper() for word in sv.words(job, "job_state")}
+
+
+def holdings(job: Entry, threads: dict[str, int], kinds: dict[str, str]) -> dict[str, Amounts]:
+    """Node -> what a running job holds there: cpu, mem in MiB, gres.
+
+    threads: threads per core of nodes, for 0.0.40, which lists cores alone. kinds: node -> the only type of its GPUs.
+    """
+    total = sv.tres(job, "tres_alloc_str")
+    there: dict[str, Amounts] = {}
+    cores: dict[str, int] = {}
+    for one in job.entries("job_resources", "allocated_nodes"):  # 0.0.40
+        name = one.needed("nodename")
+        there[name] = {"mem": one.whole("memory_allocated", low=0)}
+        cores[name] = _cores(one) * threads.get(name, 1)
+    for one in job.entries(*_allocation(job)):  # since 0.0.41
+        name = one.needed("name")
+        there[name] = {"mem": sv.count(one, "memory", "allocated"), "cpu": sv.count(one, "cpus", "count")}
+    order = list(there) or sv.hosts(job, job.text("nodes"), "nodes")
+    if not order:
+        job.fail("runs, and names no nodes", "write squeue --json again, as somebody who may see all jobs")
+    for name, held in zip(order, _spread(job, total.get("cpu", 0), order, cores), strict=True):
+        there.setdefault(name, {}).setdefault("cpu", held)
+    memory = total.get("mem", 0)
+    if memory and not any(held.get("mem") for held in there.values()):
+        for name, part in zip(order, _evenly(job, "mem", memory, order), strict=True):
+            there[name]["mem"] = part
+    for name, found in zip(order, _gres(job, total, order, kinds), strict=True):
+        there[name] = plus(there[name], found)
+    return there
+
+
+def _allocation(job: Entry) -> tuple[str, ...]:
+    nodes = job.get("job_resources", "nodes")
+    return ("job_resources", "nodes", "allocation") if isinstance(nodes, dict) else ("job_resources", "allocation")
+
+
+def _cores(one: Entry) -> int:
+    """Allocated cores of a node, as 0.0.40 lists them by socket: {"0": {"cores": {"0": "allocated"}}}."""
+    sockets = one.under("sockets")
+    states = [state for number in sockets.value for state in sockets.under(number, "cores").value.values()]
+    return sum(1 for state in states if isinstance(state, str) and state.lower().startswith("alloc"))
+
+
+def _spread(job: Entry, cpus: int, order: list[str], cores: dict[str, int]) -> list[int]:
+    """CPUs by node where the version does not say: by its cores, where they add up, else alike."""
+    if cores and sum(cores.values()) == cpus:
+        return [cores[name] for name in order]
+    return _evenly(job, "cpu", cpus, order, up=True)
+
+
+def _evenly(job: Entry, what: str, total: int, order: list[str], *, up: bool = False) -> list[int]:
+    part, rest = divmod(total, len(order))
+    if rest and not up:
+        job.fail(
+            f"holds {total} {what} on {len(order)} nodes, and the state does not say how many on each",
+            "write squeue --json again, as somebody who may see gres_detail and job_resources",
+        )
+    return [part + (n < rest) for n in range(len(order))]
+
+
+def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -> list[Amounts]:
+    """Generic resources by node: gres_detail has an entry per node; without it, an even split."""
+    detail = job.texts("gres_detail")
+    if detail:
+        if len(detail) != len(order):
+            job.bad(("gres_detail",), detail, f"must have an entry for each of its {len(order)} nodes")
+        found = [sv.gres(job, text, "gres_detail") for text in detail]
+    else:
+        names = [name for name in total if name.startswith("gres/")]
+        columns = {name: _evenly(job, name, total[name], order) for name in names}
+        found = [{name: columns[name][n] for name in names} for n in range(len(order))]
+    for node, part in zip(order, found, strict=True):
+        # A node whose GPUs are all of one type gives out that type, whether asked by type or not.
+        if (kind := kinds.get(node)) and part.get("gres/gpu"):
+            part.setdefault(f"gres/gpu:{kind}", part["gres/gpu"])
+    return found
+
+
+def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], state: State, name: str) -> list[Shape]:
+    """What a waiting job (or one component of it) asks for: its nodes, one share of it on each."""
+    nodes = max(1, sv.count(job, "node_count"))
+    share = _share(job, nodes, state, name)
+    allowed = _with_features(job, allowed, features, state, name)
+    allowed -= frozenset(sv.hosts(job, job.text("excluded_nodes"), "excluded_nodes"))
+    beyond = [
+        said for key, said in _BEYOND.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))
+    ]
+    exclusive = job.get("exclusive")
+    if exclusive is True or (exclusive and {word.lower() for word in sv.words(job, "exclusive")} - {"none", "false"}):
+        beyond.append("exclusive nodes: asked for its resources alone")
+    if (most := sv.count(job, "max_nodes")) > nodes:
+        beyond.append(f"up to {most} nodes: asked for {nodes}")
+    if job.text("array_task_string"):
+        beyond.append(f"its array {job.text('array_task_string')}: asked for one task of it")
+    state.leave_out(name, beyond)
+    required = sorted(set(sv.hosts(job, job.text("required_nodes"), "required_nodes")))
+    made = [Shape(1, share, allowed & {node}, spread=1) for node in required]
+    rest = nodes - len(required)
+    if rest > 0:
+        made.append(Shape(rest, share, allowed - frozenset(required), spread=1))
+    return made
+
+
+def _share(job: Entry, nodes: int, state: State, name: str) -> Amounts:
+    """What the job asks for on each of its nodes."""
+    asked = sv.tres(job, "tres_req_str")
+    per_task, tasks = max(1, sv.count(job, "cpus_per_task")), sv.count(job, "tasks_per_node")
+    cpus = sv.count(job, "cpus") or asked.get("cpu", 0)
+    cpu = tasks * per_task or _part(cpus, nodes, "CPUs", state, name)
+    share = {"cpu": max(cpu, sv.count(job, "minimum_cpus_per_node"))}
+    memory = sv.count(job, "memory_per_node") or sv.count(job, "memory_per_cpu") * share["cpu"]
+    share["mem"] = memory or _part(asked.get("mem", 0), nodes, "MiB", state, name)
+    found = sv.gres(job, job.text("tres_per_node"), "tres_per_node")
+    per_task_gres = sv.gres(job, job.text("tres_per_task"), "tres_per_task")
+    tasks = tasks or -(-sv.count(job, "tasks") // nodes)
+    found = plus(found, {key: count * max(1, tasks) for key, count in per_task_gres.items() if key.startswith("gres/")})
+    whole = sv.gres(job, job.text("tres_per_job"), "tres_per_job")
+    if not found and not whole:
+        whole = {key: count for key, count in asked.items() if key.startswith("gres/")}
+    found = plus(found, {key: _part(count, nodes, key, state, name) for key, count in whole.items()})
+    return {key: count for key, count in plus(share, found).items() if count}
+
+
+def _part(total: int, nodes: int, what: str, state: State, name: str) -> int:
+    if total % nodes:
+        state.assume(f"{name}: its {total} {what} on {nodes} nodes are asked for as {-(-total // nodes)} on each")
+    return -(-total // nodes)
+
+
+def _with_features(
+    job: Entry, allowed: frozenset[str], features: dict[str, set[str]], state: State, name: str
+) -> frozenset[str]:
+    """Nodes with the features that the job constrains itself to: a&b, a|b; counts and brackets are not modelled."""
+    text = job.text("features")
+    if not text:
+        return allowed
+    if not _FEATURES.fullmatch(text) or ("|" in text and re.search("[&,]", text)):
+        state.leave_out(name, [f"constraint {text}"])
+        return allowed
+    wanted = set(re.split("[&|,]", text))
+    some = "|" in text
+    return frozenset(node for node in allowed if (wanted & features[node] if some else wanted <= features[node]))

@@ -1,0 +1,91 @@
+"""Whom a waiting job of Slurm may preempt, how, and with how much notice: slurm.conf's preempt plugins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlsched_admission.instances.states import slurm_values as sv
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.slurm_config import Config, mode_of
+from mlsched_admission.instances.states.state import State
+
+
+@dataclass
+class Cluster:
+    """The objects of all documents, by what they are."""
+
+    jobs: list[Entry]
+    nodes: dict[str, Entry]
+    partitions: dict[str, Entry]
+    qos: dict[str, Entry]
+    associations: list[Entry]
+    config: Config
+    updated: int | None
+
+
+def preempt_mode(job: Entry, cluster: Cluster) -> str:
+    """How the job is preempted: by its QOS or its partition, else as the cluster says."""
+    own = ""
+    if cluster.config.by == "qos" and (qos := cluster.qos.get(job.text("qos"))) is not None:
+        own = mode_of(word.upper() for word in sv.words(qos, "preempt", "mode"))
+    partition = cluster.partitions.get(job.text("partition"))
+    if cluster.config.by == "partition_prio" and partition is not None:
+        own = mode_of(word.upper() for word in sv.words(partition, "preempt_mode"))
+    mode = own or cluster.config.mode
+    return "CANCEL" if mode == "REQUEUE" and job.get("requeue") is False else mode
+
+
+def victim_rank(job: Entry, cluster: Cluster) -> int:
+    """What Slurm ranks victims by: the priority of their QOS, or the tier of their partition."""
+    if cluster.config.by == "partition_prio":
+        return _tier(job.text("partition"), cluster)
+    qos = cluster.qos.get(job.text("qos"))
+    return 0 if qos is None else sv.count(qos, "priority")
+
+
+def _tier(partition: str, cluster: Cluster) -> int:
+    one = cluster.partitions.get(partition.split(",")[0])
+    return 1 if one is None else one.whole("priority", "tier", default=1, low=0)
+
+
+def may_preempt(jobs: list[Entry], theirs: list[Entry], cluster: Cluster, state: State) -> bool:
+    """Whether a waiting job may preempt a running one: every component of each must pass."""
+    return all(_may_one(job, other, cluster, state) for job in jobs for other in theirs)
+
+
+def _may_one(job: Entry, other: Entry, cluster: Cluster, state: State) -> bool:
+    config, name = cluster.config, str(other.get("job_id"))
+    if config.by == "none" or preempt_mode(other, cluster) == "OFF":
+        return False
+    if sv.count(other, "priority") > config.min_exempt_priority:
+        return False
+    exempt = sv.count(other, "preemptable_time") or sv.count(other, "start_time") + _exempt(other, cluster)
+    if state.now is not None and state.now < exempt:
+        state.assume(f"job {name} may not be preempted for another {exempt - state.now} s (exempt time)")
+        return False
+    higher = sv.count(job, "priority") > sv.count(other, "priority")
+    if config.by == "partition_prio":
+        above = _tier(job.text("partition"), cluster) > _tier(other.text("partition"), cluster)
+        return above and (not config.by_priority or sv.count(job, "priority") >= sv.count(other, "priority"))
+    mine, its = job.text("qos"), other.text("qos")
+    if mine == its:
+        return config.within and higher
+    qos = cluster.qos.get(mine)
+    return qos is not None and its in sv.words(qos, "preempt", "list") and (higher or not config.by_priority)
+
+
+def _exempt(job: Entry, cluster: Cluster) -> int:
+    """PreemptExemptTime of the QOS, else of the cluster."""
+    qos = cluster.qos.get(job.text("qos"))
+    return (0 if qos is None else sv.count(qos, "preempt", "exempt_time")) or cluster.config.exempt
+
+
+def grace_time(job: Entry, cluster: Cluster, state: State) -> int:
+    """GraceTime of the QOS, or of the partition."""
+    if cluster.config.by == "qos" and (qos := cluster.qos.get(job.text("qos"))) is not None:
+        return sv.count(qos, "limits", "grace_time")
+    if (partition := cluster.partitions.get(job.text("partition"))) is not None:
+        if partition.get("grace_time") is None:
+            state.assume("grace: 0 s where partitions do not say")
+        return sv.count(partition, "grace_time")
+    return 0

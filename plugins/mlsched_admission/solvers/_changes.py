@@ -1,0 +1,261 @@
+"""A question of changes as a question of evictions: everyone who runs stays, and what could change is a unit.
+
+Five kinds of change become units that may be "evicted", each kind counted by an objective of its own:
+
+- a node more: a node like one there is, held by a unit that loses 1 (`lost` counts the nodes);
+- a pod less: a slot for one pod of a shape, held by a unit in a budget of 0 (`budget_violations` counts the pods);
+- waiting: a running unit that ends by itself, with the time until then as its grace period (`grace` is the wait);
+- quota or a limit raised: a unit that uses exactly what the jobs lack, of a higher priority than all others
+  (`top_priority` is 2 where one is raised);
+- a move is a move (`moves`).
+
+What such a unit uses is added to the quota that it uses, so that nothing changes while it stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched_admission.instances import Instance
+from mlsched_admission.instances.quotas import Quotas
+
+#: Most nodes and slots that a question is given, each kind.
+MOST_ADDED = 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class Changes:
+    """The question of changes, and what its units stand for.
+
+    nodes: unit -> node that the added one is like. pods: units that stand for a pod less. raised: unit -> ("quota",
+    queue, flavor) or ("limit", limit, 0). complete: no kind of change was left out or cut short.
+    """
+
+    question: Instance
+    nodes: dict[int, int]
+    pods: tuple[int, ...]
+    raised: dict[int, tuple[str, int, int]]
+    complete: bool
+
+
+class _Added:
+    """Nodes, pods, units and gangs that are added to an instance."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.like: list[int] = []
+        self.capacity: list[IntArray] = []
+        self.shape_of: list[int] = []
+        self.domain: list[IntArray] = []
+        self.units: list[dict[str, Any]] = []
+
+    def node(self, like: int, capacity: IntArray, domain: IntArray, shape: int = -1) -> int:
+        """A node that a new unit holds whole; with a `shape`, open to that alone. The number of the unit."""
+        self.like.append(like)
+        self.capacity.append(capacity)
+        self.domain.append(domain)
+        self.shape_of.append(shape)
+        return self.unit(node=len(self.instance.node_free) + len(self.like) - 1)
+
+    def unit(self, **says: Any) -> int:
+        self.units.append(says)
+        return len(self.instance.unit_group) + len(self.units) - 1
+
+
+def changes(instance: Instance) -> Changes:
+    """The question of what would let all jobs of an instance start."""
+    added = _Added(instance)
+    nodes, complete = _more_nodes(instance, added)
+    pods, all_pods = _fewer_pods(instance, added)
+    raised = _raised(instance, added)
+    return Changes(_question(instance, added, pods), nodes, tuple(pods), raised, complete and all_pods)
+
+
+def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool]:
+    """Unit -> the node that an added one is like: as many of each kind as the jobs could use, none a worse other."""
+    capacity = instance.node_free + instance.node_draining
+    np.add.at(capacity, instance.pod_node, instance.pod_demand)
+    kinds: dict[bytes, int] = {}
+    columns = [capacity.T, instance.node_domain, instance.shape_nodes, instance.node_sets]
+    table = np.vstack(columns).T
+    for n in range(len(capacity)):
+        kinds.setdefault(table[n].tobytes(), n)
+    able = {n: needed for n in kinds.values() if (needed := _nodes_needed(instance, n, capacity[n]))}
+    best = [
+        n
+        for n in able
+        if not any(
+            _no_worse(instance, capacity, m, n) and (m < n or not _no_worse(instance, capacity, n, m))
+            for m in able
+            if m != n
+        )
+    ]
+    found: dict[int, int] = {}
+    for n in best:
+        for _ in range(able[n]):
+            if len(found) == MOST_ADDED:
+                return found, False
+            found[added.node(n, capacity[n], instance.node_domain[:, n])] = n
+    return found, True
+
+
+def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
+    """So many empty nodes like `n` hold all pods that fit on one; 0 where none does."""
+    needed = 0
+    for k, demand in enumerate(instance.shape_demand):
+        if not instance.shape_nodes[k, n] or (demand > capacity).any():
+            continue
+        count, asks = int(instance.shape_count[k]), demand > 0
+        each = int((capacity[asks] // demand[asks]).min()) if asks.any() else count
+        each = min(each, int(instance.shape_spread[k]) or each)
+        needed += -(-count // each)
+    return needed
+
+
+def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
+    """Whether an empty node like `m` can hold whatever one like `n` can."""
+    return bool(
+        (capacity[m] >= capacity[n]).all()
+        and (instance.node_domain[:, m] == instance.node_domain[:, n]).all()
+        and (instance.shape_nodes[:, m] >= instance.shape_nodes[:, n]).all()
+        and (instance.node_sets[:, m] >= instance.node_sets[:, n]).all()
+    )
+
+
+def _fewer_pods(instance: Instance, added: _Added) -> tuple[list[int], bool]:
+    """Units that stand for a pod less: of every shape all but one, in every domain where one is required.
+
+    Shapes of several slices are left as they are.
+    """
+    found: list[int] = []
+    for k, count in enumerate(instance.shape_count.tolist()):
+        level, size = int(instance.shape_level[k]), int(instance.shape_slice[k])
+        if count == 1 or (size and size != count):
+            continue
+        open_to = np.flatnonzero(instance.shape_nodes[k])
+        domains = sorted(set(instance.node_domain[level, open_to].tolist()) - {-1}) if level >= 0 else [-1]
+        if len(found) + len(domains) * (count - 1) > MOST_ADDED:
+            return found, False
+        use, given = _per_pod(instance, k)
+        for domain in domains:
+            column = np.full(len(instance.node_domain), -1, dtype=np.int64)
+            if level >= 0:
+                column[level] = domain
+            for _ in range(count - 1):
+                unit = added.node(-1, instance.shape_demand[k], column, k)
+                added.units[-1] |= {"use": use, "queue": int(instance.job_queue[instance.shape_job[k]]), "limit": given}
+                found.append(unit)
+    return found, True
+
+
+def _per_pod(instance: Instance, k: int) -> tuple[IntArray, IntArray]:
+    """What a pod less leaves of quotas and limits: its part, where the job's use is that of its only shape."""
+    j, count = int(instance.shape_job[k]), int(instance.shape_count[k])
+    alone = int((instance.shape_job == j).sum()) == 1
+    return alone * (instance.job_use[j] // count), alone * (instance.limit_job[:, j] // count)
+
+
+def _raised(instance: Instance, added: _Added) -> dict[int, tuple[str, int, int]]:
+    """Units that use what the jobs lack of each quota and limit."""
+    found = {}
+    everyone = list(range(len(instance.job_priority)))
+    quotas = Quotas(instance)
+    usage = quotas.usage(quotas.changed(everyone, []))
+    for q in sorted(set(instance.job_queue.tolist()) - {-1}):
+        path = quotas.path(q)
+        short = (usage[path] - quotas.allowed[path]).max(axis=0)
+        for f in np.flatnonzero(short > 0).tolist():
+            if (instance.job_use[instance.job_queue == q, f] > 0).any():
+                use = np.zeros(instance.job_use.shape[1], dtype=np.int64)
+                use[f] = short[f]
+                found[added.unit(use=use, queue=q, priority=1)] = ("quota", q, f)
+    for h, left in enumerate(instance.limit_left.tolist()):
+        if (short_of := int(instance.limit_job[h].sum()) - left) > 0 and instance.limit_job[h].any():
+            given = np.zeros(len(instance.limit_left), dtype=np.int64)
+            given[h] = short_of
+            found[added.unit(limit=given, priority=1)] = ("limit", h, 0)
+    return found
+
+
+def _question(instance: Instance, added: _Added, pods: list[int]) -> Instance:
+    units, jobs, extra = len(instance.unit_group), len(instance.job_priority), len(added.units)
+    nodes, flavors, limits = len(instance.node_free), instance.job_use.shape[1], len(instance.limit_left)
+    here = [(u, says["node"]) for u, says in enumerate(added.units, units) if "node" in says]
+    new = len(added.like)
+    no_use, no_limit = np.zeros(flavors, dtype=np.int64), np.zeros(limits, dtype=np.int64)
+    use = np.array([says.get("use", no_use) for says in added.units], dtype=np.int64).reshape(extra, flavors)
+    given = np.array([says.get("limit", no_limit) for says in added.units], dtype=np.int64).reshape(extra, limits)
+    queue = np.array([says.get("queue", -1) for says in added.units], dtype=np.int64)
+    priority = np.array([says.get("priority", 0) for says in added.units], dtype=np.int64)
+    held = np.zeros_like(instance.quota_used)
+    np.add.at(held, queue[queue >= 0], use[queue >= 0])
+    shape_nodes = np.hstack([instance.shape_nodes, np.zeros((len(instance.shape_job), new), dtype=np.int64)])
+    node_sets = np.hstack([instance.node_sets, np.zeros((len(instance.node_sets), new), dtype=np.int64)])
+    for i, (like, shape) in enumerate(zip(added.like, added.shape_of, strict=True), nodes):
+        if shape >= 0:
+            shape_nodes[shape, i] = 1
+        else:
+            shape_nodes[:, i], node_sets[:, i] = instance.shape_nodes[:, like], instance.node_sets[:, like]
+    ends = instance.unit_ends >= 0
+    pod_set, node_sets = _keep_out(instance, added, node_sets)
+    is_node = np.array(
+        ["node" in says and u not in set(pods) for u, says in enumerate(added.units, units)], dtype=np.int64
+    )
+    budget = np.zeros((1, len(instance.pod_unit) + len(here)), dtype=np.int64)
+    budget[0, [len(instance.pod_unit) + i for i, (u, _) in enumerate(here) if u in set(pods)]] = 1
+    capacity = np.array(added.capacity, dtype=np.int64).reshape(new, len(instance.resources))
+    domains = np.array(added.domain, dtype=np.int64).reshape(new, len(instance.node_domain)).T
+    zeros = np.zeros(extra, dtype=np.int64)
+    return Instance(
+        resources=instance.resources,
+        node_free=np.vstack([instance.node_free, 0 * capacity]),
+        node_draining=np.vstack([instance.node_draining, 0 * capacity]),
+        node_domain=np.hstack([instance.node_domain, domains]),
+        pod_node=np.concatenate([instance.pod_node, np.array([n for _, n in here], dtype=np.int64)]),
+        pod_unit=np.concatenate([instance.pod_unit, np.array([u for u, _ in here], dtype=np.int64)]),
+        pod_demand=np.vstack([instance.pod_demand, capacity]),
+        pod_set=np.concatenate([pod_set, np.full(len(here), -1, dtype=np.int64)]),
+        node_sets=node_sets,
+        unit_group=np.arange(units + extra),
+        group_min=np.ones(units + extra, dtype=np.int64),
+        unit_priority=np.concatenate([np.zeros(units, dtype=np.int64), priority]),
+        unit_lost=np.concatenate([np.zeros(units, dtype=np.int64), is_node]),
+        unit_grace=np.concatenate([np.where(ends, np.maximum(instance.unit_ends, 1), 0), zeros]),
+        unit_movable=np.concatenate([instance.unit_movable, zeros]),
+        job_priority=np.zeros(jobs, dtype=np.int64),
+        may=np.tile(np.concatenate([ends.astype(np.int64), np.ones(extra, dtype=np.int64)]), (jobs, 1)),
+        shape_job=instance.shape_job,
+        shape_count=instance.shape_count,
+        shape_demand=instance.shape_demand,
+        shape_nodes=shape_nodes,
+        shape_level=instance.shape_level,
+        shape_slice=instance.shape_slice,
+        shape_spread=instance.shape_spread,
+        quota_parent=instance.quota_parent,
+        quota_nominal=instance.quota_nominal + held,
+        quota_borrow=instance.quota_borrow,
+        quota_lend=instance.quota_lend,
+        quota_used=instance.quota_used + held,
+        job_queue=instance.job_queue,
+        job_use=instance.job_use,
+        unit_queue=np.concatenate([instance.unit_queue, queue]),
+        unit_use=np.vstack([instance.unit_use, use]),
+        limit_left=instance.limit_left,
+        limit_job=instance.limit_job,
+        limit_unit=np.hstack([instance.limit_unit, given.T]),
+        budget_left=np.zeros(1, dtype=np.int64),
+        pod_budget=budget,
+    )
+
+
+def _keep_out(instance: Instance, added: _Added, node_sets: IntArray) -> tuple[IntArray, IntArray]:
+    """Pods that move may go to added nodes, but not to slots: those that could go anywhere get a set without them."""
+    everywhere = np.ones((1, node_sets.shape[1]), dtype=np.int64)
+    for i, shape in enumerate(added.shape_of, len(instance.node_free)):
+        if shape >= 0:
+            everywhere[0, i] = 0
+    return np.where(instance.pod_set < 0, len(node_sets), instance.pod_set), np.vstack([node_sets, everywhere])

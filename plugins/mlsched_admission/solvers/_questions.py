@@ -1,0 +1,131 @@
+"""Other questions about the same state: of some jobs alone, after some evictions, with fewer who may leave."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import AnswererError
+from mlsched.core.fields import ints
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import registry
+from mlsched.core.request import Request
+from mlsched.solvers import run
+from mlsched_admission.instances import Instance, Plan
+
+
+def about(instance: Instance, jobs: Sequence[int]) -> Instance:
+    """The question of these jobs alone; the others are not there."""
+    rows = list(jobs)
+    if rows == list(range(len(instance.job_priority))):
+        return instance
+    shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
+    changed = {
+        name: getattr(instance, name)[shapes]
+        for name in ("shape_count", "shape_demand", "shape_nodes", "shape_level", "shape_slice", "shape_spread")
+    }
+    changed |= {name: getattr(instance, name)[rows] for name in ("job_priority", "job_queue", "job_use", "may")}
+    return instance.replace(
+        **changed,
+        shape_job=ints(rows.index(int(instance.shape_job[k])) for k in shapes),
+        limit_job=instance.limit_job[:, rows],
+        job_names=tuple(instance.job_names[j] for j in rows) if instance.job_names else (),
+        shape_names=tuple(instance.shape_names[k] for k in shapes) if instance.shape_names else (),
+        above_nominal=instance.above_nominal if len(rows) == 1 else 0,
+    )
+
+
+def lifted(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
+    """A plan of `about(instance, jobs)` as one of the instance: the other jobs wait."""
+    start = np.zeros(len(instance.job_priority), dtype=np.int64)
+    start[list(jobs)] = plan.start
+    place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
+    place[[k for k, j in enumerate(instance.shape_job.tolist()) if j in set(jobs)]] = plan.place
+    return plan.replace(start=start, place=place)
+
+
+def lowered(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
+    """A plan of the instance as one of `about(instance, jobs)`: without the other jobs."""
+    rows = list(jobs)
+    shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
+    return plan.replace(start=plan.start[rows], place=plan.place[shapes] if plan.place.size else plan.place)
+
+
+def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> Instance:
+    """The question in which only these units may be evicted (by whom they may be now), and these moved."""
+    units = np.arange(len(instance.unit_group))
+    return instance.replace(
+        may=np.where(np.isin(units, list(evict)), instance.may, 0),
+        unit_movable=np.where(np.isin(units, list(move)), instance.unit_movable, 0),
+    )
+
+
+def after(instance: Instance, evict: Sequence[int]) -> Instance:
+    """The state in which these units are gone and nobody else may leave."""
+    gone = np.isin(np.arange(len(instance.unit_group)), list(evict))
+    pods = gone[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
+    free, used = instance.node_free.copy(), instance.quota_used.copy()
+    np.add.at(free, instance.pod_node[pods], instance.pod_demand[pods])
+    counted = gone & (instance.unit_queue >= 0)
+    np.subtract.at(used, instance.unit_queue[counted], instance.unit_use[counted])
+    return instance.replace(
+        node_free=free,
+        pod_demand=np.where(pods[:, None], 0, instance.pod_demand),
+        quota_used=used,
+        unit_use=np.where(gone[:, None], 0, instance.unit_use),
+        limit_left=instance.limit_left + instance.limit_unit[:, gone].sum(axis=1),
+        may=0 * instance.may,
+        unit_movable=0 * instance.unit_movable,
+        above_nominal=0,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The best plan that was found, and whether it is proved that none is better."""
+
+    plan: Plan | None
+    proved: bool
+
+    @property
+    def starts_all(self) -> bool | None:
+        """Whether all jobs of the question can start; None where that is not known."""
+        if self.plan is not None and self.plan.start.all():
+            return True
+        return False if self.proved else None
+
+
+class Asked:
+    """Answers questions by CP-SAT within one time limit; counts them, and has HiGHS agree where that is wanted."""
+
+    def __init__(self, seconds: float | None, seed: int, *, confirm: bool = False) -> None:
+        self.deadline, self.seed, self.confirm = Deadline(seconds), seed, confirm
+        self.solves = 0
+
+    def remaining(self) -> float | None:
+        """Seconds that are left, None where there is no limit."""
+        left = self.deadline.remaining()
+        return None if left is None else max(left, 0.01)
+
+    def best(self, instance: Instance, objective: str) -> Best:
+        """The best plan, and whether that is proved; every plan is judged."""
+        outcome = self._by("cp-sat", instance, objective)
+        if self.confirm and outcome.status == "optimal":
+            again = self._by("highs", instance, objective)
+            if again.status == "optimal" and again.bound != outcome.bound:
+                raise AnswererError(f"cp-sat proves {objective} = {outcome.bound}, highs {again.bound}")
+        plan = outcome.plan
+        assert plan is None or isinstance(plan, Plan)
+        return Best(plan, outcome.status == "optimal")
+
+    def _by(self, name: str, instance: Instance, objective: str) -> Outcome:
+        self.solves += 1
+        answerer, params = registry().answerer("admission", name)
+        limits = Limits(seconds=self.remaining(), seed=self.seed)
+        outcome = run(Request(answerer, objective, params, limits, instance=instance))
+        if outcome.plan is not None and (wrong := instance.violations(outcome.plan)):
+            raise AnswererError(f"{name} returned an infeasible plan: {wrong[0]}")
+        return outcome

@@ -1,0 +1,230 @@
+"""Admission by enumeration: every set of jobs that start, of victims and of moved units, and every placement.
+
+Units that no rule and no objective tells apart are enumerated by their number. A branch is left where it costs as much
+as the best plan found, or where some shape could not be placed even if all units not yet decided left.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import TooLarge
+from mlsched.core.fields import IntArray, ints
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import exact_algorithm
+from mlsched_admission.instances import Instance, Plan, judge, judge_quotas
+
+#: Branches that a run may examine: about 5 s.
+MOST_BRANCHES = 400_000
+#: Most jobs, whose subsets are enumerated.
+MOST_JOBS = 12
+Rooms = list[list[int]]
+
+
+@exact_algorithm("brute-force", problem="admission", objectives=tuple(o.name for o in Instance.objectives))
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+    """Examine every plan; instances of some 400,000 branches (about 5 s)."""
+    search = _Search(instance, objective, Deadline(limits.seconds))
+    plan = search.best_plan()
+    return Outcome("optimal", plan, instance.evaluate(plan)[objective], work={"branches": search.branches})
+
+
+class _Search:
+    def __init__(self, instance: Instance, objective: str, deadline: Deadline) -> None:
+        self.instance, self.objective, self.deadline = instance, objective, deadline
+        self.branches = 0
+        self.demand = instance.shape_demand.tolist()
+        self.pods: dict[int, list[int]] = defaultdict(list)
+        for p, u in enumerate(instance.pod_unit.tolist()):
+            self.pods[u].append(p)
+
+    def best_plan(self) -> Plan:
+        """The plan of the least waiting rank, and of the least base value among these."""
+        instance, jobs = self.instance, len(self.instance.job_priority)
+        if jobs > MOST_JOBS:
+            raise TooLarge(f"brute-force: {jobs} waiting jobs are more than {MOST_JOBS}: use cp-sat or highs")
+        weights = instance.waiting_weight.tolist()
+        rank: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+        for flags in itertools.product((1, 0), repeat=jobs):
+            rank[sum(w for w, s in zip(weights, flags, strict=True) if not s)].append(flags)
+        for _, sets in sorted(rank.items()):
+            best: tuple[int, Plan] | None = None
+            for flags in sets:
+                best = self._with(flags, best)
+            if best is not None:
+                return best[1]
+        raise AssertionError("that nothing starts and nobody leaves is always feasible")
+
+    def _with(self, flags: tuple[int, ...], best: tuple[int, Plan] | None) -> tuple[int, Plan] | None:
+        """The best plan in which exactly these jobs start, or `best`."""
+        instance = self.instance
+        started = [j for j, flag in enumerate(flags) if flag]
+        able = np.asarray((instance.may[started] > 0).any(axis=0)).tolist()
+        kinds = [(us, able[us[0]], bool(instance.unit_movable[us[0]])) for us in self._alike()]
+        kinds = [kind for kind in kinds if kind[1] or kind[2]]
+        if not started:
+            kinds = []  # a move without a start costs and gains nothing
+        shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if flags[j]]
+        stack: list[tuple[int, list[int], list[int]]] = [(0, [], [])]
+        while stack:
+            depth, evicted, moved = stack.pop()
+            self._count()
+            if best is not None and self._at_least(evicted, moved) >= best[0]:
+                continue
+            undecided = [u for us, _, _ in kinds[depth:] for u in us]
+            if not self._could_fit(shapes, [*evicted, *moved, *undecided]):
+                continue
+            if depth < len(kinds):
+                us, evictable, movable = kinds[depth]
+                for gone in range(len(us) * evictable + 1):
+                    for away in range((len(us) - gone) * movable + 1):
+                        stack.append((depth + 1, [*evicted, *us[:gone]], [*moved, *us[gone : gone + away]]))
+                continue
+            value = judge.BASES[instance.objective(self.objective)](instance, evicted, moved)
+            if (best is None or value < best[0]) and self._allowed(started, evicted):
+                found = self._placed(flags, shapes, evicted, moved)
+                best = best if found is None else (value, found)
+        return best
+
+    def _count(self) -> None:
+        self.branches += 1
+        if self.branches % 256 == 0:
+            self.deadline.check()
+        if self.branches > MOST_BRANCHES:
+            raise TooLarge(f"brute-force: there are more than {MOST_BRANCHES} branches: use cp-sat or highs")
+
+    def _alike(self) -> list[list[int]]:
+        """Units in classes that nothing tells apart: same pods on the same nodes, same columns, gangs alike."""
+        instance = self.instance
+        sizes = Counter(instance.unit_group.tolist())
+        classes: dict[object, list[int]] = defaultdict(list)
+        for u, group in enumerate(instance.unit_group.tolist()):
+            pods = sorted(
+                (
+                    int(instance.pod_node[p]),
+                    tuple(instance.pod_demand[p].tolist()),
+                    int(instance.pod_set[p]),
+                    tuple(instance.pod_budget[:, p].tolist()),
+                )
+                for p in self.pods[u]
+            )
+            gang = ("alone", int(instance.group_min[group])) if sizes[group] == 1 else ("in", group)
+            numbers = [
+                getattr(instance, f"unit_{name}")[u].tolist()
+                for name in ("priority", "lost", "grace", "movable", "queue", "use")
+            ]
+            columns = (instance.may[:, u].tolist(), instance.limit_unit[:, u].tolist())
+            classes[repr((pods, gang, numbers, columns))].append(u)
+        return list(classes.values())
+
+    def _at_least(self, evicted: list[int], moved: list[int]) -> int:
+        """What a plan costs at least that evicts and moves these."""
+        if self.objective == "victims":
+            return len({int(self.instance.unit_group[u]) for u in evicted})
+        return judge.BASES[self.instance.objective(self.objective)](self.instance, evicted, moved)
+
+    def _rooms(self, leaving: list[int]) -> Rooms:
+        room: Rooms = (self.instance.node_free + self.instance.node_draining).tolist()
+        for u in leaving:
+            for p in self.pods[u]:
+                here = room[int(self.instance.pod_node[p])]
+                for r, amount in enumerate(self.instance.pod_demand[p].tolist()):
+                    here[r] += amount
+        return room
+
+    def _could_fit(self, shapes: list[int], leaving: list[int]) -> bool:
+        """Whether each shape by itself would find room for its pods, domains and all else aside."""
+        room = self._rooms(leaving) if shapes else []
+        for k in shapes:
+            needed = int(self.instance.shape_count[k])
+            for n, there in enumerate(room):
+                if needed > 0 and self.instance.shape_nodes[k, n]:
+                    needed -= min((a // d for a, d in zip(there, self.demand[k], strict=True) if d), default=needed)
+            if needed > 0:
+                return False
+        return True
+
+    def _allowed(self, started: list[int], evicted: list[int]) -> bool:
+        """Rules 5 to 9."""
+        if judge.ineligible(self.instance, started, evicted) or judge_quotas.over_quota(
+            self.instance, started, evicted
+        ):
+            return False
+        return not list(judge.over_limit(self.instance, started, evicted))
+
+    def _placed(self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], moved: list[int]) -> Plan | None:
+        """The plan, with nodes for what comes; None where there are none."""
+        instance, room = self.instance, self._rooms([*evicted, *moved])
+        move = [-1] * len(instance.pod_node)
+        place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
+        for _ in self._moves([p for u in moved for p in self.pods[u]], room, move):
+            for _ in self._places(shapes, room, place):
+                evict = np.isin(np.arange(len(instance.unit_group)), evicted).astype(np.int64)
+                return Plan(start=ints(flags), place=place, evict=evict, move=ints(move))
+        return None
+
+    def _moves(self, pods: list[int], room: Rooms, move: list[int], before: int = -1) -> Iterator[None]:
+        """Every way to move these pods, equal ones in order; `room` and `move` are as it says meanwhile."""
+        if not pods:
+            yield
+            return
+        p, others = pods[0], pods[1:]
+        first = max(0, move[before]) if before >= 0 and self._kind(before) == self._kind(p) else 0
+        chosen, demand = int(self.instance.pod_set[p]), self.instance.pod_demand[p].tolist()
+        for n, there in enumerate(room[first:], first):
+            self._count()
+            if (chosen < 0 or self.instance.node_sets[chosen, n]) and all(
+                d <= a for d, a in zip(demand, there, strict=True)
+            ):
+                room[n], move[p] = [a - d for a, d in zip(there, demand, strict=True)], n
+                yield from self._moves(others, room, move, p)
+                room[n], move[p] = there, -1
+
+    def _kind(self, p: int) -> tuple[list[int], int]:
+        return self.instance.pod_demand[p].tolist(), int(self.instance.pod_set[p])
+
+    def _places(self, shapes: list[int], room: Rooms, place: IntArray) -> Iterator[None]:
+        """Every way to place these shapes."""
+        if not shapes:
+            yield
+            return
+        for _ in self._shape(shapes[0], int(self.instance.shape_count[shapes[0]]), 0, room, place):
+            if self._whole(shapes[0], place):
+                yield from self._places(shapes[1:], room, place)
+
+    def _shape(self, k: int, needed: int, n: int, room: Rooms, place: IntArray) -> Iterator[None]:
+        """Every way to place `needed` pods of a shape on node n and those after it."""
+        if needed == 0:
+            yield
+            return
+        if n == len(room):
+            return
+        there, demand = room[n], self.demand[k]
+        after = sum(self._fit(k, m, room) for m in range(n + 1, len(room)))
+        for count in range(min(self._fit(k, n, room), needed), max(0, needed - after) - 1, -1):
+            self._count()
+            room[n], place[k, n] = [a - count * d for a, d in zip(there, demand, strict=True)], count
+            yield from self._shape(k, needed - count, n + 1, room, place)
+        room[n], place[k, n] = there, 0
+
+    def _fit(self, k: int, n: int, room: Rooms) -> int:
+        """So many pods of a shape fit on a node."""
+        count = int(self.instance.shape_count[k])
+        fit = min((a // d for a, d in zip(room[n], self.demand[k], strict=True) if d), default=count)
+        return min(fit, int(self.instance.shape_spread[k]) or count) * int(self.instance.shape_nodes[k, n])
+
+    def _whole(self, k: int, place: IntArray) -> bool:
+        """Rule 2: whole slices in each domain."""
+        level = int(self.instance.shape_level[k])
+        if level < 0:
+            return True
+        size = int(self.instance.shape_slice[k]) or int(self.instance.shape_count[k])
+        inside: dict[int, int] = defaultdict(int)
+        for n in np.flatnonzero(place[k]).tolist():
+            inside[int(self.instance.node_domain[level, n])] += int(place[k, n])
+        return all(domain >= 0 and count % size == 0 for domain, count in inside.items())

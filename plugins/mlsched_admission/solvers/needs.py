@@ -1,0 +1,174 @@
+"""What it would take to start jobs without evicting anybody: the front of smallest changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlsched.core.brief import counted
+from mlsched.core.registry import registry
+from mlsched_admission.instances import Instance, Plan, judge
+from mlsched_admission.instances.judge_quotas import over_quota
+from mlsched_admission.solvers._changes import Changes, changes
+from mlsched_admission.solvers._names import named, several
+from mlsched_admission.solvers._questions import Asked, about, only
+from mlsched_admission.solvers._reasons import reason
+from mlsched_admission.solvers._verdict import Change, Needs
+
+#: Wall seconds, where no limit is given: a front of four kinds of changes can be long.
+SECONDS = 60.0
+
+
+def what_it_takes(
+    instance: Instance, *, jobs: Sequence[int] | None = None, time_limit: float | None = None, seed: int = 0
+) -> Needs:
+    """The smallest changes with which the jobs (default: all) start and nobody is evicted, each proved minimal.
+
+    Changes are nodes more (like some that there are, empty), units moved (movable ones), quotas and limits raised, pods
+    fewer, and waiting until running units end by themselves (where `unit_ends` says when). No change of the front is
+    smaller in all kinds than another; that there are no others is proved where `complete` says so. time_limit: wall
+    seconds (default 60).
+    """
+    rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
+    question = about(instance, rows)
+    asked = Asked(SECONDS if time_limit is None else time_limit, seed)
+    if asked.best(only(question, ()), "victims").starts_all:
+        return Needs(tuple(rows), starts_now=True, complete=True, proof="a plan that the judge accepts")
+    cannot, why = _cannot(question, asked)
+    made = changes(question)
+    found, complete = _front(made, asked)
+    listed = [_change(question, made, plan) for plan in found]
+    listed.sort(key=lambda change: (_kinds(change), change.wait, sum(change.nodes.values()), len(change.moves)))
+    complete = complete and made.complete
+    proof = f"cp-sat found the front in {counted(asked.solves, 'solve')}" + (
+        " and proved that it is complete" if complete else ""
+    )
+    if not listed and complete:
+        proof = "cp-sat proved that none of these changes, nor all of them together, would do"
+    return Needs(tuple(rows), False, tuple(listed), complete, cannot, "; ".join(filter(None, [why, proof])))
+
+
+def _kinds(change: Change) -> int:
+    fields = (change.nodes, change.moves, change.quota, change.limits, change.fewer_pods, change.wait)
+    return sum(bool(field) for field in fields)
+
+
+def _cannot(question: Instance, asked: Asked) -> tuple[str | None, str]:
+    """Why the jobs do not start by allowed evictions and moves either, and how that is proved; None where they do."""
+    best = asked.best(question, "victims")
+    if best.starts_all:
+        return None, ""
+    if best.plan is None or not best.proved:
+        return None, "the time was over before it was known whether evictions would do"
+    waiting = np.flatnonzero(best.plan.start == 0).tolist()
+    for j in waiting:
+        if sentence := reason(question, j):
+            return sentence, "counted"
+    jobs = several("job", question.job_names, waiting)
+    return f"{jobs}: no plan starts {'it' if len(waiting) == 1 else 'them'} by allowed evictions", "proved by cp-sat"
+
+
+def _front(made: Changes, asked: Asked) -> tuple[list[Plan], bool]:
+    """The plans of the question of changes that no other is better than, and whether these are all."""
+    from mlsched.solvers.front.planned import front_of
+
+    question = made.question
+    asks = {
+        "lost": bool(made.nodes),
+        "moves": bool(question.unit_movable.any()),
+        "budget_violations": bool(made.pods),
+        "grace": bool((question.unit_grace > 0).any()),
+        "top_priority": bool(made.raised),
+    }
+    names = [name for name, there in asks.items() if there]
+    names += [name for name in ("lost", "moves") if name not in names][: max(0, 2 - len(names))]
+    answerer, params = registry().answerer("admission", "cp-sat")
+    front = front_of(answerer, question, names, params, threads=1, seed=asked.seed, time_limit=asked.remaining())
+    asked.solves += front.solves
+    # Where some plan starts all jobs, no plan of the front does not.
+    found = [plan for plan in front.plans or () if plan.start.all()]
+    return found, bool(front.complete)
+
+
+def _change(question: Instance, made: Changes, plan: Plan) -> Change:
+    """A plan of the question of changes as a change, with no more quota than it needs."""
+    evicted = np.flatnonzero(plan.evict).tolist()
+    real = len(question.unit_group)
+    ended = tuple(u for u in evicted if u < real)
+    nodes = Counter(made.nodes[u] for u in evicted if u in made.nodes)
+    pods = [u for u in evicted if u in made.pods]
+    moved = np.flatnonzero(plan.move[: len(question.pod_unit)] >= 0)
+    moves = tuple(sorted({int(question.pod_unit[p]) for p in moved}))
+    quota, limits = _raised(made, plan)
+    wait = max((int(question.unit_ends[u]) for u in ended), default=0)
+    parts = [counted_nodes(question, n, count) for n, count in sorted(nodes.items())]
+    parts += [f"move {several('unit', question.unit_names, moves)}"] if moves else []
+    parts += [
+        f"{more} more nominal quota of {named('flavor', question.flavor_names, f)} for "
+        f"{named('queue', question.queue_names, q)}"
+        for (q, f), more in quota.items()
+    ]
+    parts += [f"{named('limit', question.limit_names, h)} raised by {more}" for h, more in limits.items()]
+    parts += [f"{counted(len(pods), 'pod')} fewer"] if pods else []
+    parts += [f"wait {_span(wait)} until {several('unit', question.unit_names, ended)} {_ends(ended)}"] if ended else []
+    return Change("; ".join(parts), dict(nodes), moves, quota, limits, len(pods), wait, ended)
+
+
+def _ends(units: Sequence[int]) -> str:
+    return "ends" if len(units) == 1 else "end"
+
+
+def counted_nodes(question: Instance, n: int, count: int) -> str:
+    """ "1 more node like n7"."""
+    like = question.node_names[n] if question.node_names else f"node {n}"
+    return f"{count} more node{'' if count == 1 else 's'} like {like}"
+
+
+def _span(seconds: int) -> str:
+    """ "2 h 05 min", "40 s"."""
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = -(-seconds // 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _raised(made: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
+    """By how much quotas and limits must rise: one after the other as little as the others allow."""
+    question, units = made.question, [u for u in made.raised if plan.evict[u]]
+    evicted = np.flatnonzero(plan.evict).tolist()
+    started = np.flatnonzero(plan.start).tolist()
+    quota: dict[tuple[int, int], int] = {}
+    limits: dict[int, int] = {}
+    for u in units:
+        what, a, b = made.raised[u]
+        name, place = ("unit_use", (u, b)) if what == "quota" else ("limit_unit", (a, u))
+
+        def raised_by(
+            amount: int, name: str = name, place: tuple[int, int] = place, of: Instance = question
+        ) -> Instance:
+            values = getattr(of, name).copy()
+            values[place] = amount
+            return of.replace(**{name: values})
+
+        def enough(amount: int, made_of: Callable[[int], Instance] = raised_by) -> bool:
+            tried = made_of(amount)
+            return not over_quota(tried, started, evicted) and not list(judge.over_limit(tried, started, evicted))
+
+        least = _least(int(getattr(question, name)[place]), enough)
+        question = raised_by(least)
+        if what == "quota" and least:
+            quota[a, b] = least
+        elif least:
+            limits[a] = least
+    return quota, limits
+
+
+def _least(most: int, enough: Callable[[int], bool]) -> int:
+    """The least amount up to `most`, which is enough, that is enough; less is never enough where more is not."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return high

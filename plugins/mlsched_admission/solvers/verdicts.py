@@ -1,0 +1,305 @@
+"""The verdict on a scheduler's decision: ineligible, does not start, needless, dominated, or on the front.
+
+Every step is a question of the same problem: after the evictions, with only the decision's victims, with only the
+priorities that must go. What a step says rests on a plan that the judge accepts, or on a proof that there is none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.brief import counted
+from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.fields import as_int, ints
+from mlsched.core.registry import registry
+from mlsched_admission.instances import Instance, Plan, judge
+from mlsched_admission.solvers._names import several
+from mlsched_admission.solvers._questions import Asked, about, after, lifted, lowered, only
+from mlsched_admission.solvers._reasons import reason
+from mlsched_admission.solvers._verdict import Change, Kind, Needs, Point, Verdict
+from mlsched_admission.solvers.needs import what_it_takes
+
+__all__ = ["Change", "Needs", "Point", "Verdict", "judge_decision", "what_it_takes"]
+
+
+def judge_decision(
+    instance: Instance,
+    decision: Plan | Iterable[int],
+    *,
+    jobs: Sequence[int] | None = None,
+    objectives: Sequence[str] | None = None,
+    first: Sequence[str] = ("top_priority",),
+    time_limit: float | None = None,
+    seed: int = 0,
+    confirm: bool = False,
+) -> Verdict:
+    """Judge what a scheduler decided: whom it evicts so that jobs start.
+
+    decision: a plan, or the numbers of the units that are evicted (none: the scheduler lets the jobs wait). jobs: those
+    that are asked about, by default all; the decision is meant to start those that its plan starts, or, where it is a
+    list of units, all of them, unless it is empty. objectives: those of the front, two or more (default: victims, lost,
+    and budget_violations and moves where the instance has any). first: what is compared before the front, after the
+    jobs that wait: top_priority, or nothing. time_limit: wall seconds for all. confirm: HiGHS must prove the same.
+
+    Raises InvalidInput for a decision that is none of this instance.
+    """
+    rows = (
+        list(range(len(instance.job_priority))) if jobs is None else _numbers("jobs", jobs, len(instance.job_priority))
+    )
+    if set(first) - {"top_priority"}:
+        raise InvalidInput(f"first = {list(first)!r}: must be top_priority, or nothing")
+    names = _objectives(instance, objectives)
+    question = about(instance, rows)
+    made = _decided(instance, question, decision, rows)
+    judgement = _Judgement(question, made, names, bool(first), Asked(time_limit, seed, confirm=confirm))
+    verdict = judgement.verdict()
+
+    def back(point: Point) -> Point:
+        return dataclasses.replace(point, plan=lifted(instance, rows, point.plan))
+
+    return dataclasses.replace(
+        verdict,
+        jobs=tuple(rows[j] for j in verdict.jobs),
+        asked=tuple(rows),
+        first=tuple(first),
+        witness=None if verdict.witness is None else back(verdict.witness),
+        front=tuple(back(point) for point in verdict.front),
+    )
+
+
+def _numbers(name: str, given: Iterable[int], size: int) -> list[int]:
+    """Different numbers below `size`, ascending."""
+    numbers = sorted({as_int(name, n) for n in given})
+    for n in numbers:
+        if not 0 <= n < size:
+            raise InvalidInput(f"{name}: {n}: must be at least 0 and below {size}")
+    return numbers
+
+
+def _objectives(instance: Instance, given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is None:
+        more = [("budget_violations", len(instance.budget_left)), ("moves", int(instance.unit_movable.sum()))]
+        return ("victims", "lost", *(name for name, there in more if there))
+    known = [o.name for o in instance.objectives]
+    for name in given:
+        if name not in known:
+            raise UnknownName(f"admission has no objective '{name}'{meant(name, known)}; there are {', '.join(known)}")
+    if len(set(given)) < 2:
+        raise InvalidInput("objectives: must be two or more; for one, solve the instance")
+    return tuple(given)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Decision:
+    """A decision on a question: whom it evicts, whom it is meant to start; its plan, where it says all."""
+
+    plan: Plan
+    evict: tuple[int, ...]
+    meant: tuple[int, ...]
+    complete: bool
+
+
+def _decided(instance: Instance, question: Instance, decision: Plan | Iterable[int], rows: list[int]) -> _Decision:
+    if isinstance(decision, Plan):
+        if wrong := judge.malformed(instance, decision):
+            raise InvalidInput(f"the decision: {wrong[0]}")
+        plan = lowered(instance, rows, decision)
+        meant_jobs = tuple(np.flatnonzero(plan.start).tolist())
+        return _Decision(plan, tuple(np.flatnonzero(plan.evict).tolist()), meant_jobs, complete=True)
+    units = _numbers("decision", decision, len(instance.unit_group))
+    everyone = tuple(range(len(rows))) if units else ()
+    plan = Plan(
+        start=ints(int(j in everyone) for j in range(len(rows))),
+        place=np.zeros(question.shape_nodes.shape, dtype=np.int64),
+        evict=ints(int(u in set(units)) for u in range(len(instance.unit_group))),
+        move=np.full(len(instance.pod_node), -1, dtype=np.int64),
+    )
+    return _Decision(plan, tuple(units), everyone, complete=not units)
+
+
+class _Judgement:
+    """The steps of a verdict on one question."""
+
+    def __init__(
+        self, question: Instance, made: _Decision, objectives: tuple[str, ...], top: bool, asked: Asked
+    ) -> None:
+        self.question, self.made, self.objectives, self.top, self.asked = question, made, objectives, top, asked
+        self.values = judge.base_values(question, made.plan)
+
+    def verdict(self) -> Verdict:
+        """The first kind that applies, with the front."""
+        found = self._ineligible() or self._does_not_start() or self._needless()
+        front, complete, proof, backing = self._front()
+        if found is None:
+            found = self._against(front, complete, proof, backing)
+        return dataclasses.replace(found, front=front, complete=complete)
+
+    def _made(self, kind: Kind, sentence: str, **fields: Any) -> Verdict:
+        return Verdict(
+            kind=kind,
+            sentence=sentence,
+            jobs=self.made.meant,
+            evict=self.made.evict,
+            values=self.values,
+            objectives=self.objectives,
+            **fields,
+        )
+
+    def _units(self, units: Iterable[int]) -> str:
+        return several("unit", self.question.unit_names, units)
+
+    def _ineligible(self) -> Verdict | None:
+        found = judge.ineligible(self.question, self.made.meant, self.made.evict)
+        faults = tuple((u, why.removeprefix(f"unit {u} is evicted: ")) for u, why in found)  # units have names here
+        if not faults:
+            return None
+        who = self._units(sorted({u for u, _ in faults}))
+        sentence = f"{who} may not be evicted for this: {faults[0][1]}"
+        return self._made("ineligible", sentence, ineligible=faults, proof="by the rules of the instance")
+
+    def _does_not_start(self) -> Verdict | None:
+        """A plan is what it says; of victims alone it is asked whether the jobs find room once they are gone."""
+        if self.made.complete:
+            wrong = self.question.violations(self.made.plan)
+            proof = "by the rules of the instance"
+            return self._made("does not start", wrong[0], starts=False, proof=proof) if wrong else None
+        left = after(about(self.question, self.made.meant), self.made.evict)
+        starts = self.asked.best(left, "victims").starts_all
+        if starts:
+            return None
+        jobs = several("job", self.question.job_names, self.made.meant)
+        if starts is None:
+            return self._made("unknown", f"the time was over before it was known whether {jobs} can start then")
+        why = next((s for j in range(len(self.made.meant)) if (s := reason(left, j, evictions=False))), None)
+        sentence = f"with {self._units(self.made.evict)} gone, {jobs} cannot start"
+        proof = f"{why}, with them gone" if why else "cp-sat proved that no places exist"
+        return self._made("does not start", sentence, starts=False, proof=proof, backing="claimed")
+
+    def _needless(self) -> Verdict | None:
+        """The fewest of the decision's victims with which its jobs start."""
+        if not self.made.evict:
+            return None
+        moved = self.question.moved(self.made.plan.move)
+        asked = only(about(self.question, self.made.meant), self.made.evict, moved)
+        best = self.asked.best(asked.replace(unit_lost=np.ones_like(asked.unit_lost)), "lost")
+        if best.plan is None or not best.starts_all or int(best.plan.evict.sum()) >= len(self.made.evict):
+            return None
+        point = self._point(lifted(self.question, self.made.meant, best.plan))
+        needless = tuple(u for u in self.made.evict if not point.plan.evict[u])
+        fewest = len(self.made.evict) - len(needless)
+        sentence = f"{self._units(needless)} need not be evicted: the other {fewest} suffice"
+        if not fewest:
+            sentence = f"nobody need be evicted: {self._units(needless)} can stay"
+        minimal = ", and fewer of them do not (proved by cp-sat)" if best.proved else ""
+        proof = f"a plan that evicts {counted(fewest, 'unit')} of them starts the jobs{minimal}"
+        return self._made(
+            "needless", sentence, starts=True, needless=needless, witness=point, proof=proof, backing="claimed"
+        )
+
+    def _point(self, plan: Plan) -> Point:
+        return Point(judge.base_values(self.question, plan), plan)
+
+    def _front(self) -> tuple[tuple[Point, ...], bool, str, str | None]:
+        """All points among the plans that start the most and evict the lowest priorities; how that is proved."""
+        from mlsched.solvers.front.planned import front_of
+
+        question, proved = self.question, True
+        if self.top:
+            best = self.asked.best(question, "top_priority")
+            proved = best.proved
+            if best.plan is None:
+                return (), False, "the time was over before a plan was found", None
+            highest = self._point(best.plan).values["top_priority"]
+            levels = sorted(set(question.unit_priority.tolist()))
+            allowed = np.isin(question.unit_priority, levels[:highest])
+            question = question.replace(may=np.where(allowed, question.may, 0))
+        answerer, params = registry().answerer("admission", "cp-sat")
+        front = front_of(
+            answerer,
+            question,
+            self.objectives,
+            params,
+            threads=1,
+            seed=self.asked.seed,
+            time_limit=self.asked.remaining(),
+        )
+        if self.asked.confirm and front.complete:
+            front = front.confirmed()
+        points = [self._point(plan) for plan in front.plans or ()]
+        points.sort(key=lambda point: [point.values[name] for name in self.objectives])
+        complete = bool(front.complete) and proved
+        proof = f"cp-sat found the front in {counted(front.solves, 'solve')}" + (
+            " and proved that it is complete" if complete else ""
+        )
+        return tuple(points), complete, proof, front.backing
+
+    def _against(self, front: tuple[Point, ...], complete: bool, proof: str, backing: str | None) -> Verdict:
+        """The decision held against the front."""
+        rank = judge.waiting(self.question, self.made.plan)
+        for point in front:
+            if why := self._better(point, rank):
+                sentence = f"dominated: {why}"
+                proof = "a plan that the judge accepts"
+                return self._made("dominated", sentence, starts=True, witness=point, proof=proof)
+        if not complete:
+            return self._made("unknown", "the time was over before the front was complete", starts=True, proof=proof)
+        why = f"no plan is better in {' and '.join(self.objectives)}" if self.made.meant else "nothing can start"
+        own = self._point(self.made.plan) if self.made.complete else self._placed(front)
+        sentence = f"on the front: {why}"
+        return self._made("on the front", sentence, starts=True, witness=own, proof=proof, backing=backing)
+
+    def _placed(self, front: tuple[Point, ...]) -> Point | None:
+        """The decision with places for its pods."""
+        meant = about(self.question, self.made.meant)
+        best = self.asked.best(only(meant, self.made.evict), "victims")
+        if best.plan is None:
+            return None
+        plan = lifted(self.question, self.made.meant, best.plan).replace(evict=self.made.plan.evict)
+        return None if self.question.violations(plan) else self._point(plan)
+
+    def _better(self, point: Point, rank: int) -> str | None:
+        """Why a point is better than the decision, or None where it is not."""
+        waits = judge.waiting(self.question, point.plan)
+        mine, its = self.values, point.values
+        cost = ", ".join(f"{its[name]} instead of {mine[name]} {_UNITS[name]}" for name in self.objectives)
+        if waits < rank:
+            more = np.flatnonzero((point.plan.start == 1) & (self.made.plan.start == 0)).tolist()
+            return f"{several('job', self.question.job_names, more)} can start by evicting {self._whom(point)}"
+        if waits > rank:
+            return None
+        if self.top and its["top_priority"] < mine["top_priority"]:
+            levels = sorted(set(self.question.unit_priority.tolist()))
+            high, low = levels[mine["top_priority"] - 1], its["top_priority"]
+            least = f"none above priority {levels[low - 1]}" if low else "nobody"
+            return f"it evicts priority {high}, and {least} must go ({cost})"
+        if self.top and its["top_priority"] > mine["top_priority"]:
+            return None
+        pairs = [(its[name], mine[name]) for name in self.objectives]
+        if all(a <= b for a, b in pairs) and any(a < b for a, b in pairs):
+            return f"evicting {self._whom(point)} costs {cost}"
+        return None
+
+    def _whom(self, point: Point) -> str:
+        evicted = np.flatnonzero(point.plan.evict).tolist()
+        return self._units(evicted) if evicted else "nobody"
+
+
+def front_question(instance: Instance, verdict: Verdict) -> tuple[Instance, list[Plan]]:
+    """The question whose front a verdict has, of the jobs that were asked about alone, and a plan for each point."""
+    plans = [lowered(instance, verdict.asked, point.plan) for point in verdict.front]
+    return about(instance, verdict.asked), plans
+
+
+#: Objective -> what its values count, in sentences.
+_UNITS = {
+    "victims": "victims",
+    "lost": "GPU-s lost",
+    "top_priority": "as highest level",
+    "budget_violations": "pods beyond budgets",
+    "moves": "moves",
+    "grace": "s of grace",
+}

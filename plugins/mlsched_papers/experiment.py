@@ -1,0 +1,67 @@
+"""What an experiment is, and what its caller may set."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mlsched.core.brief import brief
+from mlsched.core.errors import InvalidInput
+from mlsched_papers.report import Report, matches
+from mlsched_papers.statement import Statement
+
+#: The dataclass that says how large an experiment is.
+Grid = TypeVar("Grid", bound=Any)
+#: Called with (runs done, runs in all), once at the start and after every run.
+Progress = Callable[[int, int], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The keywords of `reproduce`; None: the experiment's own."""
+
+    quick: bool = False
+    workers: int = 1
+    progress: Progress | None = None
+    trace: str | None = None
+    cluster: str | None = None
+    jobs: int | None = None
+    seeds: int | None = None
+    papers_size: bool = False
+    loads: tuple[float, ...] | None = None
+
+    def sized(self, grid: Grid, *counts: str) -> Grid:
+        """`grid` with as many seeds as asked for, and as many jobs in its field `jobs` and the fields `counts`."""
+        jobs = {} if self.jobs is None else dict.fromkeys(("jobs", *counts), self.jobs)
+        return dataclasses.replace(grid, **jobs, **({} if self.seeds is None else {"seeds": self.seeds}))
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A paper's evaluation: `run` measures it anew.
+
+    sizes: whether `papers_size` and `loads` are for it. statements: its claims before anything is measured;
+    empty where they are known only then.
+    """
+
+    name: str
+    doc: str
+    run: Callable[[Settings], Report]
+    sizes: bool = False
+    statements: tuple[Statement, ...] = ()
+
+    def __repr__(self) -> str:
+        return brief(self, self.name, self.doc)
+
+    def has(self, claim: str) -> bool:
+        """Whether some claim's name or text has `claim` in it, as far as that is known before they are measured."""
+        return not self.statements or any(
+            matches(claim, statement.name, statement.text) for statement in self.statements
+        )
+
+    def measured(self, settings: Settings) -> Report:
+        """What `run` finds. Raises InvalidInput where a setting is not for this experiment."""
+        if not self.sizes and (settings.papers_size or settings.loads is not None):
+            raise InvalidInput(f"papers_size and loads: {self.name} has one size and its own loads; leave both out")
+        return self.run(settings)

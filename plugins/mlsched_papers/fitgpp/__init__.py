@@ -1,0 +1,82 @@
+"""FitGpp's evaluation (Yabuuchi, Taniwaki and Omura, 2019, Section 4): Tables 1 to 5, Figures 3 to 8, its claims."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from mlsched.simulation import simulation
+from mlsched.simulation.preemption.options import Options
+from mlsched.simulation.preemption.synthetic import CALIBRATIONS
+from mlsched_papers.experiment import Experiment, Settings
+from mlsched_papers.fitgpp import claims, claims_tables, figures, measure, tables
+from mlsched_papers.fitgpp import grid as g
+from mlsched_papers.fitgpp.measure import Metrics, Source
+from mlsched_papers.fitgpp.measured import Readings
+from mlsched_papers.fitgpp.tables import STAND_IN
+from mlsched_papers.report import Report
+from mlsched_papers.runs import CHECKED, PAIRED, versions_sentence
+
+TITLE = "FitGpp: low-latency job scheduling with preemption"
+
+
+def run(settings: Settings) -> Report:
+    """Measure the experiment and set it beside the paper."""
+    grid = dataclasses.replace(settings.sized(g.QUICK if settings.quick else g.FULL), trace=settings.trace is not None)
+    source = Source(grid.jobs, settings.trace, settings.cluster, settings.jobs)
+    metrics = measure.measure(g.cases(grid), source, workers=settings.workers, progress=settings.progress)
+    return report(grid, metrics, TITLE + (" (quick)" if settings.quick else ""))
+
+
+def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
+    """The report of finished measurements."""
+    readings = [Readings.of(reading, grid, metrics) for reading in grid.readings]
+    views = [each.plain for each in readings]
+    trace = Readings.of(g.TRACE, grid, metrics) if grid.trace else None
+    return Report(
+        title=title,
+        readings=tuple(_readings(grid, metrics)),
+        tables=tuple(tables.tables(readings, trace)),
+        figures=tuple(figures.figures(views, trace.plain if trace else None, grid)),
+        claims=tuple(claims.claims(readings, trace)),
+    )
+
+
+def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
+    """What was run, and how the paper was read."""
+    world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
+    found = [
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs per reading, {len(metrics)} runs in "
+        f"all; RAND is averaged over {grid.rand_repeats} runs a workload in the tables. {PAIRED}",
+        CHECKED,
+    ]
+    found += [
+        f"Reading {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
+        f"during_grace={CALIBRATIONS[name].during_grace}."
+        for name in grid.readings
+    ]
+    found.append(
+        f"World: {world}, except as the reading says; a rule's own P is its preemption_limit; FIFO has te_first=False; "
+        f"wake={simulation('preemption').wake}."
+    )
+    if grid.trace:
+        found.append(f"Table 5 and Figure 8: {STAND_IN}; jobs that fit no node are dropped.")
+    found += _remarks(metrics)
+    return [*found, versions_sentence()]
+
+
+def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:
+    """What the runs had to say, once each, with the first reading and seed that said it."""
+    found: dict[str, g.Case] = {}
+    for case, each in metrics.items():
+        for remark in each.remarks:
+            found.setdefault(remark, case)
+    return [f"Reading {case.reading.upper()}, seed {case.seed}: {remark}." for remark, case in found.items()]
+
+
+EXPERIMENT = Experiment(
+    "fitgpp",
+    f"{TITLE} (Tables 1-5, Figures 3-8)",
+    run,
+    statements=(*claims.STATEMENTS, *claims_tables.TRACE_STATEMENTS),
+)

@@ -1,0 +1,132 @@
+"""The measurements, asked for by reading, policy and metric: one value per seed, averaged over repeats."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched_papers.claim import Estimate
+from mlsched_papers.fitgpp import grid as g
+from mlsched_papers.fitgpp.grid import GRACE_SCALE, TE_SHARE, Case, Grid, Policy
+from mlsched_papers.fitgpp.measure import Metrics
+from mlsched_papers.view import Values, View, change
+
+
+@dataclasses.dataclass(frozen=True)
+class At:
+    """A point of the sweeps of Figs. 6 and 7, or another number of jobs; the default is the tables'."""
+
+    te_share: float = TE_SHARE
+    grace_scale: float = GRACE_SCALE
+    jobs: int = 0
+
+
+HERE = At()
+
+
+#: Under the literal reading of "a random BE job", FitGpp is the policy that asks Eq. 4 anew after each random victim.
+LITERAL = {g.FITGPP: g.AGAIN, g.FITGPP_FREE: g.AGAIN_FREE}
+
+
+class FitGppView(View[Policy, At, Metrics]):
+    """The measurements under one reading. Policies that differ in their labels alone are one.
+
+    reading: a calibration or the trace. literal: "a random BE job" is one job (fallback=again). pooled: percentiles of
+    re-scheduling intervals are of all workloads' intervals together, where `values` has one value per workload.
+    """
+
+    def __init__(
+        self, reading: str, grid: Grid, metrics: Mapping[Case, Metrics], *, literal: bool = False, pooled: bool = False
+    ) -> None:
+        name = reading.upper() + (", literal fallback" if literal else "") + (", pooled" if pooled else "")
+        super().__init__(name, HERE)
+        self.grid, self.literal, self.pooled = grid, literal, pooled
+        self._runs: dict[tuple[str, Any, At], dict[int, list[Metrics]]] = defaultdict(lambda: defaultdict(list))
+        for case, found in metrics.items():
+            if case.reading == reading:
+                at = At(case.te_share, case.grace_scale, case.jobs)
+                self._runs[case.policy.text, case.policy.options, at][case.seed].append(found)
+
+    def runs(self, policy: Policy, at: At) -> list[list[Metrics]]:
+        policy = LITERAL.get(policy, policy) if self.literal else policy
+        by_seed = self._runs.get((policy.text, policy.options, at), {})
+        return [by_seed[seed] for seed in sorted(by_seed)]
+
+    def be_rise(self, at: At) -> Values:
+        """By how many percent FitGpp's median BE slowdown is above FIFO's, workload by workload."""
+        return change(self.values(g.FITGPP, "be_p50", at), self.values(g.FIFO, "be_p50", at))
+
+    def quantiles(self, policy: Policy, series: str) -> list[float]:
+        """The mean over runs of each quantile of a slowdown distribution."""
+        found = [run.quantiles.get(series, []) for each in self.runs(policy, HERE) for run in each]
+        kept = [quantiles for quantiles in found if quantiles]
+        return [float(q) for q in np.mean(kept, axis=0)] if kept else []
+
+    def over_intervals(self, figure: Callable[[Percentile], Values], *policies: Policy) -> Values | Estimate | None:
+        """A figure made of percentiles of the policies' re-scheduling intervals, which figure(percentile) computes.
+
+        One value per workload. Pooled: the value over all intervals, with the spread of REPLICATES draws of as many
+        workloads; None where some workload has no intervals.
+        """
+        if not self.pooled:
+            return figure(lambda policy, p: self.values(policy, f"interval_p{p}"))
+        counts = {policy: self._counts(policy) for policy in policies}
+        workloads = {len(each) for each in counts.values()}
+        if len(workloads) != 1 or 0 in workloads or any((c.sum(axis=1) == 0).any() for c in counts.values()):
+            return None
+        return _bootstrap(figure, counts, workloads.pop())
+
+    def _counts(self, policy: Policy) -> IntArray:
+        """Workloads x minutes: how many intervals took so long, over all repeats."""
+        found = [[run.intervals for run in each] for each in self.runs(policy, HERE)]
+        longest = max((len(minutes) for each in found for minutes in each), default=0)
+        padded = [[(*minutes, *[0] * (longest - len(minutes))) for minutes in each] for each in found]
+        return np.array([np.sum(each, axis=0) for each in padded], dtype=np.int64).reshape(len(found), longest)
+
+
+#: (policy, p) -> the p-th percentile of its intervals, min: one value per workload, or a single one of all together.
+Percentile = Callable[[Policy, int], Values]
+#: How often workloads are drawn for the interval of a pooled figure, and from which seed.
+REPLICATES, SEED = 1000, 2019
+
+
+def percentiles(counts: IntArray, p: int) -> Values:
+    """Row by row, the p-th percentile of whole numbers of which `counts` says how often 0, 1, 2, ... occurs."""
+    ends = np.cumsum(counts, axis=1)
+    place = p / 100 * (ends[:, -1] - 1)
+    below, above = ((ends <= found(place)[:, None]).sum(axis=1) for found in (np.floor, np.ceil))
+    return np.asarray(below + (place - np.floor(place)) * (above - below), dtype=np.float64)
+
+
+def _bootstrap(figure: Callable[[Percentile], Values], counts: Mapping[Policy, IntArray], workloads: int) -> Estimate:
+    """The figure over all workloads; its interval, alike on both sides, holds 95 % of the figures over drawn ones."""
+    chosen = np.random.default_rng(SEED).integers(0, workloads, (REPLICATES, workloads))
+    times = (chosen[:, :, None] == np.arange(workloads)).sum(axis=1)
+    times = np.concatenate([np.ones((1, workloads), dtype=np.int64), times])
+    found = figure(lambda policy, p: percentiles(times @ counts[policy], p))
+    half = float(np.quantile(np.abs(found[1:] - found[0]), 0.95)) if workloads > 1 else None
+    return Estimate(float(found[0]), half, workloads)
+
+
+@dataclasses.dataclass(frozen=True)
+class Readings:
+    """The readings of one calibration, or of the trace, as views of the same runs."""
+
+    plain: FitGppView
+    literal: FitGppView
+    pooled: FitGppView
+    literal_pooled: FitGppView
+
+    @classmethod
+    def of(cls, reading: str, grid: Grid, metrics: Mapping[Case, Metrics]) -> Readings:
+        """All views of a calibration's or the trace's runs."""
+
+        def view(**how: bool) -> FitGppView:
+            return FitGppView(reading, grid, metrics, **how)
+
+        return cls(view(), view(literal=True), view(pooled=True), view(literal=True, pooled=True))

@@ -1,0 +1,130 @@
+"""Gavel's policies on its own traces, and on workloads drawn as its generator draws them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mlsched.core.fields import ints
+from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
+from mlsched_papers.folder import folder_with
+from mlsched_papers.gavel.paper import CLUSTER
+from mlsched_papers.runs import simulated
+from mlsched_rounds.simulation.files import parse_types, read_jobs
+from mlsched_rounds.simulation.workload import MICRO, PPM, Workload, in_digits
+
+#: Gavel's files in the folder that the experiment is given.
+TABLE, ARCHIVE = "simulation_throughputs.json.gz", "physical_cluster_traces.tar.gz"
+#: GPUs of a job -> its probability, and decades of minutes of its duration on a V100 (its `utils.generate_job`).
+GPUS = {1: 0.7, 2: 0.1, 4: 0.15, 8: 0.05}
+SHORT, LONG, LONG_SHARE = (1.5, 3.0), (3.0, 4.0), 0.2
+
+Kind = Literal["continuous", "static"]
+READINGS: dict[str, dict[str, Any]] = {
+    "as printed": {},
+    "as meant": {"fifo": "drawn", "unaware": "average", "oversized": "excluded", "gaps": "idle", "remainder": "run"},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """jobs, seeds: of the drawn workloads; gap: mean seconds between arrivals of the continuous ones."""
+
+    jobs: int = 60
+    seeds: int = 8
+    gap: float = 1500.0
+    folder: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A run: of a drawn workload, or (trace) of one of Gavel's own. policy "": no run, the bounds alone."""
+
+    policy: str
+    reading: str = "as printed"
+    kind: Kind = "continuous"
+    seed: int = 0
+    trace: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Metrics:
+    """Mean completion time and makespan, s."""
+
+    values: dict[str, float | None]
+
+
+def folder_of(given: str | None) -> str:
+    """The folder of Gavel's files: as given, or that of $MLSCHED_DATA."""
+    return folder_with((TABLE, ARCHIVE), "gavel", given)
+
+
+def run_case(case: Case, grid: Grid) -> Metrics:
+    """Simulate and check; or compute the bounds."""
+    workload = traced(case.trace, grid.folder) if case.trace else drawn(case.seed, case.kind, grid)
+    if not case.policy:
+        from mlsched_rounds.simulation.bound import bound
+
+        return Metrics(dict(bound(workload)))
+    run, _ = simulated(workload, f"gavel:policy={case.policy}", options=READINGS[case.reading])
+    summary = run.summary()
+    names = ("mean_completion_s", "makespan_s", "dropped", "utilisation")
+    return Metrics({name: summary[name] for name in names})
+
+
+@functools.cache
+def _table(folder: str) -> Throughputs:
+    return read_throughputs(Path(folder) / TABLE)
+
+
+@functools.cache
+def traced(name: str, folder: str) -> Workload:
+    """One of Gavel's own traces on the paper's cluster."""
+    with tempfile.TemporaryDirectory() as place, tarfile.open(Path(folder) / ARCHIVE) as archive:
+        archive.extract(name, place, filter="data")
+        return read_jobs(Path(place) / name, throughputs=_table(folder), cluster=CLUSTER)
+
+
+@functools.lru_cache(maxsize=4)
+def drawn(seed: int, kind: Kind, grid: Grid) -> Workload:
+    """A workload as Gavel's generator draws it: any model that runs everywhere, four fifths of the durations short.
+
+    (A model that does not run on K80s keeps `fifo`, which knows no rates, from ever ending.)
+    """
+    rng = np.random.default_rng([seed, kind == "static"])
+    table, capacity = _table(grid.folder), parse_types(CLUSTER)
+    gpus = rng.choice(list(GPUS), grid.jobs, p=list(GPUS.values())).tolist()
+    rates, steps, models = [], [], []
+    for count in gpus:
+        able = sorted(
+            model
+            for (model, size), rate in table.rates.items()
+            if size == count and all(rate[name] for name in capacity)
+        )
+        model = able[int(rng.integers(len(able)))]
+        minutes = 10 ** rng.uniform(*(LONG if rng.random() < LONG_SHARE else SHORT))
+        rate = table.of(model, count)
+        models.append(model)
+        rates.append([in_digits(rate[name]) for name in capacity])
+        steps.append(max(1, int(60 * minutes * rate["v100"])))
+    gaps = rng.exponential(grid.gap, grid.jobs) if kind == "continuous" else np.zeros(grid.jobs)
+    submit = np.cumsum(gaps) - gaps[0]
+    digits = np.array(rates, dtype=np.int64)
+    return Workload(
+        types=tuple(capacity),
+        capacity=ints(capacity.values()),
+        submit=np.rint(submit * MICRO).astype(np.int64),
+        steps=ints(steps),
+        gpus=ints(gpus),
+        rate=digits[:, :, 0],
+        fine=digits[:, :, 1],
+        weight=np.full(grid.jobs, PPM),
+        models=tuple(models),
+        source=f"drawn as Gavel does: {kind}, seed {seed}",
+    )

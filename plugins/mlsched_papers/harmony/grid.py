@@ -1,0 +1,192 @@
+"""Which runs Figure 8 needs: readings x arrival patterns x seeds x policies; every registered rule is a policy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mlsched.core.registry import registry
+from mlsched_papers.claim import Exclusion
+
+#: Arrival patterns of Fig. 8 and their mean number of jobs per interval on six servers.
+PATTERNS = {"uniform": 3.0, "poisson": 2.0, "google": 2.0}
+#: Servers of the testbed; of a rack (Section VI-C).
+TESTBED, RACK = 6, 30
+
+Settings = tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A row of the tables: its label, the answerer as text, and its kind.
+
+    kind: "baseline" of the paper; "random" - every task on a random server; "reading" - a baseline as one may read its
+    text, too; "former" - as the paper does not have it (see `FORMER`): shown, and no claim looks at it; "rule", "exact"
+    or "trained"; "variant" - a training of Table II or Figure 10 (`training.py`).
+    variant: of a reading, its name; it stands in for the baseline `of`.
+    """
+
+    label: str
+    text: str
+    kind: str
+    variant: str = ""
+    of: str = ""
+
+
+#: Section VI-B, in the paper's order.
+BASELINES = (
+    Policy("load balancing", "load-balancing", "baseline"),
+    Policy("Tetris", "tetris", "baseline"),
+    Policy("LIF-Line", "lif-linear", "baseline"),
+    Policy("LIF-Quad", "lif-quadratic", "baseline"),
+)
+LOAD_BALANCING = BASELINES[0]
+#: What the text leaves open of LIF (see `heuristics.placement._lif`).
+LIF_READINGS = {"by the increase": "score=increase", "random ties": "tie=random"}
+READINGS = tuple(
+    Policy(f"{lif.label}, {variant}", f"{lif.text}:{setting}", "reading", f"LIF {variant}", lif.label)
+    for variant, setting in LIF_READINGS.items()
+    for lif in BASELINES[2:]
+)
+#: Excluded: Section II-B counts slowdown against a job alone, which has none; and Section VI-B says that Tetris puts
+#: jobs together, which it does as its own paper has it, machine by machine.
+FORMER = (
+    Policy("Tetris, task by task", "tetris:order=task", "former"),
+    Policy("LIF-Line, 1 + slowdown", "lif-linear:score=slowdown", "former"),
+    Policy("LIF-Quad, 1 + slowdown", "lif-quadratic:score=slowdown", "former"),
+)
+#: LIF at its strongest: what comes out against it is a claim of ours.
+FULL_STRENGTH = "LIF by the increase"
+NOT_PRINTED = Exclusion(
+    "the paper says otherwise", "Section VI-B scores a server by the slowdown of all tasks on it, not by its increase"
+)
+#: What a trained policy must beat before anything else.
+RANDOM = Policy("random placement", "uniform-random", "random")
+#: The trained policy whose network is of one size of cluster: it has no runs on a rack.
+ONE_SIZE = "harmony"
+#: Ours, for any size: it runs on a rack, too.
+PLUS = "harmony-plus"
+EXACT = Policy("exact (ours)", "cp-sat", "exact")
+SEARCH = "local-search"
+
+
+def policies() -> tuple[Policy, ...]:
+    """The paper's baselines and their readings, every other rule, the exact answerer, and every trained policy."""
+    known = {policy.text for policy in (*BASELINES, RANDOM)}
+    learned = registry().available("placement", "trained")
+    # Policies of ours say nothing about Harmony: no claim looks at them.
+    ours = {a.name for a in learned if a.paper.startswith("ours")}
+    rules = tuple(
+        Policy(a.name + (" (ours)" if a.paper == "none" or a.name in ours else ""), a.name, "rule")
+        for a in registry().available("placement")
+        if a.name not in known and (a.kind == "heuristic" or a.name in ours)
+    )
+    trained = tuple(Policy(a.name, a.name, "trained") for a in learned if a.name not in ours)
+    return (*BASELINES, *READINGS, *FORMER, RANDOM, *rules, EXACT, *trained)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """One way to fill in what the paper leaves open.
+
+    load: offered load without any slowdown. model: interference. options: of the world. servers: a rack has 30, and as
+    many times the arrivals. patterns: which of them are run.
+    """
+
+    name: str
+    load: float
+    model: str = "pairwise"
+    options: Settings = ()
+    servers: int = TESTBED
+    patterns: tuple[str, ...] = tuple(PATTERNS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One simulated run."""
+
+    reading: Reading
+    pattern: str
+    seed: int
+    policy: Policy
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The size of the experiment. readings: all policies run; rack: baselines, random placement and trained policies.
+
+    seeds: workloads of the first reading, `few` of the others, `rack_seeds` of the rack, and never more than `seeds`.
+    work: deterministic limit of one exact decision (CP-SAT's own measure). samples, rounds: of Fig. 9.
+    trainings: iterations of each training of Table II and Figure 10; rack_training: of the policy for the rack; 0:
+    none.
+    """
+
+    readings: tuple[Reading, ...]
+    rack: Reading | None
+    seeds: int = 10
+    few: int = 10
+    jobs: int = 120
+    rack_jobs: int = 300
+    rack_seeds: int = 5
+    work: float = 2.0
+    samples: int = 13177
+    rounds: int = 5
+    trainings: int = 1500
+    rack_training: int = 1250
+
+    def workloads(self, reading: Reading) -> int:
+        """How many workloads a reading has."""
+        if reading == self.rack:
+            return min(self.seeds, self.rack_seeds)
+        return self.seeds if reading == self.readings[0] else min(self.seeds, self.few)
+
+
+UNIFORM = ("uniform",)
+LIGHT, BASE = Reading("load 0.2", 0.2), Reading("load 0.3", 0.3)
+FULL = Grid(
+    readings=(
+        BASE,
+        LIGHT,
+        Reading("load 0.3, linear interference", 0.3, "linear", patterns=UNIFORM),
+        Reading("load 0.3, quadratic interference", 0.3, "quadratic", patterns=UNIFORM),
+        Reading("load 0.3, jobs leave at once", 0.3, options=(("departure", "instant"),), patterns=UNIFORM),
+    ),
+    rack=Reading("rack of 30, load 0.3", 0.3, servers=RACK, patterns=UNIFORM),
+)
+QUICK = Grid(
+    readings=(BASE,), rack=None, seeds=2, jobs=40, work=0.5, samples=1500, rounds=2, trainings=0, rack_training=0
+)
+
+
+def learned(grid: Grid, variants: tuple[Policy, ...], large: tuple[Policy, ...]) -> list[Case]:
+    """The runs of what is trained for the experiment: Table II and Figure 10 under the first reading, and the rack."""
+    base, found = grid.readings[0], []
+    for reading, policies in ((base, variants), (grid.rack, large)):
+        if reading is not None:
+            seeds = range(grid.workloads(reading))
+            found += [Case(reading, "uniform", seed, policy) for seed in seeds for policy in policies]
+    return found
+
+
+#: Kinds of policies that run on a rack.
+ON_RACK = ("baseline", "reading", "random", "trained")
+
+
+def cases(grid: Grid) -> list[Case]:
+    """Every run that tables, figures and claims read, but those of `learned`, once each."""
+    everybody = policies()
+    found = [
+        Case(reading, pattern, seed, policy)
+        for reading in grid.readings
+        for seed in range(grid.workloads(reading))
+        for pattern in reading.patterns
+        for policy in everybody
+    ]
+    if grid.rack is not None:
+        found += [
+            Case(grid.rack, pattern, seed, policy)
+            for seed in range(grid.workloads(grid.rack))
+            for pattern in grid.rack.patterns
+            for policy in everybody
+            if (policy.kind in ON_RACK or policy.text == PLUS) and policy.text != ONE_SIZE
+        ]
+    return found

@@ -1,0 +1,69 @@
+"""Carrying the runs of Figure 8 out: each is simulated, checked by the independent replay, and reduced to numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched import api
+from mlsched.instances.placement import Instance, Plan
+from mlsched.simulation.run import Run
+from mlsched_papers.harmony.grid import PATTERNS, TESTBED, Case, Grid
+from mlsched_papers.runs import simulated
+
+
+@dataclasses.dataclass(frozen=True)
+class Metrics:
+    """One run: figures of merit by name (None where nothing happened), and remarks."""
+
+    values: dict[str, float | None]
+    remarks: tuple[str, ...] = ()
+
+
+def run_case(case: Case, grid: Grid) -> Metrics:
+    """Simulate, check, reduce."""
+    reading = case.reading
+    rack = reading.servers != TESTBED
+    workload = api.workload(
+        f"synthetic:{case.pattern}",
+        "placement",
+        seed=case.seed,
+        jobs=grid.rack_jobs if rack else grid.jobs,
+        servers=reading.servers,
+        mean=PATTERNS[case.pattern] * reading.servers / TESTBED,
+        load=reading.load,
+        model=reading.model,
+    )
+    exact = Exact(case.policy.text, grid.work) if case.policy.kind == "exact" else None
+    run, remarks = simulated(workload, exact or case.policy.text, seed=case.seed, options=dict(reading.options))
+    values = _values(run)
+    if exact is not None:
+        values["proven"] = 100 * float(np.mean(exact.proven)) if exact.proven else None
+    return Metrics(values, remarks)
+
+
+class Exact:
+    """An exact answerer as a rule: warm start, a deterministic work limit, and what it proved."""
+
+    information = "oracle"
+
+    def __init__(self, name: str, work: float) -> None:
+        self.name, self.work = name, work
+        self.__name__ = name
+        self.proven: list[bool] = []
+
+    def __call__(self, instance: Instance, *, rng: np.random.Generator) -> Plan:
+        found: Any = api.solve(instance, self.name, work_limit=self.work, seed=int(rng.integers(2**31)))
+        self.proven.append(found.status == "optimal")
+        plan: Plan = found.plan
+        return plan
+
+
+def _values(run: Run) -> dict[str, float | None]:
+    summary = run.summary()
+    names = ("average_completion", "average_whole", "average_wait", "average_slowdown", "waiting_jobs", "makespan")
+    found = {name: summary[name] for name in names}
+    found["utilisation"] = 100 * summary["utilisation"]["cpu"]
+    return found | {"cpu_ms": 1000 * run.cpu_seconds / run.decisions if run.decisions else None}

@@ -1,0 +1,128 @@
+"""Figure 9: how far LIF's models and the reward network are off the true speeds of jobs that were placed at random.
+
+Section VI-A: jobs with random numbers of workers and PSs are placed randomly until the servers are full, and the speed
+of each is measured (here: computed from the presets). LIF says that a task's slowdown is a function of the CPU and
+network use of others; a job's is that of its slowest server. Two readings: the coefficients are *profiled*, as the
+rules do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
+intercept; errors are of the rest. The reward network is the one that comes with mlsched, which was trained on other
+random placements (`mlsched train harmony-reward`) of one kind of interference, and is asked about that kind alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.heuristics.placement import _lif
+from mlsched.instances.placement import Instance
+from mlsched.learned.weights import of
+from mlsched.simulation.placement.board import NOBODY
+from mlsched_papers.harmony import paper
+from mlsched_papers.harmony.grid import TESTBED, Grid
+from mlsched_papers.harmony.studies import NAMES
+from mlsched_training.placement._harmony_speeds import speeds
+from mlsched_training.placement._history import placement, slowdowns
+
+#: Label -> LIF's regressors.
+METHODS = {"LIF-Line": _lif.linear, "LIF-Quad": _lif.quadratic}
+WAYS = ("profiled", "fitted")
+#: The reward network among the methods, and its way.
+NETWORK = ("trained", "reward network")
+PROFILES = 200
+#: (way, method, model or "all") -> mean relative error, percent, one value per seed.
+Errors = dict[tuple[str, str, str], list[float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """Placed jobs: model; slowdown; use of CPU and network by others on each server that hosts a part (others NaN)."""
+
+    kind: Any
+    slowdown: Any
+    use: Any
+
+
+def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
+    """Relative errors of the predicted speed, for every seed a new set of placements."""
+    found: Errors = {}
+    for seed in range(grid.rounds):
+        rng = np.random.default_rng([9, seed])
+        samples, placements = draw(rng, grid.samples, interference_kind)
+        instance = placements[-1]
+        tested = rng.permutation(len(samples.kind)) < paper.TESTED * len(samples.kind)
+        for method, features in METHODS.items():
+            profiled = _lif.fit(instance, rng, features, PROFILES, 0.0)
+            for way, predicted in (
+                ("profiled", _profiled(samples, features, profiled)),
+                ("fitted", _fitted(samples, features, ~tested)),
+            ):
+                _add(found, (way, method), samples, predicted, tested)
+        if (predicted := _by_network(placements, interference_kind)) is not None:
+            _add(found, NETWORK, samples, predicted, tested)
+    return found
+
+
+def _add(found: Errors, of_what: tuple[str, str], samples: Samples, predicted: Any, tested: Any) -> None:
+    """Add a round's errors of predicted slowdowns: over all tested jobs, and over those of each model."""
+    error = 100 * np.abs(samples.slowdown / predicted - 1)  # of speeds, which are the reciprocals
+    found.setdefault((*of_what, "all"), []).append(float(error[tested].mean()))
+    for k, name in enumerate(NAMES):
+        found.setdefault((*of_what, name), []).append(float(error[tested & (samples.kind == k)].mean()))
+
+
+def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, list[Instance]]:
+    """At least `count` jobs placed at random on the testbed, and the placements they are in."""
+    parts: list[tuple[Any, Any, Any]] = []
+    placements: list[Instance] = []
+    while sum(len(p[0]) for p in parts) < count:
+        instance = placement(rng, kind, TESTBED)
+        placements.append(instance)
+        w, p = instance.run_workers.T, instance.run_ps.T
+        use = (w @ instance.use_worker[instance.run_type] + p @ instance.use_ps[instance.run_type]) / 1000
+        own = (
+            w[:, :, None] * instance.use_worker[instance.run_type] + p[:, :, None] * instance.use_ps[instance.run_type]
+        ) / 1000
+        others = np.where((w + p > 0)[:, :, None], use[:, None] - own, np.nan)
+        parts.append((instance.run_type, slowdowns(instance), np.moveaxis(others, 0, 1)))
+    return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True))), placements
+
+
+def _by_network(placements: list[Instance], interference_kind: str) -> Any:
+    """Slowdowns of all jobs by the reward network that comes with mlsched; None for interference it does not know."""
+    weights = of("harmony-reward", "placement")
+    if weights.card["recipe"]["model"] != interference_kind:
+        return None
+    slots = max(len(instance.run_type) for instance in placements)
+    kind = np.full((len(placements), slots), NOBODY, dtype=np.int64)
+    on = np.zeros((len(placements), TESTBED, slots, 2), dtype=np.int64)
+    for k, instance in enumerate(placements):
+        count = len(instance.run_type)
+        kind[k, :count] = instance.run_type
+        on[k, :, :count] = np.moveaxis(np.stack([instance.run_workers, instance.run_ps], axis=-1), 0, 1)
+    return 1 / speeds(weights)(kind, on)[kind != NOBODY]
+
+
+def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:
+    """Slowdown of the slowest server by models that were profiled on one server."""
+    found = np.ones(len(samples.kind))
+    for k, model in enumerate(models):
+        chosen = samples.kind == k
+        each = features(np.nan_to_num(samples.use[chosen])) @ model
+        here = ~np.isnan(samples.use[chosen][..., 0])
+        found[chosen] = 1 + np.maximum(np.where(here, each, 0), 0).max(axis=1)
+    return found
+
+
+def _fitted(samples: Samples, features: Any, trained: Any) -> Any:
+    """Slowdown by models fitted, with an intercept, to the largest use by others on any server of the job."""
+    found = np.ones(len(samples.kind))
+    use = np.nanmax(samples.use, axis=1)
+    for k in range(len(NAMES)):
+        chosen = samples.kind == k
+        rows = np.column_stack([features(use[chosen]), np.ones(int(chosen.sum()))])
+        here = trained[chosen]
+        model = np.linalg.lstsq(rows[here], samples.slowdown[chosen][here] - 1, rcond=None)[0]
+        found[chosen] = 1 + np.maximum(rows @ model, 0)
+    return found

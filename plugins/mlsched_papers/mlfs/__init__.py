@@ -1,0 +1,72 @@
+"""The evaluation of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 4): Figures 4 to 9, and its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlsched.core.errors import InvalidInput
+from mlsched_papers.experiment import Experiment, Settings
+from mlsched_papers.mlfs import claims, figures, measure, tables
+from mlsched_papers.mlfs import grid as g
+from mlsched_papers.mlfs.measure import Metrics
+from mlsched_papers.mlfs.measured import Measured
+from mlsched_papers.report import Report
+from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
+
+TITLE = "MLFS: job scheduling for large-scale machine learning clusters"
+
+
+def run(settings: Settings) -> Report:
+    """Measure the experiment and set it beside the paper."""
+    if settings.trace is not None:
+        raise InvalidInput(f"trace = {settings.trace!r}: mlfs runs on jobs drawn by the paper's recipe; leave it out")
+    grid = settings.sized(g.QUICK if settings.quick else g.PAPERS_SIZE if settings.papers_size else g.FULL)
+    grid = g.at_loads(grid, settings.loads)
+    metrics = measure_all(measure.run_case, g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    kind = " (quick)" if settings.quick else " (Figure 4 at its size)" if settings.papers_size else ""
+    return report(grid, metrics, title=TITLE + kind)
+
+
+def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
+    """The report of finished runs."""
+    measured = [Measured(grid, metrics, reading) for reading in g.READINGS]
+    held, anew = measured[:2]
+    return Report(
+        title=title,
+        readings=tuple(_readings(grid, metrics)),
+        tables=tuple(tables.tables(held, anew)),
+        figures=tuple(figures.figures(held)),
+        claims=tuple(claims.claims(*measured)),
+    )
+
+
+def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
+    """What was run, and how the paper was read."""
+    everybody = (*g.OURS, *g.PAPERS)
+    missing = [policy.label for policy in everybody if policy not in g.known(everybody)]
+    world = ", ".join(f"{name}={value}" for name, value in measure.OPTIONS.items())
+    found = [
+        f"{len(metrics)} runs: {grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs at x = 1 on "
+        f"{4 * grid.servers} GPUs (Figure 4: {g.PAPERS_SIZE.jobs} jobs on {4 * g.PAPERS_SIZE.servers}); other x have "
+        f"so many times as many jobs in the same time. {PAIRED}",
+        CHECKED,
+        f"Offered load {g.LOAD:g} at x = 1: GPU time asked for over what there is while jobs arrive; the median job "
+        f"runs {grid.hours:g} h. The paper prints no load and no running times.",
+        "Jobs are drawn by the recipe of Section 4.1 (`synthetic:mlfs-cluster`); what it leaves open is said there. "
+        "All jobs are of option ii, and may be switched to their required accuracy.",
+        f"World: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "
+        "time to send the task's parameters. Whoever goes on after a pause or a move first holds its nodes for "
+        f"{grid.pause:g} s without progress.",
+        f"Readings: {'; '.join(g.READINGS)} (the row of a scheduler says 'anew'). Where every iteration queues anew, "
+        "MLF-H and Graphene let what runs compete with what waits, TensorFlow shares time, and Gandiva's jobs take "
+        "turns. Under the third reading MLF-H's deadline term is below 0 for what is overdue; under the others what is "
+        "overdue counts as due in a tick.",
+        "TensorFlow is the fair scheduler, as the paper has it. Schedulers other than MLF-C never stop a job early. "
+        "The lower bound is of runs that may pause for nothing and do not slow each other down.",
+    ]
+    if missing:
+        found.append(f"Not there, hence not measured: {', '.join(missing)}.")
+    return [*found, versions_sentence()]
+
+
+EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True, statements=claims.STATEMENTS)

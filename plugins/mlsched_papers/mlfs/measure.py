@@ -1,0 +1,106 @@
+"""Carrying the runs out: each is simulated by iterations, checked by the independent replay, and reduced to numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from mlsched import api
+from mlsched.simulation.run import Run
+from mlsched.simulation.taskgraph.iterations.bound import bound
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+from mlsched_papers.mlfs.grid import BOUND, LOAD, Case, Grid
+from mlsched_papers.runs import refuse_unsound
+
+#: The world, alike for all: what tasks use is drawn every ten minutes, tasks may move and pause.
+OPTIONS = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
+#: Schedulers are asked at every event and every ten minutes.
+WAKE = "events+interval:600"
+HOUR, SOON = 3600.0, 6000  # Figures 4(a) and 5(a): jobs done within 100 minutes
+URGENT = 8  # Figure 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Metrics:
+    """One run: figures of merit by name; None where nothing happened."""
+
+    values: dict[str, float | None]
+
+
+@functools.lru_cache(maxsize=4)
+def workload(grid: Grid, x: float, seed: int) -> Any:
+    """As many more jobs as x says, over the same time."""
+    jobs = max(1, round(grid.jobs * x))
+    load = api.workload(
+        "synthetic:mlfs-cluster",
+        "taskgraph",
+        physics="iterations",
+        seed=seed,
+        jobs=jobs,
+        servers=grid.servers,
+        hours=grid.hours,
+        load=LOAD * x,
+    )
+    return load.replace(pause_cost=np.full(jobs, round(grid.pause * WHOLE)))
+
+
+def run_case(case: Case, grid: Grid) -> Metrics:
+    """Simulate, check, reduce."""
+    load = workload(grid, case.x, case.seed)
+    if case.policy == BOUND:
+        whole = load.replace(min_iterations=load.max_iterations)
+        return Metrics({"jct": bound(whole)["total_jct"] / len(load.arrival) / HOUR})
+    run = api.simulate(load, case.policy.text, seed=case.seed, wake=WAKE, options=OPTIONS)
+    refuse_unsound(run)
+    return Metrics(_values(run))
+
+
+def _values(run: Run) -> dict[str, float | None]:
+    load, jobs, summary = run.workload, run.jobs, run.summary()
+    urgent = load.urgency > URGENT
+    return {
+        "jct": float(jobs["jct"].mean()) / HOUR,
+        "soon": 100 * float((jobs["jct"] < SOON).mean()),
+        "makespan": summary["makespan"] / HOUR,
+        "deadlines": 100 * float(jobs["met"].mean()),
+        "urgent_deadlines": 100 * float(jobs["met"][urgent].mean()) if urgent.any() else None,
+        "waiting": float(jobs["waiting"].mean()) / HOUR,
+        "accuracy": float(jobs["accuracy"].mean()) / 10_000,
+        "guarantee": 100 * float((jobs["accuracy"] >= load.required).mean()),
+        "bandwidth": float(jobs["traffic"].sum()) / 10**6,
+        "overload": 100 * float(max(summary["overload"]["above"].values())),
+        "slowdown": 100 * (float(summary["overload"]["slowdown"]) - 1),
+        "moves": float(jobs["migrations"].sum()),
+        "pauses": float(jobs["pauses"].sum()),
+        "utilisation": 100 * float(summary["utilisation"]["gpu_percent"]),
+        "overhead": 1000 * run.cpu_seconds / run.decisions if run.decisions else None,
+    }
+
+
+#: Metric -> how tables call it. Less is better of all that are not in MORE.
+NAMES = {
+    "jct": "mean JCT [h]",
+    "soon": "done in 100 min [%]",
+    "makespan": "makespan [h]",
+    "deadlines": "deadlines met [%]",
+    "waiting": "mean waiting [h]",
+    "accuracy": "accuracy by the deadline [%]",
+    "guarantee": "accuracy requirements met [%]",
+    "bandwidth": "sent between servers [TB]",
+    "overload": "of the time overloaded [%]",
+    "slowdown": "slowed down by [%]",
+    "moves": "moves",
+    "pauses": "pauses",
+    "utilisation": "GPUs held [%]",
+    "overhead": "CPU per decision [ms]",
+}
+MORE = frozenset({"soon", "deadlines", "urgent_deadlines", "accuracy", "guarantee"})
+
+
+def better(metric: str, new: Any, old: Any) -> Any:
+    """By how many percent `new` improves on `old`, workload by workload; NaN where `old` is 0."""
+    sign = 1 if metric in MORE else -1
+    return 100 * sign * (np.divide(new, old, out=np.full_like(new, np.nan), where=old != 0) - 1)

@@ -1,0 +1,246 @@
+"""A finished experiment: readings, tables beside the paper's, figures, and the verdicts on its claims."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from mlsched.benchmark import html, plots
+from mlsched.core.brief import brief
+from mlsched.core.errors import InvalidInput
+from mlsched_papers.claim import Claim, Estimate
+from mlsched_papers.digits import signed_percent, significant
+
+#: Class of a verdict's cell in the HTML report.
+MARKS = {"holds": "good", "does not hold": "bad"}
+
+#: The heading of verdicts in a report that has none of its own.
+QUICK_VERDICT = "full run, recorded"
+
+#: How verdicts come about, as every report says it; docs/verdicts.md has the reasons.
+RULE = (
+    "Verdicts: a claim holds under a reading when the 95 % interval of every piece of evidence lies within its bound, "
+    "and does not when that of some piece, corrected for their number (Bonferroni), lies wholly outside; otherwise it "
+    "is undecided. Ties on every workload, and what was measured where the question does not arise, decide nothing; "
+    "repetitions of one trace are no workloads. Every reading counts that the paper or the program of its authors has, "
+    "or that both leave open. A claim depends on the reading when it holds under one and does not under another, "
+    "corrected for the number of readings as well; it is assumed or fitted when the input was made from the claim, and "
+    "not trained when its policy has not met the criterion of its training, or is not the one that the paper means."
+)
+NO_VERDICTS = (
+    "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Where a "
+    "verdict is shown, it is that of the full experiment, as recorded in docs/claims with the command that measured "
+    "it."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """What was measured beside what the paper prints; None where there is nothing.
+
+    lower_bound: the paper prints a lower bound ("at least", "more than"), from which nothing deviates.
+    """
+
+    measured: Estimate | None
+    paper: float | None = None
+    lower_bound: bool = False
+
+    @property
+    def deviation(self) -> float | None:
+        """Measured relative to the paper's, less 1; None where the paper's is a lower bound."""
+        return self.measured.mean / self.paper - 1 if self.measured and self.paper and not self.lower_bound else None
+
+    @property
+    def printed(self) -> str:
+        """The paper's number as text."""
+        return f"≥ {self.paper:g}" if self.lower_bound and self.paper is not None else significant(self.paper)
+
+    def to_json(self) -> dict[str, Any]:
+        """Mean, half-width of the 95 % interval, the paper's number, and the relative deviation from it."""
+        mean, half = (self.measured.mean, self.measured.half) if self.measured else (None, None)
+        found = {"measured": mean, "ci95": half, "paper": self.paper, "deviation": self.deviation}
+        return found | {"lower_bound": self.lower_bound}
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A paper's table measured anew: each row a label and one number a column."""
+
+    name: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Number, ...]], ...]
+    note: str = ""
+
+    def lines(self) -> list[list[str]]:
+        """The rows as text: measured, the interval, the paper's and the deviation below one another, where known."""
+        found = []
+        for label, numbers in self.rows:
+            texts = {
+                "measured": [significant(n.measured.mean if n.measured else None) for n in numbers],
+                "± 95 %": [significant(n.measured.half if n.measured and n.measured.count else None) for n in numbers],
+                "paper": [n.printed for n in numbers],
+                "deviation": [signed_percent(n.deviation) for n in numbers],
+            }
+            known = {kind: cells for kind, cells in texts.items() if kind == "measured" or set(cells) != {"–"}}
+            for kind, cells in known.items():
+                found.append([label if kind == "measured" else "", kind, *cells])
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as plain JSON data."""
+        rows = [{"label": label, "numbers": [n.to_json() for n in numbers]} for label, numbers in self.rows]
+        return {"name": self.name, "title": self.title, "header": list(self.header), "rows": rows, "note": self.note}
+
+
+#: Panel -> line -> (x values, y values); for a distribution: (quantiles, cumulative shares).
+Panels = Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """A paper's figure measured anew. kind: "lines", or "cdf" (panels then hold quantiles, x and y are not shown)."""
+
+    name: str
+    caption: str
+    panels: Panels
+    x: str = ""
+    y: str = ""
+    kind: Literal["lines", "cdf"] = "lines"
+
+    def svg(self) -> str:
+        """The picture, by matplotlib."""
+        if self.kind == "cdf":
+            samples = {panel: {name: xs for name, (xs, _) in each.items()} for panel, each in self.panels.items()}
+            return plots.svg(plots.cdf(samples))
+        return plots.svg(plots.lines(self.panels, self.x, self.y))
+
+    def to_json(self) -> dict[str, Any]:
+        """The figure's numbers as plain JSON data."""
+        panels = {
+            panel: {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in each.items()}
+            for panel, each in self.panels.items()
+        }
+        return {"name": self.name, "caption": self.caption, "kind": self.kind, "x": self.x, "y": self.y} | {
+            "panels": panels
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """An experiment's outcome. readings: in sentences, what was run and how the paper was read.
+
+    quick: it is too small to judge a claim by, and gives no verdicts. recorded: of a quick one, name of a claim -> the
+    verdict of the full experiment, as recorded.
+    """
+
+    title: str
+    readings: tuple[str, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    quick: bool = False
+    recorded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return brief(self, self.title, self.summary)
+
+    @property
+    def rule(self) -> str:
+        """How its verdicts come about, or why there are none."""
+        return NO_VERDICTS if self.quick else RULE
+
+    def verdicts(self) -> dict[str, str]:
+        """Name of a claim -> its verdict; none of a quick report."""
+        return {} if self.quick else {claim.name: claim.verdict for claim in self.claims}
+
+    @property
+    def summary(self) -> str:
+        """How many claims have which verdict, most frequent first; of a quick report, as recorded."""
+        shown = [self.recorded[c.name] for c in self.claims if c.name in self.recorded]
+        counts = Counter(shown if self.quick else self.verdicts().values()).most_common()
+        each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
+        there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
+        if self.quick:
+            return there + (f"; verdicts recorded of the full experiment: {each} (docs/claims)" if each else "")
+        return there + (f", {each}" if each else "")
+
+    def only(self, text: str) -> Report:
+        """The report of those claims alone whose name or text has `text` in it, in any case; without tables or figures.
+
+        Raises InvalidInput where there is none.
+        """
+        found = tuple(claim for claim in self.claims if matches(text, claim.name, claim.text))
+        if not found:
+            raise InvalidInput(f"claim = {text!r}: in no claim's name or text; there are {_names(self.claims)}")
+        return dataclasses.replace(self, tables=(), figures=(), claims=found)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON data."""
+        return {
+            "kind": "experiment.report",
+            "version": 2,
+            "title": self.title,
+            "quick": self.quick,
+            "summary": self.summary,
+            "readings": list(self.readings),
+            "tables": [table.to_json() for table in self.tables],
+            "figures": [figure.to_json() for figure in self.figures],
+            "rule": self.rule,
+            "claims": [self._claim_json(claim) for claim in self.claims],
+        }
+
+    def _claim_json(self, claim: Claim) -> dict[str, Any]:
+        found = claim.to_json(judged=not self.quick)
+        shown = self.quick and claim.name in self.recorded
+        return found | ({"recorded_verdict": self.recorded[claim.name]} if shown else {})
+
+    def to_html(self) -> str:
+        """The report as one self-contained HTML page (needs the `plot` extra)."""
+        sections = [html.text(self.summary), *(html.text(sentence) for sentence in self.readings)]
+        sections += [html.heading("Claims"), html.text(self.rule), self._claims_html(), html.heading("Tables")]
+        for table in self.tables:
+            sections.append(html.text(f"{table.name}: {table.title}"))
+            if table.rows:
+                sections.append(html.table([table.header[0], "", *table.header[1:]], table.lines(), sortable=False))
+            if table.note:
+                sections.append(html.text(table.note, note=True))
+        sections.append(html.heading("Figures"))
+        sections += [html.picture(figure.svg(), f"{figure.name}: {figure.caption}") for figure in self.figures]
+        sections += [html.heading("Evidence"), self._evidence_html()]
+        return html.page(self.title, sections)
+
+    def _claims_html(self) -> str:
+        header = ["claim", "in the paper", "tested", "from the lowest to the highest"]
+        rows = [[c.text, c.where, c.tested, "; ".join(self.evidence(c))] for c in self.claims]
+        if self.quick:
+            known = [[self.recorded.get(c.name, ""), *row] for c, row in zip(self.claims, rows, strict=True)]
+            return html.table([QUICK_VERDICT, *header], known)
+        marks = {(r, 0): MARKS[c.verdict] for r, c in enumerate(self.claims) if c.verdict in MARKS}
+        judged = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
+        return html.table(["verdict", *header], judged, marks=marks)
+
+    def evidence(self, claim: Claim) -> list[str]:
+        """The range of a claim's evidence over its readings, then each reading in a line."""
+        judged = not self.quick
+        each = [claim.told(reading, judged=judged) for reading in claim.readings]
+        return [claim.summary(judged=judged), *each] if len(each) != 1 or claim.level else each
+
+    def _evidence_html(self) -> str:
+        rows = [
+            [c.name, e.reading, e.sentence + ("" if self.quick else e.remark(len(c.under(e.reading))))]
+            for c in self.claims
+            for e in c.evidence
+        ]
+        return html.table(["claim", "reading", "measured"], rows)
+
+
+def matches(text: str, name: str, words: str) -> bool:
+    """Whether a claim of this name and these words is one that `text` asks for."""
+    return text.casefold() in name.casefold() or text.casefold() in words.casefold()
+
+
+def _names(claims: Sequence[Claim]) -> str:
+    return ", ".join(claim.name for claim in claims)

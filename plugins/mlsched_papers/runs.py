@@ -1,0 +1,82 @@
+"""Carrying an experiment's runs out, in turn or in processes, and the sentences that every report says of its runs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+from typing import Any, TypeVar
+
+from mlsched import api
+from mlsched.benchmark.pool import processes
+from mlsched.core.errors import AnswererError
+from mlsched.core.versions import versions
+from mlsched.simulation.run import Run
+from mlsched_papers.experiment import Progress
+
+Case = TypeVar("Case")
+Grid = TypeVar("Grid")
+Metrics = TypeVar("Metrics")
+
+CHECKED = "Every run passed the independent replay check."
+PAIRED = "Intervals: 95 %, Student's t over workloads; policies are compared on the same workloads."
+
+
+def measure_all(
+    run_case: Callable[[Case, Grid], Metrics],
+    cases: Sequence[Case],
+    grid: Grid,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[Case, Metrics]:
+    """`run_case(case, grid)` of every case, in the order of `cases` whatever finishes first.
+
+    With workers, `run_case` must be picklable. Raises AnswererError with the first sentence of a replay check that
+    fails.
+    """
+    done: dict[Case, Metrics] = {}
+    report = progress or (lambda finished, total: None)
+    report(0, len(cases))
+    for case, metrics in _in_turn(run_case, cases, grid) if workers == 1 else _parallel(run_case, cases, grid, workers):
+        done[case] = metrics
+        report(len(done), len(cases))
+    return {case: done[case] for case in cases}
+
+
+def _in_turn(
+    run_case: Callable[[Case, Grid], Metrics], cases: Sequence[Case], grid: Grid
+) -> Iterator[tuple[Case, Metrics]]:
+    for case in cases:
+        yield case, run_case(case, grid)
+
+
+def _parallel(
+    run_case: Callable[[Case, Grid], Metrics], cases: Sequence[Case], grid: Grid, workers: int
+) -> Iterator[tuple[Case, Metrics]]:
+    with processes(min(workers, len(cases))) as pool:
+        futures = {pool.submit(run_case, case, grid): case for case in cases}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def simulated(workload: Any, answerer: Any, **settings: Any) -> tuple[Run, tuple[str, ...]]:
+    """A run that passed the replay check, and what it warned of. settings: those of `api.simulate`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = api.simulate(workload, answerer, **settings)
+    refuse_unsound(run)
+    return run, tuple(str(w.message) for w in caught)
+
+
+def refuse_unsound(run: Run) -> None:
+    """Raise AnswererError with the first sentence of a replay check that fails: such a run must not be reported."""
+    if wrong := run.violations():
+        raise AnswererError(
+            f"{run.answerer} on {run.workload.source}: the replay check fails: {wrong[0]} ({len(wrong)} in all)"
+        )
+
+
+def versions_sentence() -> str:
+    """What the numbers were made with."""
+    return "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + "."

@@ -1,0 +1,97 @@
+"""SLAQ's evaluation (Zhang, Stafman, Or and Freedman, SoCC 2017, Section 6): Figures 1, 3, 5 to 10, its claims."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from mlsched.simulation.quality.options import Options
+from mlsched_papers.experiment import Experiment, Settings
+from mlsched_papers.report import Report
+from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
+from mlsched_papers.slaq import claims, figures, measure, tables
+from mlsched_papers.slaq import grid as g
+from mlsched_papers.slaq.measure import Metrics
+from mlsched_papers.slaq.measured import Measured, SlaqView
+from mlsched_papers.slaq.prediction import AHEAD, Errors, errors, scheduling_seconds
+from mlsched_papers.slaq.recorded import RecordedErrors, recorded_errors
+
+TITLE = "SLAQ: quality-driven scheduling"
+RATIOS = (
+    "Percentages are means of the workloads' own or, where it says so, of the means over all workloads; intervals of "
+    "the latter are Student's t over jackknife pseudo-values. The paper's 73 % is read as 1 - SLAQ / fair and, as it "
+    "cannot be that, as fair / SLAQ - 1."
+)
+PREDICTED = (
+    "Prediction errors on the stand-in curves are assumed, not measured: the curves are of the families that are "
+    "fitted, with a noise of 1 % of what is left of the loss. "
+)
+RECORDED = "Those on recorded curves are of deep networks, which are not in Table 1."
+NOT_RECORDED = "Give trace=algoperf:PATH,pollux:PATH for those on recorded curves of deep networks."
+
+
+def run(settings: Settings) -> Report:
+    """Measure the experiment and set it beside the paper."""
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL)
+    recorded = recorded_errors(settings.trace, ahead=AHEAD[-1])
+    metrics = measure_all(measure.run_case, g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    return report(grid, metrics, errors(grid), recorded, title=TITLE + (" (quick)" if settings.quick else ""))
+
+
+def report(
+    grid: g.Grid,
+    metrics: Mapping[g.Case, Metrics],
+    found: Errors,
+    recorded: Mapping[str, RecordedErrors],
+    title: str = TITLE,
+) -> Report:
+    """The report of finished measurements."""
+    measured = Measured(
+        grid,
+        [SlaqView(reading, metrics) for reading in (*grid.readings, *grid.variants, *grid.departures)],
+        [SlaqView(reading, metrics) for reading in grid.sweeps],
+        found,
+        scheduling_seconds(grid),
+        recorded,
+    )
+    return Report(
+        title=title,
+        readings=tuple(_readings(grid, metrics, recorded)),
+        tables=tuple(tables.tables(measured)),
+        figures=tuple(figures.figures(measured)),
+        claims=tuple(claims.claims(measured)),
+    )
+
+
+def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping[str, RecordedErrors]) -> list[str]:
+    """What was run, and how the paper was read."""
+    world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
+    found = [
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores per reading "
+        f"for fair and SLAQ, the first {min(grid.few, grid.seeds)} for other policies, for Fig. 9 and for readings "
+        f"that do not count; Poisson arrivals every {g.MEAN_ARRIVAL:g} s, {len(metrics)} runs in all. {PAIRED}",
+        CHECKED,
+        "Jobs: stand-ins for Table 1's algorithms, drawn evenly, 100 iterations each (the paper's convergence). The "
+        "paper prints neither what an iteration costs nor how loaded its cluster was: a reading's load is expected "
+        "core-seconds of a job over cores x time between arrivals, and scales the cost of all iterations alike; its "
+        "cap is the most cores a job can use (the paper has none).",
+        f"World: {world}, except as the reading says; wake=interval:{g.EPOCH}.",
+        RATIOS,
+        "Shown, and counted for no verdict: "
+        + "; ".join(f"{reading.name} ({reading.excluded})" for reading in grid.departures)
+        + ".",
+        PREDICTED + (RECORDED if recorded else NOT_RECORDED),
+        "An iteration's CPU time does not depend on the number of cores: Fig. 10(b) is an assumption here.",
+    ]
+    remarks: dict[str, g.Case] = {}
+    for case, each in metrics.items():
+        for remark in each.remarks:
+            remarks.setdefault(remark.partition("load is")[0], case)
+    found += [
+        f"Some workloads, first {c.reading.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
+        for c in remarks.values()
+    ]
+    return [*found, versions_sentence()]
+
+
+EXPERIMENT = Experiment("slaq", f"{TITLE} (Figures 1, 3, 5-10)", run, statements=claims.STATEMENTS)

@@ -1,0 +1,95 @@
+"""Carrying the runs out: each is simulated, checked by the independent replay, and reduced to a few numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched import api
+from mlsched.simulation.quality.outcome import Course, course, reached
+from mlsched.simulation.run import Run
+from mlsched_papers.runs import simulated
+from mlsched_papers.slaq.grid import EPOCH, Case, Grid
+
+#: Percent of loss reduction of Fig. 7(b).
+LEVELS = (25, 50, 75, 80, 85, 90, 95, 99)
+#: Points of a curve over time; the window of Fig. 7(a), s.
+POINTS, WINDOW = 100, 800.0
+
+Line = tuple[list[float], list[float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Metrics:
+    """One run: figures of merit by name (None where nothing happened), curves over time, and remarks."""
+
+    values: dict[str, float | None]
+    curves: dict[str, Line]
+    remarks: tuple[str, ...] = ()
+
+
+def run_case(case: Case, grid: Grid) -> Metrics:
+    """Simulate, check, reduce."""
+    reading = case.reading
+    workload = api.workload(
+        "synthetic:table1",
+        "quality",
+        seed=case.seed,
+        jobs=grid.jobs,
+        cores=grid.cores,
+        cap=reading.cap,
+        mean_arrival=case.mean_arrival,
+        load=reading.load * reading.at / case.mean_arrival,
+        target=reading.target,
+    )
+    options: dict[str, Any] = {"epoch": EPOCH, **dict(reading.options), **dict(case.policy.options)}
+    run, remarks = simulated(workload, case.policy.text, seed=case.seed, wake=f"interval:{EPOCH}", options=options)
+    found = course(workload, run.log)
+    return Metrics(_values(run), _curves(run, found), remarks)
+
+
+def _values(run: Run) -> dict[str, float | None]:
+    summary = run.summary()
+    names = (
+        "average_loss",
+        "summed_loss",
+        "time_to_90_s",
+        "time_to_95_s",
+        "completion_s",
+        "loss_seconds",
+        "makespan_s",
+        "active_jobs",
+    )
+    found = {name: summary[name] for name in names}
+    for group, share in summary["cores_by_loss"].items():
+        found[f"{group}_share"] = None if share is None else 100 * share
+    for level in LEVELS:
+        found[f"time_{level}"] = float(reached(run.workload, run.log, level / 100).mean())
+    return found | {"cpu_ms": 1000 * run.cpu_seconds / run.decisions if run.decisions else None}
+
+
+def _curves(run: Run, found: Course) -> dict[str, Line]:
+    """Fig. 7(a), Fig. 8 in a window in the middle of the arrivals; Fig. 3 for the middle job."""
+    middle = float(run.workload.submit[-1]) / 2
+    start = max(0.0, middle - WINDOW / 2)
+    at = np.linspace(start, min(start + WINDOW, float(found.time[-1])), POINTS)
+    interval = np.maximum(np.searchsorted(found.time, at, side="right") - 1, 0)
+    order = np.argsort(np.where(found.active, -found.loss, np.inf), axis=0, kind="stable")
+    ranked = np.take_along_axis(found.cores, order, axis=0)[:, interval]
+    count = found.active.sum(axis=0)[interval]
+    quarter, half = -(-count // 4), -(-count // 2)
+    place, used = np.arange(len(order))[:, None], np.maximum(ranked.sum(axis=0), 1)
+    job = len(order) // 2
+    since = found.time - run.workload.submit[job]
+    here = np.flatnonzero(found.active[job])[:POINTS]
+    groups = {"high": place < quarter, "medium": (place >= quarter) & (place < half), "low": place >= half}
+    return {
+        "average": (at.tolist(), np.nan_to_num(found.average_loss()[interval]).tolist()),
+        "job": (since[here].tolist(), found.loss[job, here].tolist()),
+        **{
+            name: (at.tolist(), (100 * np.where(member, ranked, 0).sum(axis=0) / used).tolist())
+            for name, member in groups.items()
+        },
+    }

@@ -1,0 +1,1 @@
+"""What benchmarks need of rounds: the plain model."""

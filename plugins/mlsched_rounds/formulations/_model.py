@@ -1,0 +1,129 @@
+"""A round as an integer program, for both languages.
+
+x[j, c] = 1 when job j runs in configuration c; only where its rate is above 0:
+
+    sum_c x[j, c] <= 1,    sum over j, c of a type of config_gpus[c] x[j, c] <= capacity.
+
+A sum counts what running so brings beyond waiting. The worst of all jobs is expressed by levels, without a big M. Every
+job's cost is smallest in its best configuration; the largest of these is v_0, below which nothing is to be decided, and
+v_1 < v_2 < ... are the distinct costs above it; z[k] = 1 when the worst cost is v_k or more, and falls with k. A job of
+cost u or more, unless it takes a configuration of a lower one, forces the z of u:
+
+    z[rank of u] + sum over the configurations of cost below u of x[j, c] >= 1.
+
+The value v_0 + sum (v_k - v_{k-1}) z[k] is exact in integers. Where the worst counts, running is never worse than
+waiting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import entry
+from mlsched.core.deadline import Deadline
+from mlsched.core.formulation import Formulation, Term
+from mlsched_rounds.formulations.tables import OBJECTIVES, Table
+from mlsched_rounds.instances import Instance, Plan
+
+#: Variable -> coefficient.
+Sum = dict[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Expressed:
+    """An objective as constant + sum; and for each of its levels' variables the value from which on it is 1."""
+
+    constant: int
+    terms: Sum
+    levels: dict[int, int]
+
+
+class Model:
+    """Variables, numbered from 0 and all 0 or 1, and rows `sum <= limit`; the objectives by name."""
+
+    def __init__(self, instance: Instance, objectives: tuple[str, ...], deadline: Deadline) -> None:
+        self.instance = instance
+        self.rows: list[tuple[Sum, int]] = []
+        able = np.argwhere(instance.rate > 0)
+        self.x = {(j, c): v for v, (j, c) in enumerate(able.tolist())}
+        self.variables = len(self.x)
+        self.of_job: dict[int, dict[int, int]] = {}
+        held: dict[int, Sum] = {}
+        for (j, c), v in deadline.over(self.x.items()):
+            self.of_job.setdefault(j, {})[c] = v
+            held.setdefault(int(instance.config_type[c]), {})[v] = int(instance.config_gpus[c])
+        self.rows += [(dict.fromkeys(own.values(), 1), 1) for own in self.of_job.values() if len(own) > 1]
+        self.rows += [(gpus, int(instance.capacity[m])) for m, gpus in held.items()]
+        self.objectives: dict[str, Expressed] = {}
+        for name in objectives:
+            table = entry(OBJECTIVES, name, "OBJECTIVES of formulations/rounds/tables.py")(instance)
+            self.objectives[name] = self._worst(table, deadline) if table.worst else self._total(table, deadline)
+
+    def _total(self, table: Table, deadline: Deadline) -> Expressed:
+        terms = {
+            v: gain for (j, c), v in deadline.over(self.x.items()) if (gain := table.running[j][c] - table.waiting[j])
+        }
+        return Expressed(sum(table.waiting), terms, {})
+
+    def _worst(self, table: Table, deadline: Deadline) -> Expressed:
+        """The worst as a cost; `table.sign` turns it into a value."""
+        sign = table.sign
+        cost = {
+            j: {-1: sign * table.waiting[j], **{c: sign * table.running[j][c] for c in own}}
+            for j, own in self.of_job.items()
+        }
+        if not cost:
+            return Expressed(table.nobody, {}, {})
+        lowest = max(min(own.values()) for own in cost.values())
+        levels = sorted({lowest, *(u for own in cost.values() for u in own.values() if u > lowest)})
+        rank = {level: k for k, level in enumerate(levels)}
+        z = {k: self.variables + k - 1 for k in range(1, len(levels))}
+        self.variables += len(z)
+        self.rows += [({z[k]: 1, z[k - 1]: -1}, 0) for k in range(2, len(levels))]
+        for j, own in deadline.over(cost.items()):
+            for u in {u for u in own.values() if u > lowest}:
+                better = {self.x[j, c]: -1 for c, v in own.items() if c >= 0 and v < u}
+                self.rows.append(({z[rank[u]]: -1, **better}, -1))
+        terms = {z[k]: sign * (levels[k] - levels[k - 1]) for k in z}
+        return Expressed(table.base + sign * lowest, terms, {z[k]: sign * levels[k] + table.base for k in z})
+
+    def formulation(self, model: Any, variables: Any, weighted: Callable[[Sum], Any]) -> Formulation:
+        """In a language: its model with all rows, its variables by number, and its weighted sum."""
+
+        def decode(value_of: Callable[[Any], int]) -> Plan:
+            return self.plan([v for v in self.x.values() if value_of(variables[v])])
+
+        def encode(plan: Plan) -> list[tuple[Any, int]]:
+            return [(variables[v], value) for v, value in self.values(plan)]
+
+        return Formulation(
+            model,
+            {name: (Term(1, weighted(found.terms)),) for name, found in self.objectives.items()},
+            decode,
+            encode,
+            {name: found.constant for name, found in self.objectives.items()},
+        )
+
+    def plan(self, taken: list[int]) -> Plan:
+        """The plan of the variables that are 1."""
+        chosen = set(taken)
+        config = np.full(len(self.instance.remaining), -1, dtype=np.int64)
+        for (j, c), v in self.x.items():
+            if v in chosen:
+                config[j] = c
+        return Plan(config=config)
+
+    def values(self, plan: Plan) -> list[tuple[int, int]]:
+        """The variables' values of a plan."""
+        reached = self.instance.evaluate(plan)
+        config = plan.config.tolist()
+        found = [(v, int(config[j] == c)) for (j, c), v in self.x.items()]
+        for name, expressed in self.objectives.items():
+            higher = self.instance.objective(name).sense == "min"
+            for z, level in expressed.levels.items():
+                found.append((z, int(reached[name] >= level if higher else reached[name] <= level)))
+        return found

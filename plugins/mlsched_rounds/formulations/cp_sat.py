@@ -1,0 +1,30 @@
+"""A round for CP-SAT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
+from mlsched.core.registry import model_builder
+from mlsched_rounds.formulations._model import Model, Sum
+from mlsched_rounds.formulations.tables import OBJECTIVES
+from mlsched_rounds.instances import Instance
+
+
+@model_builder("cp-sat", problem="rounds", solver="cp-sat", objectives=tuple(OBJECTIVES))
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
+    """A Boolean per job and configuration; the worst job by levels, without a big M."""
+    from ortools.sat.python import cp_model
+
+    deadline = Deadline(limits.seconds)
+    made, cp = Model(instance, objectives, deadline), cp_model.CpModel()
+    variables = [cp.new_bool_var("") for _ in range(made.variables)]
+
+    def weighted(terms: Sum) -> Any:
+        return cp_model.LinearExpr.weighted_sum([variables[v] for v in terms], list(terms.values()))
+
+    for terms, limit in deadline.over(made.rows):
+        cp.add(weighted(terms) <= limit)
+
+    return made.formulation(cp, variables, weighted)

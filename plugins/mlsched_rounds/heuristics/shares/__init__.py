@@ -1,0 +1,37 @@
+"""Gavel's policies: functions from what is known at a reset to shares of time, jobs x types.
+
+A policy may remember what it has given; it is made anew for each run. `POLICIES` holds them by the names under which
+`gavel:policy=NAME` asks for them; a name that ends in `_perf` knows the jobs' rates on each type.
+"""
+
+from __future__ import annotations
+
+from mlsched.core.errors import UnknownName, meant
+from mlsched_rounds.heuristics.shares import allox, fifo, fluid, isolated, linear, ordered
+from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, recall, remembered
+
+POLICIES: dict[str, Policy] = {
+    policy.name: policy
+    for policy in (
+        fifo.FIFO,
+        fifo.FIFO_PERF,
+        isolated.ISOLATED,
+        isolated.GANDIVA_FAIR,
+        allox.ALLOX,
+        allox.GANGS,
+        *linear.LINEAR,
+        ordered.SRPT,
+        ordered.LAS,
+        fluid.FLUID,
+    )
+}
+
+
+def policy(name: str) -> Policy:
+    """The policy of that name, or UnknownName."""
+    if name not in POLICIES:
+        raise UnknownName(f"no policy '{name}' of Gavel{meant(name, POLICIES)}; there are {', '.join(POLICIES)}")
+    return POLICIES[name]
+
+
+__all__ = ["POLICIES", "Asked", "Policy", "Readings", "policy", "recall", "remembered"]

@@ -1,0 +1,1 @@
+"""Schedulers of task graphs that ask rules of rounds who runs on which type."""

@@ -1,0 +1,102 @@
+"""The judge of the rounds problem, written from the statement alone.
+
+1. In the coming round of `length` ms, every job runs in one configuration, so many GPUs of one type, or waits (-1).
+2. A job runs only where its rate is above 0.
+3. The jobs on a type hold no more GPUs than it has: sum of config_gpus <= capacity.
+4. A job that runs does min(remaining, floor(rate * time / 10^6)) steps, time being the round without `pause` ms if the
+   job changes its configuration, else the whole round; a job that waits does none. (mSteps/s * ms = 10^-6 steps.)
+5. `goodput_cost` (Sia) = sum of goodput_cost of the configurations taken, and of waiting_cost of the jobs that wait.
+6. `total_steps` (Gavel's total throughput) = sum of the steps of rule 4.
+7. `least_served` (max-min fairness) = the smallest floor(10^12 (done + steps) / (weight * usual * (age + length))):
+   what a job has had of its usual rate, per weight, from its arrival to the end of the round, in ppm.
+8. `worst_ratio` (finish-time fairness) = the largest ceil(1000 * when it ends / when it ought to): age + length + what
+   then remains at the fair rate, over isolated + what remains now at the fair rate.
+9. `last_end` (total duration) = the round, and the longest time that a job then needs in its fastest configuration,
+   rounded up, ms.
+
+Rules 7 to 9 are about the jobs that can run somewhere; without such, the values are 0. Plain loops over Python
+integers: shares no code with the models and rules it judges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.contract import Objective
+from mlsched.core.errors import InvalidInput, a_or_an
+
+if TYPE_CHECKING:
+    from mlsched_rounds.instances.instance import Instance, Plan
+
+OBJECTIVES = (
+    Objective("goodput_cost", "min", "ppm", "sum of (goodput over the row's smallest)^p, lambda for who waits (Sia)"),
+    Objective("total_steps", "max", "steps", "steps of all jobs in the round (Gavel's total throughput)"),
+    Objective("least_served", "max", "ppm", "what the worst-served job has had of its usual rate (max-min fairness)"),
+    Objective("worst_ratio", "min", "thousandths", "largest finish-time ratio (Themis' fairness)"),
+    Objective("last_end", "min", "ms", "when the last job can end at the soonest (total duration)"),
+)
+
+
+def violations(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, instance.plan_type):
+        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+    answer: Any = plan
+    chosen: list[int] = answer.config.tolist()
+    jobs, configs = len(instance.remaining), len(instance.config_type)
+    if len(chosen) != jobs:
+        return [f"config has {len(chosen)} entries: must have {jobs}, one for each job"]
+    faults = []
+    held = [0] * len(instance.capacity)
+    for j, c in enumerate(chosen):
+        if c >= configs:
+            faults.append(f"job {j} runs in configuration {c}: there are {configs}")
+        elif c >= 0:
+            if not int(instance.rate[j, c]):
+                faults.append(f"job {j} runs in configuration {c}: its rate there is 0")
+            held[int(instance.config_type[c])] += int(instance.config_gpus[c])
+    for m, gpus in enumerate(held):
+        if gpus > int(instance.capacity[m]):
+            faults.append(f"the jobs hold {gpus} GPUs of type {m}: there are {int(instance.capacity[m])}")
+    return faults
+
+
+def steps(instance: Instance, j: int, c: int) -> int:
+    """Rule 4."""
+    if c < 0:
+        return 0
+    time = instance.length - (instance.pause if c != int(instance.current[j]) else 0)
+    return min(int(instance.remaining[j]), int(instance.rate[j, c]) * max(0, time) // 10**6)
+
+
+def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    chosen: list[int] = plan.config.tolist()
+    jobs, configs = len(instance.remaining), len(instance.config_type)
+    if len(chosen) != jobs:
+        raise InvalidInput(f"the plan cannot be evaluated: config has {len(chosen)} entries, there are {jobs} jobs")
+    cost = total = 0
+    served, ratios, ends = [], [], []
+    for j, c in enumerate(chosen):
+        if c >= configs:
+            raise InvalidInput(f"the plan cannot be evaluated: job {j} runs in configuration {c} of {configs}")
+        cost += int(instance.goodput_cost[j, c]) if c >= 0 else int(instance.waiting_cost[j])
+        did = steps(instance, j, c)
+        total += did
+        fastest = max(instance.rate[j].tolist(), default=0)
+        if fastest:
+            left, fair = int(instance.remaining[j]) - did, int(instance.fair[j])
+            old = int(instance.age[j]) + instance.length
+            share = int(instance.weight[j]) * int(instance.usual[j]) * old
+            served.append(10**12 * (int(instance.done[j]) + did) // share)
+            ends_after = fair * old + 10**6 * left
+            ought = fair * int(instance.isolated[j]) + 10**6 * int(instance.remaining[j])
+            ratios.append(-(-1000 * ends_after // ought))
+            ends.append(-(-(10**6) * left // fastest))
+    return {
+        "goodput_cost": cost,
+        "total_steps": total,
+        "least_served": min(served, default=0),
+        "worst_ratio": max(ratios, default=0),
+        "last_end": instance.length + max(ends) if ends else 0,
+    }

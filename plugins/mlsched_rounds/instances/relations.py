@@ -1,0 +1,67 @@
+"""What is known of the optimum of a changed rounds instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Relation
+from mlsched_rounds.instances.instance import Instance
+
+#: Every objective.
+ALL = tuple(o.name for o in Instance.objectives)
+JOBS = (
+    "rate", "remaining", "done", "age", "current", "usual", "fair", "isolated", "goodput_cost", "waiting_cost", "weight"
+)  # fmt: skip
+
+
+def _some(instance: Instance, chosen: Any) -> Instance:
+    return instance.replace(**{name: getattr(instance, name)[chosen] for name in JOBS})
+
+
+def _jobs_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
+    return _some(instance, rng.permutation(len(instance.remaining)))
+
+
+def _configs_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
+    order = rng.permutation(len(instance.config_type))
+    place = np.append(np.argsort(order), -1)
+    return instance.replace(
+        config_type=instance.config_type[order],
+        config_gpus=instance.config_gpus[order],
+        rate=instance.rate[:, order],
+        goodput_cost=instance.goodput_cost[:, order],
+        current=place[instance.current],
+    )
+
+
+def _another_gpu(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    if not len(instance.capacity):
+        return None
+    more = np.zeros_like(instance.capacity)
+    more[rng.integers(len(more))] = 1
+    return instance.replace(capacity=instance.capacity + more)
+
+
+def _without_one(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    count = len(instance.remaining)
+    return _some(instance, np.delete(np.arange(count), rng.integers(count))) if count > 1 else None
+
+
+def _costs(instance: Instance, rng: np.random.Generator) -> Instance:
+    return instance.replace(goodput_cost=3 * instance.goodput_cost, waiting_cost=3 * instance.waiting_cost)
+
+
+RELATIONS = {
+    "jobs relabelled": Relation("jobs only change their numbers", _jobs_relabelled, dict.fromkeys(ALL, "equal")),
+    "configurations relabelled": Relation(
+        "configurations only change their numbers", _configs_relabelled, dict.fromkeys(ALL, "equal")
+    ),
+    "another GPU": Relation("a GPU is added", _another_gpu, dict.fromkeys(ALL, "no worse")),
+    "a job less": Relation(
+        "a job is taken away", _without_one, {"goodput_cost": "no worse", "total_steps": "no better",
+        "worst_ratio": "no worse", "last_end": "no worse"},
+    ),
+    "larger costs": Relation("all costs are three times as large", _costs, {"goodput_cost": 3}),
+}  # fmt: skip

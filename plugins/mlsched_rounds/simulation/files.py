@@ -1,0 +1,238 @@
+"""Logs of jobs that do steps: Gavel's and Shockwave's traces, and own CSV files.
+
+A trace of Gavel has a line for each job and no header; tabs separate type, command, (folder,) argument, whether it
+needs data, steps, GPUs, weight, deadline, arrival. Its MSR traces have neither folder, weight nor deadline, and the
+arrival before the GPUs; Shockwave's have a mode after the GPUs and a duration before the arrival.
+
+An own log is a CSV file with the columns `model`, `submit` (s) and `gpus`, and `steps` or `duration` (s, on the type
+that is measured_on); `weight` is optional.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile, InvalidInput, shortened
+from mlsched.core.fields import EXACT, ints
+from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
+from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
+from mlsched_rounds.simulation import batch_sizes
+from mlsched_rounds.simulation.adaptation import Adaptation
+from mlsched_rounds.simulation.workload import MICRO, PICO, PPM, Workload, in_digits, in_micro
+
+#: Most jobs of a log.
+MOST_JOBS = 1_000_000
+#: Fields of a line -> (model, steps, gpus, weight, submit, mode) by position; None: there is none.
+_LAYOUTS = {
+    7: (0, 4, 6, None, 5, None),  # Gavel's MSR traces
+    10: (0, 5, 6, 7, 9, None),  # Gavel
+    12: (0, 5, 6, 8, 11, 7),  # Shockwave
+}
+#: How jobs of Shockwave's traces change their batch sizes.
+MODES = ("static", "accordion", "gns")
+#: Where Gavel's mechanism begins to fill, where the cluster's text says nothing else.
+ORDER = ("v100", "p100", "k80")
+
+
+class Job(NamedTuple):
+    """A line: model, arrival (s), GPUs, steps or (of an own log) seconds alone, weight; where it stands; and the mode
+    of a trace of Shockwave."""
+
+    model: str
+    submit: float
+    gpus: int
+    steps: int
+    seconds: float
+    weight: float
+    where: str
+    mode: str = ""
+
+
+def parse_types(text: str) -> dict[str, int]:
+    """ "v100=8,p100=16" as GPUs of each type, in that order; "8:16:24" is Gavel's v100, p100 and k80."""
+    if re.fullmatch(r"\d+:\d+:\d+", text):
+        text = ",".join(f"{name}={count}" for name, count in zip(ORDER, text.split(":"), strict=True))
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d{1,9})\s*", part)
+        if match and match[1] in found:
+            raise InvalidInput(f"cluster = {shortened(text)}: names {shortened(match[1])} twice; remove one of them")
+        if not match:
+            nodes = "; on nodes, a rule of rounds runs as round-by-round:rule=NAME" if "(" in text else ""
+            raise InvalidInput(
+                f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
+            )
+        if int(match[2]):
+            found[match[1]] = int(match[2])
+    if not found:
+        raise InvalidInput(f"cluster = {shortened(text)}: has no GPU")
+    return found
+
+
+def read_jobs(
+    path: str | os.PathLike[str],
+    *,
+    throughputs: str | os.PathLike[str] | Throughputs,
+    cluster: str | dict[str, int],
+    limit: int | None = None,
+    gpus: int = 0,
+    measured_on: str = "",
+    adapt: bool = True,
+) -> Workload:
+    """The jobs of a log on a cluster, with their rates of a table (`read_throughputs`).
+
+    cluster: GPUs of each type, "v100=8,p100=16,k80=24". limit: the first so many jobs. gpus: only jobs that hold so
+    many (0: all). measured_on: the type on which the durations of an own log were measured; without it, the type that
+    is fastest for each job. adapt: jobs of a trace of Shockwave change their batch sizes as it says (`batch_sizes`);
+    else they keep those with which they begin. Times are rounded to 10^-6 s.
+    """
+    table = throughputs if isinstance(throughputs, Throughputs) else read_throughputs(throughputs)
+    capacity = parse_types(cluster) if isinstance(cluster, str) else dict(cluster)
+    if unknown := [name for name in [*capacity, *([measured_on] * bool(measured_on))] if name not in table.types]:
+        raise InvalidInput(
+            f"GPU type {unknown[0]!r}: {table.source} has {', '.join(table.types)}; name one of these, or add a column"
+        )
+    jobs = []
+    for job in _jobs(path):
+        if gpus in (0, job.gpus):
+            jobs.append(job)
+        if limit is not None and len(jobs) >= limit:
+            break
+    if not jobs:
+        raise InvalidFile(f"{path}: has no job{f' on {gpus} GPUs' if gpus else ''}; check the file")
+    jobs.sort(key=lambda job: job.submit)
+    rates, steps, units = [], [], dict[str, int]()
+    for job in jobs:
+        try:
+            rate = table.of(job.model, job.gpus)
+        except InvalidInput as error:
+            raise InvalidFile(f"{job.where}: {error}") from None
+        unit = _unit(max(rate[name] for name in capacity))
+        if unit > 1:
+            units[job.model] = max(unit, units.get(job.model, 1))
+        rates.append([in_digits(rate[name] / unit) for name in capacity])
+        steps.append(max(1, round((job.steps or _steps(job, rate, measured_on)) / unit)))
+    digits = np.array(rates, dtype=np.int64).reshape(len(jobs), len(capacity), 2)
+    return Workload(
+        types=tuple(capacity),
+        capacity=ints(capacity.values()),
+        submit=ints(in_micro(job.submit) for job in jobs),
+        steps=ints(steps),
+        gpus=ints(job.gpus for job in jobs),
+        rate=digits[:, :, 0],
+        fine=digits[:, :, 1],
+        weight=ints(round(job.weight * PPM) for job in jobs),
+        models=tuple(job.model for job in jobs),
+        adaptation=_adaptation(jobs, steps, table, tuple(capacity)) if adapt and not units else None,
+        source=f"{Path(path).name} with {Path(table.source).name}"
+        + (f", jobs on {gpus} GPUs" if gpus else "")
+        + (f", the first {limit}" if limit is not None else "")
+        + "".join(f", steps of {shortened(model)} by {unit}" for model, unit in units.items()),
+    )
+
+
+def _adaptation(jobs: list[Job], steps: list[int], table: Throughputs, types: tuple[str, ...]) -> Adaptation | None:
+    found = [batch_sizes.Job(job.model, job.gpus, of, job.mode) for job, of in zip(jobs, steps, strict=True)]
+    return batch_sizes.adaptation(found, table, types)
+
+
+def _unit(rate: float) -> int:
+    """The power of ten by which steps are counted, at most 9,007 per second: ends shift by less than 1 ms."""
+    unit = 1
+    while rate * PICO > EXACT * unit:
+        unit *= 10
+    return unit
+
+
+def _steps(job: Job, rate: Mapping[str, float], measured_on: str) -> int:
+    """The steps that a job of a known duration does."""
+    pace = rate[measured_on] if measured_on else max(rate.values())
+    if not pace:
+        raise InvalidFile(f"{job.where}: model {job.model!r} does not run on {measured_on or 'any type'}; give steps")
+    return max(1, round(job.seconds * pace))
+
+
+def _jobs(path: str | os.PathLike[str]) -> Iterator[Job]:
+    with Text(path) as text:
+        names = csv_header(text, separator_of(text))
+        lines = _own(text) if {"model", "submit"} & set(names) else _tabs(text)
+        for count, job in enumerate(lines):
+            if count >= MOST_JOBS:
+                text.fail(f"has more than {MOST_JOBS} jobs", "give limit")
+            if job.gpus < 1:
+                text.bad("gpus", job.gpus, "must be at least 1")
+            if not 1 / PPM <= job.weight <= PPM:
+                text.bad("weight", job.weight, f"must be between {1 / PPM:g} and {PPM}")
+            yield job
+
+
+def _tabs(text: Text) -> Iterator[Job]:
+    """The lines of a trace of Gavel or Shockwave."""
+    for line in text.lines():
+        if line.isspace():
+            continue
+        fields = line.rstrip("\r\n").split("\t")
+        if len(fields) not in _LAYOUTS:
+            text.fail(
+                f"has {len(fields)} fields: a trace of Gavel has 7 or 10, one of Shockwave 12, separated by tabs",
+                "give such a trace, or a CSV file with the columns model, submit, gpus and steps",
+            )
+        model, steps, gpus, weight, submit, mode = (None if at is None else fields[at] for at in _LAYOUTS[len(fields)])
+        if mode is not None and mode not in MODES:
+            text.bad("mode", mode, f"must be one of {', '.join(MODES)}")
+        yield Job(
+            text.label("model", model),
+            _seconds(text, "arrival", submit or ""),
+            text.whole("scale factor", gpus or ""),
+            _count(text, "steps", steps or ""),
+            0.0,
+            1.0 if weight is None else _seconds(text, "weight", weight),
+            f"{text.name}, line {text.line}",
+            mode or "",
+        )
+
+
+def _own(text: Text) -> Iterator[Job]:
+    """The rows of an own log."""
+    separator = separator_of(text)
+    names = csv_header(text, separator)
+    amount = "steps" if "steps" in names else "duration"
+    columns = ["model", "submit", "gpus", amount, *(["weight"] if "weight" in names else [])]
+    lacks = dict.fromkeys(columns, "give the columns model, submit, gpus, and steps or duration")
+    for model, submit, gpus, much, *weight in csv_rows(text, columns, lacks, separator):
+        seconds = _seconds(text, "duration", much) if amount == "duration" else 0.0
+        if amount == "duration" and not seconds:
+            text.bad("duration", much, "must be above 0")
+        yield Job(
+            text.label("model", model),
+            _seconds(text, "submit", submit),
+            text.whole("gpus", gpus),
+            _count(text, "steps", much) if amount == "steps" else 0,
+            seconds,
+            _seconds(text, "weight", weight[0]) if weight else 1.0,
+            f"{text.name}, line {text.line}",
+        )
+
+
+def _count(text: Text, column: str, value: str) -> int:
+    count = text.whole(column, value)
+    if count < 1:
+        text.bad(column, value, "must be at least 1")
+    return count
+
+
+def _seconds(text: Text, column: str, value: str) -> float:
+    """A number >= 0, finer than `Text.milliseconds`."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < EXACT / MICRO:
+        text.bad(column, value, "must be a number >= 0")
+    return seconds

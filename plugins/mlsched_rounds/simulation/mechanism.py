@@ -1,0 +1,115 @@
+"""A run of Gavel's rounds under a policy of shares: when it is asked, and who then runs."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from mlsched.core.errors import Stuck
+from mlsched_rounds.heuristics.accounts import Floats
+from mlsched_rounds.heuristics.greedy import taken
+from mlsched_rounds.heuristics.shares import Asked, Policy, Readings
+from mlsched_rounds.simulation.adaptation import Progress
+from mlsched_rounds.simulation.options import Options
+from mlsched_rounds.simulation.physics import Rounds
+from mlsched_rounds.simulation.workload import MICRO, PPM, Workload
+
+#: Rounds in which nothing runs and nothing can come, after which a run is stuck.
+MOST_IDLE = 100
+
+
+class Mechanism:
+    """Who runs in each round, by accounts and shares. `calls`: when the policy was asked, and what it gave."""
+
+    def __init__(self, rounds: Rounds, workload: Workload, options: Options, policy: Policy) -> None:
+        self.rounds, self.workload, self.options, self.policy = rounds, workload, options, policy
+        first = options.first or options.round
+        self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum, first))
+        self.calls: list[tuple[float, list[int], Floats]] = []
+        self._shuffle = random.Random(options.seed + 5)
+
+    @property
+    def decided(self) -> int:
+        """How often the policy was asked about jobs."""
+        return sum(bool(jobs) for _, jobs, _ in self.calls)
+
+    def _seen(self) -> Floats:
+        """Rates as the policy sees them."""
+        rate, w = self.rounds.rate, self.workload
+        if not self.policy.aware:
+            one = rate[:, :1] if self.options.unaware == "first" else (rate @ w.capacity / w.capacity.sum())[:, None]
+            rate = np.repeat(one, len(w.types), axis=1)
+        return np.where(w.gpus[:, None] <= w.capacity, rate, 0.0) if self.options.oversized == "excluded" else rate
+
+    def asked(self) -> Asked:
+        """What the policy is asked now."""
+        r, w = self.rounds, self.workload
+        return Asked(
+            jobs=r.active,
+            rate=self._seen()[r.active],
+            gpus=w.gpus[r.active],
+            weight=w.weight[r.active] / PPM,
+            remaining=np.array([r.remaining[j] for j in r.active.tolist()], dtype=np.float64),
+            age=r.now - np.array([r.arrival[j] for j in r.active.tolist()], dtype=np.float64),
+            served=r.served[r.active],
+            capacity=w.capacity,
+            types=w.types,
+        )
+
+    def begin(self) -> None:
+        """Reset accounts and shares where that is due, and begin the round."""
+        r = self.rounds
+        due = r.now - r.accounts.last_reset >= self.options.reset or r.accounts.last_reset == 0
+        if r.need and due:
+            r.accounts.reset(r.active, r.now)
+            shares = self.shares(self.asked())
+            r.accounts.allocate(r.active, shares)
+            self.calls.append((r.now, r.active.tolist(), shares))
+            r.need = False
+        order = list(range(len(self.workload.types)))
+        if not self.policy.aware:
+            self._shuffle.shuffle(order)
+        jobs = taken(r.accounts, r.active, r.gpus, r.capacity, order, strict=self.policy.strict)
+        r.run(jobs, set(r.active[r.accounts.known[r.active]].tolist()))
+
+    def stuck(self) -> str:
+        """What holds a run up in which jobs wait, nothing runs and nothing will arrive, and what helps."""
+        r, w = self.rounds, self.workload
+        job = int(r.active[0])
+        given = [name for name, share in zip(w.types, r.accounts.share[job], strict=True) if share > 0]
+        model = f" ({w.models[job]})" if w.models else ""
+        where = f"on {r.gpus[job]} GPUs was given {', '.join(given) or 'no type'} of {w.cluster}, where it cannot run"
+        return (
+            f"{self.policy.name}: at {r.now:.10g} s nothing runs, nothing will arrive and "
+            f"{len(r.active)} of {len(r.gpus)} jobs wait: job {job}{model} {where}; "
+            "take a policy that knows the rates, such as fifo_perf, or leave such jobs out"
+        )
+
+
+def rounds_of(workload: Workload, options: Options) -> Rounds:
+    """The physics of a workload, before anything has happened."""
+    return Rounds(
+        (workload.submit / MICRO).tolist(),
+        workload.steps.tolist(),
+        workload.gpus.tolist(),
+        workload.rates,
+        workload.capacity.tolist(),
+        options,
+        None if workload.adaptation is None else Progress(workload.adaptation, workload.steps),
+    )
+
+
+def play(workload: Workload, policy: Policy, options: Options) -> Mechanism:
+    """A whole run; Stuck where no job will ever run again."""
+    rounds = rounds_of(workload, options)
+    mechanism = Mechanism(rounds, workload, options, policy)
+    idle = 0
+    while rounds.unfinished:
+        idle = idle + 1 if rounds.next() is None else 0
+        if idle > MOST_IDLE:
+            raise Stuck(mechanism.stuck())
+        rounds.advance()
+        if rounds.unfinished:
+            mechanism.begin()
+    return mechanism

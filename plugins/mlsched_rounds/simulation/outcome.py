@@ -1,0 +1,116 @@
+"""What a run of rounds comes to: per-job columns, and figures of merit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.metrics import percentiles
+from mlsched_rounds.simulation.adaptation import Progress
+from mlsched_rounds.simulation.log import Log
+from mlsched_rounds.simulation.workload import MICRO, Workload
+
+
+def jobs(workload: Workload, log: Log) -> dict[str, Any]:
+    """Column name -> one value for each job, times in s.
+
+    start, end: since the clock began (nan: never); completion: from arrival to end, nan for a job that was dropped;
+    gpu_seconds: that it ran; slices: rounds in which it ran; moves: how often on another type than the time before;
+    dropped: 1 for a job that the world gave up on (Gavel: after five failed slices in a row).
+    """
+    c, count = log.columns(), len(workload.submit)
+    start, end = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(start, c["job"], c["start"] / MICRO)
+    np.maximum.at(end, c["job"], c["end"] / MICRO)
+    ran = c["failed"] == 0
+    dropped = ~_finished(workload, c["job"][ran], c["steps"][ran])
+    seconds = (c["end"] - c["start"]) / MICRO * workload.gpus[c["job"]]
+    order = np.lexsort([c["start"], c["job"]])
+    job, kind = c["job"][order], c["type"][order]
+    moved = (job[1:] == job[:-1]) & (kind[1:] != kind[:-1])
+    return {
+        "submit": workload.submit / MICRO,
+        "start": np.where(np.isfinite(start), start, np.nan),
+        "end": np.where(np.isfinite(end), end, np.nan),
+        "completion": np.where(dropped, np.nan, end - workload.submit / MICRO),
+        "gpu_seconds": np.bincount(c["job"], weights=seconds, minlength=count),
+        "slices": np.bincount(c["job"], minlength=count),
+        "moves": np.bincount(job[1:][moved], minlength=count),
+        "dropped": dropped.astype(np.int64),
+    }
+
+
+def _finished(workload: Workload, job: IntArray, steps: IntArray) -> npt.NDArray[np.bool_]:
+    """Which jobs have done all their steps; slices in the order in which they were run."""
+    if workload.adaptation is None:
+        return np.asarray(np.bincount(job, weights=steps, minlength=len(workload.steps)) >= workload.steps)
+    progress = Progress(workload.adaptation, workload.steps)
+    for one, count in zip(job.tolist(), steps.tolist(), strict=True):
+        progress.ran(one, count)
+    return np.array([progress.left(one) == 0 for one in range(len(workload.steps))])
+
+
+def summary(workload: Workload, log: Log) -> dict[str, Any]:
+    """Figures of merit, times in s.
+
+    mean_completion_s: mean of the completion times of jobs that were not dropped (Gavel's average JCT); makespan_s: end
+    of the last round; utilisation: GPU-seconds in which jobs ran over all GPUs' time from the first arrival to that
+    end; lease_kept: the share of slices on the GPUs of the round before; worst_slowdown: largest completion time over
+    the job's shortest duration.
+    """
+    table, c = jobs(workload, log), log.columns()
+    done = table["completion"][table["dropped"] == 0]
+    first = int(workload.submit[0]) / MICRO if len(workload.submit) else 0.0
+    end = float(c["end"].max(initial=0)) / MICRO
+    time = int(workload.capacity.sum()) * (end - first)
+    per_type = np.bincount(
+        c["type"], weights=(c["end"] - c["start"]) / MICRO * workload.gpus[c["job"]], minlength=len(workload.types)
+    )
+    slowdown = table["completion"] / workload.shortest
+    return {
+        "jobs": len(workload.submit),
+        "mean_completion_s": float(done.mean()) if done.size else None,
+        "makespan_s": end,
+        "completion_percentiles_s": percentiles(done),
+        "worst_slowdown": float(np.nanmax(slowdown)) if done.size else None,
+        "utilisation": float(table["gpu_seconds"].sum()) / time if time > 0 else 0.0,
+        "gpu_hours": {name: float(seconds) / 3600 for name, seconds in zip(workload.types, per_type, strict=True)},
+        "rounds": len(np.unique(c["round"])),
+        "slices": len(c["job"]),
+        "lease_kept": float(c["kept"].mean()) if c["kept"].size else None,
+        "moves": int(table["moves"].sum()),
+        "dropped": int(table["dropped"].sum()),
+    }
+
+
+def complete(workload: Workload, log: Log) -> bool:
+    """Whether no job was dropped; only such runs are held to the bound."""
+    return not jobs(workload, log)["dropped"].any()
+
+
+def series(workload: Workload, log: Log) -> dict[str, Any]:
+    """Samples for plots of distributions."""
+    table = jobs(workload, log)
+    done = table["dropped"] == 0
+    return {
+        "completion time [s]": table["completion"][done],
+        "completion time / shortest duration": (table["completion"] / workload.shortest)[done],
+    }
+
+
+def table(workload: Workload, log: Log) -> dict[str, Any]:
+    """What came of every job, one array a column; units stand at the end of the names."""
+    found = jobs(workload, log)
+    timed = ("submit", "start", "end", "completion")
+    named = {"model": np.array(workload.models)} if workload.models else {}
+    return {
+        "job": np.arange(len(workload.submit)),
+        **named,
+        "gpus": workload.gpus,
+        "steps": workload.steps,
+        **{f"{name}_s" if name in timed else name: values for name, values in found.items()},
+        "shortest_s": workload.shortest,
+    }

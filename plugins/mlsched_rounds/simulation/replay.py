@@ -1,0 +1,192 @@
+"""An independent check of a finished run of rounds, from the workload, the options and the log alone.
+
+1. Every row names a round, a job and a type on which the job runs; no job is in two places in one round, none before
+   its arrival, none after its end.
+2. All rows of a round start together: at the end of the last round in which anything ran, or, where jobs came to an
+   idle cluster, at an arrival.
+3. In each round the jobs on a type hold no more GPUs than it has.
+4. A slice has as many steps as fit into the round, floor(rate x round), or as remain. It ends after steps / rate.
+   Where resuming costs time, a job that did not run in the round before, and would run for all but the last 5 s of the
+   round, does the steps of that much less, and ends when it would have.
+5. A slice fails where some of the job's GPUs get no step (reading "dropped"), or where there is none; five in a row,
+   and the job is dropped.
+6. Every job runs until its steps are done, or is dropped.
+7. A job that changes its batch size has another at the end of a slice if at the end of the slice before it wanted one:
+   the next on the way to what it wanted in the epoch that it was in, or (where it looks ahead) in the one after that.
+   Its steps done are then those of the epochs begun, and all its steps are scaled; where that changes their number of
+   epochs, they are those of as many epochs as before. If none remains then, the job does five more slices without a
+   step, which fail (reading "failed"), or has ended.
+
+Shares no code with the physics; Python integers and fractions. Times in the log are rounded to 10^-6 s, and the physics
+adds up floats: a time may be off by two of these units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+from mlsched.simulation.findings import Findings
+from mlsched.simulation.wake import Wake
+from mlsched_rounds.simulation.log import Log
+from mlsched_rounds.simulation.options import Options
+from mlsched_rounds.simulation.workload import MICRO, PICO, Workload
+
+#: How far times may be off, 10^-6 s.
+OFF = 2
+#: A product of floats may fall just below the whole number that it should be, or reach one that it should not.
+ROUNDING = (Fraction(1, 10**9), Fraction(-1, 10**9))
+#: A slice that ends so many seconds before its round would loses no time to resuming.
+SHORT = 5
+#: Failed slices in a row after which a job is dropped.
+MOST_FAILURES = 5
+
+Row = tuple[int, ...]
+
+
+def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    findings = Findings()
+    rounds: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(log.rows):
+        number, job, kind, start, end, *_ = row
+        known = 0 <= job < len(workload.submit) and 0 <= kind < len(workload.types)
+        if known and number >= 0 and start <= end and int(workload.rate[job, kind]) + int(workload.fine[job, kind]):
+            rounds[number].append(row)
+        else:
+            findings.add("log", f"the row {tuple(row)} names no job, or no type on which it runs, or no time")
+    _check_starts(workload, rounds, findings)
+    remaining, failures = workload.steps.tolist(), [0] * len(workload.submit)
+    batches = [_Batches(workload, job) for job in range(len(workload.submit))]
+    for number in sorted(rounds):
+        _check_capacity(workload, rounds[number], findings)
+        before = {row[1] for row in rounds.get(number - 1, [])}
+        for row in rounds[number]:
+            _check_slice(workload, options, row, before, batches[row[1]], remaining, failures, findings)
+    for job, one in enumerate(batches):
+        if one.emptied and options.emptied == "failed" and failures[job] < MOST_FAILURES:
+            findings.add("lost job", f"job {job} has done its steps, but {failures[job]} empty slices")
+    for job, left in enumerate(remaining):
+        if left > 0 and failures[job] < MOST_FAILURES:
+            findings.add("lost job", f"job {job} has {left} steps before it when the run ends")
+    return findings.sentences()
+
+
+def _check_starts(workload: Workload, rounds: dict[int, list[Row]], findings: Findings) -> None:
+    arrivals = set(workload.submit.tolist())
+    until: int | None = None
+    for number in sorted(rounds):
+        starts = {row[3] for row in rounds[number]}
+        if len(starts) > 1:
+            findings.add("round", f"jobs of round {number} start at {len(starts)} different times")
+        start = min(starts)
+        follows = until is not None and abs(start - until) <= OFF
+        if not follows and (start not in arrivals or (until is not None and start < until)):
+            findings.add("round", f"round {number} starts at {start / MICRO} s: neither an arrival nor the end of one")
+        until = max(row[4] for row in rounds[number])
+
+
+def _check_capacity(workload: Workload, rows: list[Row], findings: Findings) -> None:
+    held = [0] * len(workload.types)
+    seen: set[int] = set()
+    for number, job, kind, *_ in rows:
+        held[kind] += int(workload.gpus[job])
+        if job in seen:
+            findings.add("two places", f"job {job} runs twice in round {number}")
+        seen.add(job)
+    for kind, gpus in enumerate(held):
+        if gpus > int(workload.capacity[kind]):
+            findings.add("capacity", f"{gpus} GPUs of {workload.types[kind]} are held in round {rows[0][0]}")
+
+
+def _check_slice(
+    workload: Workload,
+    options: Options,
+    row: Row,
+    before: set[int],
+    batches: _Batches,
+    remaining: list[int],
+    failures: list[int],
+    findings: Findings,
+) -> None:
+    number, job, kind, start, end, steps, _, failed = row
+    if start < int(workload.submit[job]) - OFF:
+        findings.add("arrival", f"job {job} runs at {start / MICRO} s, before it has come")
+    idle = batches.emptied and options.emptied == "failed"
+    if (remaining[job] <= 0 and not idle) or failures[job] >= MOST_FAILURES:
+        findings.add("end", f"job {job} runs in round {number}, after it has left")
+        return
+    rate = batches.rate(kind)
+    full = {min(int(rate * options.round + error), remaining[job]) for error in ROUNDING}
+    possible = set()
+    for count in full:
+        time = count / rate
+        lost = options.resume if number > 0 and job not in before and time > options.round - SHORT else 0
+        possible |= {(int(count * (time - lost) / time + error) if lost else count, time) for error in ROUNDING}
+    fitting = [time for count, time in possible if count == steps]
+    if not fitting:
+        findings.add(
+            "steps", f"job {job} does {steps} steps in round {number}: {max(possible)[0]} follow from its rate"
+        )
+    elif all(abs(end - start - time * MICRO) > OFF for time in fitting):
+        findings.add("time", f"job {job} runs for {(end - start) / MICRO} s in round {number}: not as its rate says")
+    least = steps // int(workload.gpus[job]) if options.remainder == "dropped" else steps
+    if bool(failed) != (least <= 0):
+        findings.add("failure", f"the slice of job {job} in round {number} is {'' if failed else 'not '}said to fail")
+    if failed:
+        failures[job] += 1
+    else:
+        failures[job] = 0
+        remaining[job] = batches.after(steps)
+
+
+class _Batches:
+    """One job's steps and batch sizes, as line 7 has them."""
+
+    def __init__(self, workload: Workload, job: int) -> None:
+        self.workload, self.job = workload, job
+        self.done, self.all = 0, int(workload.steps[job])
+        self.number, self.wish = 0, 0  # of the batch size it has, and of the one that it has wished for
+        self.emptied = False  # by a change
+
+    def rate(self, kind: int) -> Fraction:
+        """Steps per second on a type."""
+        w, a, job = self.workload, self.workload.adaptation, self.job
+        where = (w.rate[job, kind], w.fine[job, kind])
+        if a is not None:
+            where = (a.rate[job, self.number, kind], a.fine[job, self.number, kind])
+        return Fraction(int(where[0]) * PICO + int(where[1]), PICO**2)
+
+    def after(self, steps: int) -> int:
+        """What remains after a slice of so many steps."""
+        self.done += steps
+        a = self.workload.adaptation
+        if a is None or self.done >= self.all:
+            return self.all - self.done
+        if self.wish != self.number:
+            samples, size = int(a.samples[self.job]), [int(one) for one in a.batch[self.job]]
+            was, now = (math.ceil(Fraction(samples, size[n])) for n in (self.number, self.wish))
+            scaled = math.ceil(Fraction(self.all * size[self.number], size[self.wish]))
+            epochs = math.ceil(Fraction(self.all, was))
+            self.all = scaled if math.ceil(Fraction(scaled, now)) == epochs else epochs * now
+            self.done = math.ceil(Fraction(self.done, was)) * now
+            self.number = self.wish
+            self.emptied = self.done >= self.all
+        wanted = max(self._wanted(self._epoch() + more) for more in range(int(a.ahead[self.job]) + 1))
+        self.wish = min(max(wanted, self.number - 1), self.number + 1)
+        return max(0, self.all - self.done)
+
+    def _epoch(self) -> int:
+        a = self.workload.adaptation
+        assert a is not None
+        steps = math.ceil(Fraction(int(a.samples[self.job]), int(a.batch[self.job, self.number])))
+        return math.ceil(Fraction(self.done, steps))
+
+    def _wanted(self, epoch: int) -> int:
+        a = self.workload.adaptation
+        assert a is not None
+        changes: list[tuple[int, int]] = list(
+            zip(a.wants_from[self.job].tolist(), a.wants[self.job].tolist(), strict=True)
+        )
+        return max((begin, place, wanted) for place, (begin, wanted) in enumerate(changes) if begin <= epoch)[2]

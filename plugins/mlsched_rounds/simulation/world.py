@@ -1,0 +1,98 @@
+"""The world of rounds: Gavel's (Narayanan et al., OSDI 2020), as its simulator runs it, packing left out.
+
+1. Job j of s_j GPUs does tau_jm steps per second on s_j GPUs of type m, wherever they are; pausing and moving cost
+   nothing (but see the option `resume`).
+2. Time goes from round to round. A job that runs does min(floor(360 tau), remaining) steps; the round lasts until the
+   last one has done its own. Until then freed GPUs idle, and arrivals wait.
+3. At the end of a round: account what ran, the last to end first; admit who has come; then say who runs next. With a
+   policy of shares (`Options.shares`) its mechanism does (`mechanism`), with plans of windows of rounds the planner
+   (`planner`); without either, the answerer is asked each round.
+4. Jobs that change their batch sizes do so at the ends of slices (`adaptation`).
+
+The physics count time in floats, as Gavel's program does; the clock is told it in 10^-6 s, rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mlsched.core.errors import InvalidInput, Stuck
+from mlsched_rounds.heuristics.shares import policy
+from mlsched_rounds.instances import Instance, Plan
+from mlsched_rounds.simulation.log import Log
+from mlsched_rounds.simulation.mechanism import Mechanism, rounds_of
+from mlsched_rounds.simulation.options import Options
+from mlsched_rounds.simulation.physics import Rounds
+from mlsched_rounds.simulation.planner import Planner
+from mlsched_rounds.simulation.question import Asker
+from mlsched_rounds.simulation.workload import MICRO, Workload
+
+
+class RoundsWorld:
+    """State of one run."""
+
+    def __init__(self, workload: Workload, options: Options) -> None:
+        self.workload, self.options, self.log = workload, options, Log()
+        self.rounds = rounds_of(workload, options)
+        self.mechanism = _mechanism(self.rounds, workload, options)
+        self._asker = Asker(workload, options)
+        self._asking = False
+        self._noted = 0
+
+    @property
+    def decided(self) -> int:
+        """How often a policy of shares, or for a plan, was asked."""
+        return 0 if self.mechanism is None else self.mechanism.decided
+
+    def next_event(self) -> int | None:
+        """The end of the round, or the next arrival where nothing runs."""
+        following = self.rounds.next()
+        return None if following is None else math.ceil(following * MICRO)
+
+    def pending(self) -> bool:
+        """Whether jobs wait though nothing runs."""
+        return bool(len(self.rounds.active)) and not self.rounds.running
+
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self.rounds.unfinished
+
+    def advance(self, time: int) -> None:
+        """Go to the next event; a mechanism then begins the next round at once."""
+        following = self.rounds.next()
+        if following is not None and math.ceil(following * MICRO) <= time:
+            self.rounds.advance()
+        self._note()
+        self._asking = self.mechanism is None and bool(len(self.rounds.active))
+        if self.mechanism is not None and self.rounds.unfinished:
+            self.mechanism.begin()
+            if self.rounds.next() is None:  # nothing runs and nothing will come: the shares are due at once
+                self.rounds.advance()
+                self.mechanism.begin()
+                if self.rounds.next() is None:
+                    raise Stuck(self.mechanism.stuck())
+
+    def ask(self) -> Instance | None:
+        """Who runs where in the coming round."""
+        return self._asker.ask(self.rounds) if self._asking and not self.rounds.running else None
+
+    def apply(self, plan: Plan) -> None:
+        """Begin the round."""
+        self._asking = False
+        kinds = self._asker.kinds(plan)
+        taken = [self.rounds.active[kinds == m].tolist() for m in range(len(self.workload.types))]
+        self.rounds.run(taken, set(self.rounds.active.tolist()))
+
+    def _note(self) -> None:
+        for one in self.rounds.slices[self._noted :]:
+            self.log.add(one)
+        self._noted = len(self.rounds.slices)
+
+
+def _mechanism(rounds: Rounds, workload: Workload, options: Options) -> Mechanism | Planner | None:
+    """What says who runs in place of the answerer, if something does."""
+    if options.plan and options.shares:
+        raise InvalidInput("plan: whoever plans rounds takes no shares; leave out plan or shares")
+    if options.plan:
+        return Planner(rounds, workload, options)
+    return Mechanism(rounds, workload, options, policy(options.shares)) if options.shares else None

@@ -1,0 +1,73 @@
+"""AlloX's matching of jobs to places in the queues of machines (Le et al., EuroSys 2020, Section 4.2).
+
+Each machine works on one job at a time. A job that is the k-th from the last on its machine delays itself and k - 1
+others by its own duration, so that the sum of completion times is sum (k p_im + d_i), d_i being what job i has waited
+already: a matching of jobs with places (machine, k), which is integral. Equal machines need no more than
+k <= ceil(jobs / machines) places, because a lower k is free on another of them. (The sum counts p of a job once for
+itself and for everyone behind it, hence k, in whatever order the other machines work.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched_rounds.solvers._linear import Floats
+
+
+@dataclasses.dataclass(frozen=True)
+class Queues:
+    """A job's type, machine of that type, and place from the last (1: it runs last); -1, -1, 0 for one that cannot run.
+
+    total: sum of completion times and of what was waited, over the jobs that can run, seconds.
+    """
+
+    type: IntArray
+    machine: IntArray
+    place: IntArray
+    total: float
+
+    def first(self) -> IntArray:
+        """The jobs that run first on their machines."""
+        top: dict[tuple[int, int], tuple[int, int]] = {}
+        for job, spot in enumerate(zip(self.type.tolist(), self.machine.tolist(), strict=True)):
+            if spot[0] >= 0:
+                top[spot] = max(top.get(spot, (0, -1)), (int(self.place[job]), job))
+        return np.array(sorted(job for _, job in top.values()), dtype=np.int64)
+
+
+def allox(seconds: Floats, machines: IntArray, waited: Floats | None = None) -> Queues:
+    """The queues of the least sum of completion times.
+
+    seconds: p_im, jobs x types, inf where a job cannot run; machines: how many there are of each type; waited: d_i.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    if seconds.shape[1:] != machines.shape:
+        raise InvalidInput(f"seconds: has shape {seconds.shape}: must be jobs x {len(machines)} types")
+    if np.isnan(seconds).any() or (seconds < 0).any():
+        raise InvalidInput("seconds: every entry must be >= 0, or inf where a job cannot run")
+    usable = np.isfinite(seconds) & (machines > 0)
+    able = np.flatnonzero(usable.any(axis=1))
+    jobs = len(able)
+    kinds, which, place = [], [], []
+    for m, count in enumerate(np.minimum(machines, jobs).tolist()):
+        if count:
+            places = np.arange(1, -(-jobs // count) + 1)
+            kinds.append(np.full(len(places) * count, m))
+            which.append(np.tile(np.arange(count), len(places)))
+            place.append(np.repeat(places, count))
+    nowhere = np.full(len(seconds), -1)
+    found = Queues(nowhere, nowhere.copy(), np.zeros_like(nowhere), 0.0)
+    if not jobs:
+        return found
+    kind, number, k = np.concatenate(kinds), np.concatenate(which), np.concatenate(place)
+    cost = np.where(usable, seconds, np.inf)[able][:, kind] * k
+    rows, columns = linear_sum_assignment(cost)
+    found.type[able[rows]], found.machine[able[rows]] = kind[columns], number[columns]
+    found.place[able[rows]] = k[columns]
+    sums = float(cost[rows, columns].sum()) + (0.0 if waited is None else float(waited[able].sum()))
+    return dataclasses.replace(found, total=sums)

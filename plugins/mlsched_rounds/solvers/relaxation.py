@@ -1,0 +1,58 @@
+"""The fractional optimum of a round: what jobs could have if they shared the round's time, and rounding loses.
+
+The rows of the round's program with x[j, c] >= 0, a share of the round for each job and configuration. Its value is a
+bound on every plan's. What shares are worth is what their configurations are worth, in proportion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from mlsched.core.contract import entry
+from mlsched.core.errors import SolverError
+from mlsched_rounds.formulations.tables import OBJECTIVES
+from mlsched_rounds.instances import Instance
+from mlsched_rounds.solvers._linear import Floats, Program
+
+
+@dataclasses.dataclass(frozen=True)
+class Fractional:
+    """value: of the objective, which no plan exceeds in its sense; shares: jobs x configurations."""
+
+    value: float
+    shares: Floats
+
+
+def fractional(instance: Instance, objective: str) -> Fractional:
+    """The optimum of an objective over shares of the round."""
+    table = entry(OBJECTIVES, objective, "OBJECTIVES of formulations/rounds/tables.py")(instance)
+    shares = np.zeros(instance.rate.shape)
+    job, config = np.nonzero(instance.rate)
+    able = np.unique(job)
+    if not able.size:
+        return Fractional(float(table.nobody if table.worst else sum(table.waiting)), shares)
+    running = np.array([table.running[j][c] for j, c in zip(job.tolist(), config.tolist(), strict=True)], dtype=float)
+    waiting = np.array(table.waiting, dtype=float)
+    gain = table.sign * (running - waiting[job])
+    unit = max(1.0, float(np.abs(gain).max()))
+    program = Program()
+    x = program.add_columns(np.zeros(len(job)) if table.worst else gain / unit, 0.0, 1.0)
+    program.put(program.add_rows(-np.inf, 1.0, len(instance.rate))[job], x, 1.0)
+    types = program.add_rows(-np.inf, instance.capacity.astype(np.float64))
+    program.put(types[instance.config_type[config]], x, instance.config_gpus[config])
+    if table.worst:
+        # level >= cost of each job, counted from the largest cost of waiting
+        level = program.add_columns([1.0], -np.inf)
+        offset = float((table.sign * waiting[able]).max())
+        rows = program.add_rows((table.sign * waiting[able] - offset) / unit, np.inf)
+        program.put(rows, level, 1.0)
+        program.put(rows[np.searchsorted(able, job)], x, -gain / unit)
+    solved = program.solve()
+    if solved is None:
+        raise SolverError("highs calls a round infeasible in which nobody need run")
+    shares[job, config] = np.clip(solved.x[x], 0.0, 1.0)
+    if table.worst:
+        return Fractional(table.base + table.sign * (offset + unit * solved.value), shares)
+    return Fractional(float(waiting.sum() + table.sign * unit * solved.value), shares)

@@ -1,0 +1,132 @@
+"""`mlsched train POLICY`: train a policy and write its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.cli.output import Json, Seed, emit, going_on, number, progress, settings, table, to_write
+from mlsched.core.errors import InvalidInput
+
+
+def train(
+    policy: Annotated[
+        str,
+        typer.Argument(
+            help="The policy: chic-plus, mlf-rl, harmony, ...; or harmony-reward, what the latter is trained with."
+        ),
+    ],
+    iterations: Annotated[
+        int | None, typer.Option(help="Iterations in all (default: until trained, at most the recipe's).", min=1)
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the recipe.")
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, to_write("-o", "--output", text="Weights file (default: POLICY.safetensors).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the output.")] = False,
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU if there is one.")] = "cpu",
+    until_trained: Annotated[
+        bool | None,
+        typer.Option(
+            "--until-trained/--all-iterations",
+            help="End as soon as the recipe's criterion is met (default: unless --iterations is given).",
+        ),
+    ] = None,
+    cpu_limit: Annotated[float | None, typer.Option(help="CPU seconds after which it ends, at a validation.")] = None,
+    plot: Annotated[Path | None, to_write(text="Learning curve (.png, .svg or .pdf).", picture=True)] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a policy; its checkpoint is written at every validation, so that an interrupted training can go on."""
+    import mlsched_training as training
+
+    target = output or Path(f"{policy}.safetensors")
+    total = iterations or training.recipe(policy).iterations
+    given = settings(option or [], "--set")
+    own = {"iterations", "seed", "output", "resume", "device", "progress", "policy", "until_trained", "cpu_limit"}
+    if reserved := sorted(own & set(given)):
+        raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0].replace('_', '-')}")
+    way_on = _way_on(training.checkpoint_of(target), resume)
+    with going_on(way_on), progress(f"training {policy}", float(total)) as update:
+        done = training.train(
+            policy,
+            iterations=iterations,
+            seed=seed,
+            output=target,
+            resume=resume,
+            device=device,
+            until_trained=until_trained,
+            cpu_limit=cpu_limit,
+            progress=lambda k, n, best: update(float(k)),
+            **given,
+        )
+    if plot is not None:
+        from mlsched.benchmark import plots
+        from mlsched_training.picture import training_picture
+
+        plots.save(training_picture(policy, done.curve, done.weights.card["scores"]), plot)
+    emit(as_json, lambda: _document(target, done), lambda: _render(target, done))
+
+
+def _way_on(checkpoint: Path, resume: bool) -> Callable[[], str]:
+    """What to say where the training is interrupted; a checkpoint of an earlier one is none of this one."""
+
+    def written() -> int:
+        return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+
+    before = 0 if resume else written()
+
+    def say() -> str:
+        if written() == before:
+            return "nothing is kept: a checkpoint is written at every validation"
+        return f"the training until its last validation is in {checkpoint}; the same command with --resume goes on"
+
+    return say
+
+
+def _document(target: Path, done: Any) -> dict[str, Any]:
+    return {
+        "output": str(target),
+        "card": {k: v for k, v in done.weights.card.items() if k != "curve"},
+        "trained": done.trained,
+        "curve": done.curve,
+        "cpu_seconds": done.cpu_seconds,
+        "cpu_seconds_an_iteration": done.cpu_seconds / done.iterations_run,
+    }
+
+
+def _render(target: Path, done: Any) -> list[Any]:
+    card = done.weights.card
+    scores = card["scores"]
+    rows = [
+        ["validation score of the weights kept", number(scores["validation"])],
+        ["  of the untrained policy", number(scores["untrained_validation"])],
+        ["  found at iteration", number(scores["best_iteration"])],
+        ["iterations", number(card["iterations"])],
+        *_parts(done.curve),
+        *([] if done.trained is None else [["the recipe's criterion is met", "yes" if done.trained else "no"]]),
+        ["CPU seconds per iteration, this call", number(done.cpu_seconds / done.iterations_run)],
+    ]
+    return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]
+
+
+#: Figure of a validation -> what it is called.
+_PARTS = {
+    "validation_reward": "reward of an episode, last validation",
+    "validation_reward_completion": "  of which: completion",
+    "validation_reward_absent": "  actions for empty slots",
+    "validation_reward_halves": "  workers without PS, PSs without worker",
+    "validation_punished_share": "share of actions for empty slots",
+    "validation_useless_share": "share of actions that change nothing",
+}
+
+
+def _parts(curve: list[dict[str, float]]) -> list[list[str]]:
+    """What the reward was made of at the last validation, where the recipe says."""
+    last = next((entry for entry in reversed(curve) if "validation" in entry), {})
+    return [[title, number(last[name])] for name, title in _PARTS.items() if name in last]

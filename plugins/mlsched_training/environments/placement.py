@@ -1,0 +1,259 @@
+"""`mlsched/Placement-v0`: Harmony's question, one task after the other.
+
+An episode is one instance: its new jobs are placed in order, each worker by worker and then PS by PS. Action s puts the
+task on server s; the last action gives the job up (it waits, and what it has placed is taken back), as does an action
+that does not fit. The reward of a job's last task is by how much the plan's total speed grows, over the sum of all
+isolated speeds, so that an episode's return is the share of the best imaginable that was reached beyond what runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlsched.core.arguments import checked
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import parameters_of, resolve
+from mlsched.instances.placement import Instance, Plan, generate
+from mlsched.instances.placement.draw import draw
+from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted
+
+#: Sizes of random instances, where none are given.
+SIZES = {"servers": 6, "jobs": 5}
+#: Features of a server beside its free resources, and of the job and its task.
+OF_SERVER, OF_TASK = 4, 6
+
+
+class PlacementEnv(InstanceEnv):
+    """One random instance per episode, or one of `instances` (of equally many servers and the same resources).
+
+    servers (6), jobs (5) and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})`
+    takes that one of `instances`, `reset(options={"instance": inst})` that instance. What it observes and rewards takes
+    an instance with its secrets. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
+
+    Actions, with S servers: s < S puts the task on server s; S gives the job up.
+
+    Observation, float32 in [0, 10], most entries in [0, 1]; K resources, and L = K + 4 entries per server:
+
+    | index | is |
+    |---|---|
+    | s L + k, k < K | free share of resource k of server s |
+    | s L + K | 1: the task fits there |
+    | s L + K + 1 | this job's tasks there, share of all its tasks |
+    | s L + K + 2 | slowdown of this job by the running and new tasks there |
+    | s L + K + 3 | slowdown of those by a worker of this job |
+    | S L | 1: the task is a PS |
+    | S L + 1 | share of the job's tasks that are placed |
+    | S L + 2, S L + 3 | workers and PSs of the job, in tens |
+    | S L + 4 | demand of the task, its largest share of a server |
+    | S L + 5 | jobs left, share of all |
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
+
+    @checked
+    def __init__(
+        self,
+        servers: int | None = None,
+        jobs: int | None = None,
+        instances: Sequence[Instance] | None = None,
+        mask_observation: bool = False,
+        render_mode: str | None = None,
+        **sizes: Any,
+    ) -> None:
+        given = {name: size for name, size in (("servers", servers), ("jobs", jobs)) if size is not None} | sizes
+        self._sizes = resolve("mlsched/Placement-v0", parameters_of(generate), SIZES | given)
+        self._instances = None if instances is None else list(instances)
+        if self._instances is not None and given:
+            raise InvalidInput("instances: are given; leave out the sizes")
+        example = self._example(Instance, "placement")
+        self._servers, self._resources = len(example.server_free), example.resources
+        for i, inst in enumerate(self._instances or []):
+            self._check(inst, f"instances[{i}]")
+        self._check(example, "sizes")
+        self._per_server = len(self._resources) + OF_SERVER
+        self._declare(0, 10, mask_observation, render_mode)
+        self.instance: Instance | None = None
+
+    def _drawn(self, rng: np.random.Generator) -> Instance:
+        return generate(rng, **self._sizes)
+
+    def _begin(self, inst: Instance) -> None:
+        self.instance = inst
+        shape = (len(inst.job_type), len(inst.server_free))
+        self._workers, self._ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        self._free = inst.server_free.copy()
+        self._job, self._best = 0, max(1, int(inst.job_speed.sum()))
+        self._speed = self._total(inst)
+        self._placed = 0
+        self._skip(inst)
+
+    def _check(self, inst: Any, name: str) -> None:
+        """Refuse what makes no episode of this environment."""
+        if not isinstance(inst, Instance):
+            raise InvalidInput(f"{name}: is no instance of placement")
+        if inst.resources != self._resources or len(inst.server_free) != self._servers:
+            raise InvalidInput(
+                f"{name}: must have as many servers and the same resources as the environment: {self._servers} with "
+                f"{', '.join(self._resources)}"
+            )
+        if not len(inst.job_type):
+            raise InvalidInput(f"{name}: has no new job; must have at least one")
+        if not inst.most_new or inst.most_jobs <= len(inst.run_type):
+            raise InvalidInput(f"{name}: leaves nothing to decide; most_new and most_jobs must allow a new job")
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Place the task, or give the job up."""
+        inst = self.instance
+        if inst is None or self._job >= len(inst.job_type):
+            raise InvalidInput("step: the episode is over; reset begins the next")
+        server, gain = self._index_of(action), 0.0
+        if server < len(self._free) and self._fits(inst)[server]:
+            table, demand = self._task(inst)
+            table[self._job, server] += 1
+            self._free[server] -= demand
+            if self._whole(inst):
+                self._placed += 1
+                self._job += 1
+                total = self._total(inst)
+                gain, self._speed = (total - self._speed) / self._best, total
+        else:
+            self._give_up(inst)
+        self._skip(inst)
+        return self._seen(self._observe()), gain, self._job >= len(inst.job_type), False, self._info()
+
+    @property
+    def plan(self) -> Plan:
+        """The placement so far; a job that is placed in part waits."""
+        workers, ps = self._workers.copy(), self._ps.copy()
+        workers[self._job :], ps[self._job :] = 0, 0
+        return Plan(workers=workers, ps=ps)
+
+    # -- the rules ----------------------------------------------------------------------------------------------------
+
+    def _total(self, inst: Instance) -> int:
+        return inst.evaluate(self.plan)["total_speed"]
+
+    def _is_ps(self, inst: Instance) -> bool:
+        return bool(self._workers[self._job].sum() == inst.job_workers[self._job])
+
+    def _task(self, inst: Instance) -> tuple[Any, Any]:
+        """The table that counts the next task, and its demand."""
+        if self._is_ps(inst):
+            return self._ps, inst.ps_demand[self._job]
+        return self._workers, inst.worker_demand[self._job]
+
+    def _whole(self, inst: Instance) -> bool:
+        j = self._job
+        return bool(self._is_ps(inst) and self._ps[j].sum() == inst.job_ps[j])
+
+    def _fits(self, inst: Instance) -> Any:
+        """Servers that may host the next task."""
+        _, demand = self._task(inst)
+        fits = (demand <= self._free).all(axis=1)
+        kind = int(inst.job_type[self._job])
+        for kinds, tables in (
+            (inst.run_type, (inst.run_workers, inst.run_ps)),
+            (inst.job_type, (self._workers, self._ps)),
+        ):
+            there = (tables[0] + tables[1]) > 0
+            if kinds is inst.job_type:
+                there[self._job] = False
+            foreign = there & (inst.apart[kind, kinds] > 0)[:, None]
+            fits &= ~foreign.any(axis=0)
+        return fits
+
+    def _give_up(self, inst: Instance) -> None:
+        """The job waits; what it has placed is free again."""
+        j = self._job
+        self._free += self._workers[j][:, None] * inst.worker_demand[j] + self._ps[j][:, None] * inst.ps_demand[j]
+        self._workers[j] = self._ps[j] = 0
+        self._job += 1
+
+    def _skip(self, inst: Instance) -> None:
+        """No job is placed beyond the caps: all that are left wait."""
+        if self._placed >= inst.most_new or self._placed + len(inst.run_type) >= inst.most_jobs:
+            while self._job < len(inst.job_type):
+                self._give_up(inst)
+
+    # -- what is seen -------------------------------------------------------------------------------------------------
+
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        return [*(f"put the task on server {s}" for s in range(self._servers)), "give the job up"]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each entry of an observation is."""
+        each = [*(f"free {r}" for r in self._resources), "fits", "this job's tasks", "slows this job", "is slowed"]
+        task = ["is a PS", "share placed", "workers", "PSs", "demand", "jobs left"]
+        return [*(f"server {s}: {name}" for s in range(self._servers) for name in each), *(f"task: {n}" for n in task)]
+
+    def _text(self) -> str:
+        inst = self.instance
+        assert inst is not None, "render: reset first"
+        lines = [f"total speed {self._speed}; {self._placed} of {len(inst.job_type)} jobs are placed"]
+        if self._job < len(inst.job_type):
+            table, kind = self._task(inst)[0], "PS" if self._is_ps(inst) else "worker"
+            fits = np.flatnonzero(self._fits(inst)).tolist()
+            where = ", ".join(map(str, fits)) or "none"
+            lines.append(f"  job {self._job}: its {kind} {int(table[self._job].sum())} fits on servers: {where}")
+        for s in range(self._servers):
+            tasks = (
+                int(inst.run_workers[:, s].sum() + inst.run_ps[:, s].sum()),
+                int(self._workers[:, s].sum() + self._ps[:, s].sum()),
+            )
+            lines.append(f"  server {s}: {tasks[0]} running and {tasks[1]} new tasks, free {self._free[s].tolist()}")
+        return "\n".join(lines)
+
+    def _picture(self) -> Any:
+        assert self.instance is not None, "render: reset first"
+        return painted(draw, self.instance, self.plan)
+
+    def _mask(self) -> Any:
+        inst, mask = self.instance, np.zeros(self._servers + 1, dtype=np.int8)
+        assert inst is not None, "reset first"
+        if self._job < len(inst.job_type):
+            mask[:-1] = self._fits(inst)
+        mask[-1] = 1
+        return mask
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self._mask(), "total_speed": self._speed}
+
+    def _observe(self) -> Any:
+        inst = self.instance
+        assert inst is not None, "reset first"
+        servers = np.zeros((len(self._free), self._per_server))
+        k = len(inst.resources)
+        servers[:, :k] = self._free / np.maximum(inst.server_capacity, 1)
+        task = np.zeros(OF_TASK)
+        if self._job < len(inst.job_type):
+            j, kind = self._job, int(inst.job_type[self._job])
+            whole = int(inst.job_workers[j] + inst.job_ps[j])
+            mine = self._workers[j] + self._ps[j]
+            servers[:, k] = self._fits(inst)
+            servers[:, k + 1] = mine / whole
+            servers[:, k + 2], servers[:, k + 3] = self._interference(inst, kind)
+            share = self._task(inst)[1] / np.maximum(inst.server_capacity.max(axis=0), 1)
+            task[:] = [
+                self._is_ps(inst),
+                mine.sum() / whole,
+                inst.job_workers[j] / 10,
+                inst.job_ps[j] / 10,
+                share.max(initial=0.0),
+                (len(inst.job_type) - j) / len(inst.job_type),
+            ]
+        return np.clip(np.concatenate([servers.ravel(), task]), 0, 10).astype(np.float32)
+
+    def _interference(self, inst: Instance, kind: int) -> tuple[Any, Any]:
+        """By server: slowdown of a job of that kind by the tasks there, and of those by one worker of it."""
+        kinds = np.concatenate([inst.run_type, np.delete(inst.job_type, self._job)])
+        workers = np.concatenate([inst.run_workers, np.delete(self._workers, self._job, axis=0)])
+        ps = np.concatenate([inst.run_ps, np.delete(self._ps, self._job, axis=0)])
+        done = inst.sigma_worker[kind, kinds] @ workers + inst.sigma_ps[kind, kinds] @ ps
+        suffered = inst.sigma_worker[kinds, kind] @ ((workers + ps) > 0)
+        return done / 1e6, suffered / 1e6

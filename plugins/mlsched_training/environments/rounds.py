@@ -1,0 +1,229 @@
+"""`mlsched/TaskGraphRounds-v0`: a cluster of training jobs by iterations, round after round, choice after choice.
+
+An episode is a workload, run through the clock's world (`simulation/taskgraph/iterations`) under a cadence: at every
+wake the round is made by the choices of `simulation/taskgraph/allocation.py` - which job stops, which running job gives
+way, which task leaves an overloaded node, which job starts next, on which node each of its tasks goes - and what left
+and finds no place pauses or stays. A choice is among rows of features, at most `window` beside row 0, "nothing". An
+action that the mask refuses changes nothing. The reward is what the jobs that ended since the last action came to (Eq.
+7 of MLFS, `training/taskgraph/_reward.py`): the return of an episode is that of the whole run.
+
+What is seen are snapshots alone, with estimated durations and accuracies. The same workload and actions give the same
+episode; `log` is checked by the world's replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import gymnasium
+import numpy as np
+
+from mlsched.core.arguments import checked
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import Range, one_of, parameters_of, resolve
+from mlsched.heuristics.taskgraph.measures import STOPS, stops_after
+from mlsched.heuristics.taskgraph.preemption import QUEUEING
+from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
+from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
+from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation
+from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Stretches
+from mlsched.simulation.taskgraph.iterations.fits import never_start
+from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
+from mlsched.simulation.wake import Wake
+from mlsched_training.environments._base import MaskedEnv
+from mlsched_training.taskgraph._reward import Reward
+
+#: Sizes of the workloads where none are named: of `synthetic:mlfs-cluster`.
+SIZES = {"jobs": 8, "servers": 2, "hours": 1.0, "load": 1.0}
+#: The world of MLFS' evaluation, with usage drawn by period only: what a task uses then depends on no action.
+WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
+
+
+class RoundsEnv(MaskedEnv):
+    """One workload per episode: drawn by `synthetic:mlfs-cluster` with `sizes`, or one of `workloads`.
+
+    window: most choices beside "nothing". stop: after how many iterations jobs stop ("most", "least", "required");
+    stopping: whether an action may stop a job earlier. wake, options: of the run, see `mlsched simulate`. h_r: beyond
+    which a node is overloaded. beta1 to beta5: weights of the reward. queueing: "held", a job holds its nodes to the
+    end; "iteration", what runs competes anew at each round, and actions say which running jobs give way (`options` must
+    have pausing = "keep").
+
+    render_mode: "ansi", or none.
+
+    Actions: 0 chooses nothing, i > 0 the choice of row i.
+
+    Observation: "rows", (window + 1) x columns, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
+    and "action_mask", int8, which may be chosen. `observation_names` has the columns of a row: five marks of the kind
+    of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's task, its job
+    and the node where it is or would be (`simulation/taskgraph/_allocation_features.py` says how each is counted); with
+    queueing="iteration" then how the jobs stand to each other (`_competition_features.py`).
+    """
+
+    @checked
+    def __init__(
+        self,
+        window: Annotated[int, Range(1, 10**4)] = 32,
+        stop: str = "most",
+        stopping: bool = False,
+        wake: str = "events+interval:600",
+        options: Mapping[str, Any] = WORLD,
+        h_r: float = 0.9,
+        beta1: float = 0.5,
+        beta2: float = 0.55,
+        beta3: float = 0.25,
+        beta4: float = 0.15,
+        beta5: float = 0.15,
+        workloads: Sequence[Jobs] | None = None,
+        render_mode: str | None = None,
+        queueing: str = "held",
+        **sizes: Any,
+    ) -> None:
+        if render_mode is not None:
+            one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+        self.render_mode = render_mode
+        one_of("stop", stop, STOPS)
+        one_of("queueing", queueing, QUEUEING)
+        self._queueing = queueing
+        self._window, self._stop, self._stopping, self._h_r = window, stop, stopping, h_r
+        self._wake = Wake.parse(wake)
+        self._options = SIMULATION.options(options)
+        if queueing == "iteration" and self._options.pausing != "keep":
+            raise InvalidInput(
+                f"options: pausing = '{self._options.pausing}': must be 'keep' where jobs give way; or leave "
+                "queueing=iteration out"
+            )
+        self._reward = Reward(beta1, beta2, beta3, beta4, beta5)
+        if workloads is not None and sizes:
+            raise InvalidInput("workloads: are given; leave out the sizes")
+        if workloads is not None and not len(workloads):
+            raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
+        for i, load in enumerate(workloads or ()):
+            if not len(load.arrival):
+                raise InvalidInput(f"workloads[{i}]: has no job; must have at least one")
+            if wrong := never_start(load):
+                raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
+            self._wake.in_units(SIMULATION.parts_of_second(load))  # refuses what is between its ticks
+        self._workloads = None if workloads is None else list(workloads)
+        known = {name: size for name, size in parameters_of(mlfs).items() if name != "seed"}
+        self._sizes = resolve("mlsched/TaskGraphRounds-v0", known, SIZES | sizes)
+        self.action_space = gymnasium.spaces.Discrete(window + 1)
+        self.observation_space = gymnasium.spaces.Dict(
+            {
+                "rows": gymnasium.spaces.Box(-1, 1, (window + 1, FEATURES_OF[queueing]), dtype=np.float32),
+                "action_mask": gymnasium.spaces.MultiBinary(window + 1),
+            }
+        )
+        self.workload: Jobs | None = None
+        self._due: Allocation | None = None
+
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        return ["choose nothing", *(f"choose row {i}" for i in range(1, self._window + 1))]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each column of a row of "rows" is."""
+        parts = {"choice": OF_CHOICE, "cluster": OF_CLUSTER, "task": OF_TASK, "job": OF_JOB, "place": OF_PLACE}
+        if self._queueing == "iteration":
+            parts["competition"] = OF_COMPETITION
+        return [f"{part}: {name}" for part, names in parts.items() for name in names]
+
+    def _text(self) -> str:
+        assert self.workload is not None, "render: reset first"
+        due, done = self._due, int(self._ended.sum())
+        head = f"time {self._world.now}: {done} of {len(self._ended)} jobs have ended"
+        if due is None or due.kind is None:
+            return f"{head}; the episode is over"
+        rows, kind = np.flatnonzero(self._mask()).tolist(), self.observation_names[due.kind].partition(": ")[2]
+        return f"{head}; to choose: {kind}, allowed rows {', '.join(map(str, rows))}"
+
+    @property
+    def log(self) -> Stretches:
+        """What has happened so far."""
+        return self._world.log
+
+    def violations(self) -> list[str]:
+        """What the independent replay finds wrong with a finished episode; empty when it is sound."""
+        return SIMULATION.violations(self.workload, self._options, self._wake, self.log)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin with a new workload."""
+        super().reset(seed=seed, options=options)
+        if self._workloads is None:
+            self.workload = mlfs(**self._sizes, seed=int(self.np_random.integers(2**31)))
+        else:
+            self.workload = self._workloads[int(self.np_random.integers(len(self._workloads)))]
+        self._world = IterationWorld(self.workload, self._options)
+        self._cadence = self._wake.in_units(SIMULATION.parts_of_second(self.workload))
+        self._now = -1
+        self._ended = np.zeros(len(self.workload.arrival), dtype=np.bool_)
+        self._go_on()
+        return self._observe(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Choose a row; when the round is complete, the cluster runs on to the next one."""
+        due = self._due
+        if due is None:
+            raise InvalidInput("step: the episode is over; reset begins the next")
+        chosen, reward = self._index_of(action), 0.0
+        if self._mask()[chosen]:
+            due.take(chosen)
+            if due.kind is None:
+                self._world.apply(due.round())
+                self._go_on()
+                reward = self._came_to()
+        return self._observe(), reward, self._due is None, False, self._info()
+
+    # -- the rules ----------------------------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """To the next choice, or to the end."""
+        world, self._due = self._world, None
+        while world.unfinished():
+            snapshot = world.ask()
+            if snapshot is None:
+                time = self._cadence.next(self._now, world.next_event(), world.pending())
+                assert time is not None, "jobs that can start wait, and nothing runs"
+                self._now = time
+                world.advance(time)
+                continue
+            last = snapshot.stop_after if self._stopping else stops_after(snapshot, self._stop)
+            due = Allocation(
+                snapshot, last, h_r=self._h_r, stopping=self._stopping, most=self._window, queueing=self._queueing
+            )
+            if due.kind is not None:
+                self._due = due
+                return
+            world.apply(due.round())
+
+    def _came_to(self) -> float:
+        """The reward of the jobs that have ended since this was last asked."""
+        assert self.workload is not None
+        there = self._world.view.jobs_there()
+        ended = self.workload.arrival <= self._world.now
+        ended[there] = False
+        new = ended & ~self._ended
+        self._ended = ended
+        return float(self._reward.of_jobs(self.workload, self.log)[new].sum()) if new.any() else 0.0
+
+    # -- what is seen -------------------------------------------------------------------------------------------------
+
+    def _mask(self) -> Any:
+        found = np.zeros(self._window + 1, dtype=np.int8)
+        if self._due is not None:
+            mask = self._due.mask
+            found[: len(mask)] = mask
+        return found
+
+    def _info(self) -> dict[str, Any]:
+        """The mask once more, and the time in ticks."""
+        return {"action_mask": self._mask(), "now": self._world.now}
+
+    def _observe(self) -> Any:
+        rows = np.zeros((self._window + 1, FEATURES_OF[self._queueing]), dtype=np.float32)
+        if self._due is not None:
+            seen = self._due.rows()
+            rows[: len(seen)] = seen
+        return {"rows": rows, "action_mask": self._mask()}

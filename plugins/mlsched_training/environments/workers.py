@@ -1,0 +1,256 @@
+"""`mlsched/Workers-v0`: Chic's task, as one environment and as many side by side.
+
+An episode schedules a workload from its first arrival to its last completion. Actions are Chic's (add a worker or a PS
+to slot i; with `pair` both; the last ends the decision phase), observations the features of `simulation/workers/phase`
+(float32), rewards the paper's r_t (Eq. 8; p1 = p2 = 0 leaves minus the time in the system alone, in units of `unit_s`).
+Both forms step the same batched simulation, so that a vector of environments costs little more than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from mlsched.core.arguments import checked
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import Number
+from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
+from mlsched.simulation.workers.synthetic import chic
+from mlsched.simulation.workers.workload import MS, Workload
+from mlsched_training.environments._base import MaskedEnv, only_known, seen_space
+from mlsched_training.workers.batch import Batch, Rewards
+
+#: Synthetic sequences are drawn by seeds from here on; those below are for tests and measurements.
+FIRST_SEED = 1_000_000
+
+
+class Task:
+    """What both forms share: where workloads come from, and how a batch is made of them.
+
+    jobs (30), rate (1.8): of the synthetic workloads of the Chic paper, a new one every episode; or workloads: draw
+    from these.
+    window: I; pair: Chic-Pair's actions; limit: most actions of a phase; p1, p2, unit_s: the rewards (Section 4.2);
+    floor: what a re-schedule costs ("always", Eq. 7, or "never").
+    """
+
+    @checked
+    def __init__(
+        self,
+        *,
+        jobs: int | None = None,
+        rate: float | None = None,
+        workloads: Sequence[Workload] | None = None,
+        window: int = 3,
+        pair: bool = False,
+        limit: int = 100,
+        p1: float = 5.0,
+        p2: float = 1.0,
+        unit_s: Number = 1200,
+        floor: Literal["always", "never"] = "always",
+    ) -> None:
+        if workloads is not None and not len(workloads):
+            raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
+        if workloads is not None and (jobs is not None or rate is not None):
+            raise InvalidInput("workloads: are given; leave out jobs and rate")
+        self.jobs, self.rate = 30 if jobs is None else jobs, 1.8 if rate is None else rate
+        self.workloads, self.floor = workloads, floor
+        self.phase = Phase(window, pair, limit)
+        self.rewards = Rewards(p1, p2, unit_s * MS)
+        self.examples = list(workloads) if workloads is not None else [self._synthetic(FIRST_SEED)]
+        self.room = max(len(w.submit) for w in self.examples)
+        self.models = tuple(self.examples[0].models)
+        self.actions = gymnasium.spaces.Discrete(self.phase.actions)
+        self.observations = gymnasium.spaces.Box(0, self._highest(), dtype=np.float32)
+
+    def _highest(self) -> Any:
+        """The largest that each feature can be."""
+        models, most_w, most_p = self.examples[0].iteration.shape
+        most = [max(1, int(w.iterations.max(initial=1))) for w in self.examples]
+        iterations = max(most) if self.workloads is not None else ITERATIONS_UNIT
+        slot = [*[1.0] * models, iterations / ITERATIONS_UNIT, most_w / TASKS_UNIT, most_p / TASKS_UNIT]
+        return np.array([*slot * self.phase.window, self.room / BACKLOG_UNIT], dtype=np.float32)
+
+    def draw(self, rng: np.random.Generator) -> Workload:
+        """The next episode's workload."""
+        if self.workloads is not None:
+            return self.workloads[int(rng.integers(len(self.workloads)))]
+        return self._synthetic(FIRST_SEED + int(rng.integers(10**9)))
+
+    def _synthetic(self, seed: int) -> Workload:
+        return chic(jobs=self.jobs, rate=self.rate, seed=seed)
+
+    def batch(self, workloads: Sequence[Workload]) -> Batch:
+        """Episodes side by side."""
+        return Batch(workloads, self.phase, floor=self.floor, rewards=self.rewards, room=self.room)
+
+
+class WorkersEnv(MaskedEnv):
+    """One episode after the other. mask_observation, render_mode ("ansi"): see `MaskedEnv`; further keywords: `Task`.
+
+    Actions, with I = window (`action_names` spells them out):
+
+    | action | does |
+    |---|---|
+    | 2 i, for i < I | add a worker to slot i |
+    | 2 i + 1 | add a PS to slot i |
+    | 2 I | void: end the decision phase |
+
+    With `pair`, action i < I adds one of each to slot i, and I is void.
+
+    Observation, float32, with L models and S = L + 3 entries per slot (`observation_names` spells them out; entries of
+    an empty slot are 0):
+
+    | index | is |
+    |---|---|
+    | i S + l, l < L | 1: the job in slot i trains model l |
+    | i S + L | its iterations left, in units of 200 |
+    | i S + L + 1 | its workers so far, in tens |
+    | i S + L + 2 | its PSs so far, in tens |
+    | I S | jobs in the system that are in no slot, in tens |
+    """
+
+    def __init__(self, mask_observation: bool = False, render_mode: str | None = None, **keywords: Any) -> None:
+        self.task = Task(**keywords)
+        self._batch: Batch | None = None
+        self._declare(self.task.observations.low, self.task.observations.high, mask_observation, render_mode)
+
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        phase = self.task.phase
+        what = ("worker and a PS",) if phase.pair else ("worker", "PS")
+        return [*(f"add a {one} to slot {i}" for i in range(phase.window) for one in what), "end the decision phase"]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each entry of an observation is."""
+        each = [*(f"is {model}" for model in self.task.models), "iterations left", "workers", "PSs"]
+        return [*(f"slot {i}: {name}" for i in range(self.task.phase.window) for name in each), "backlog"]
+
+    def _mask(self) -> Any:
+        assert self._batch is not None, "reset first"
+        return self._batch.mask[0].astype(np.int8)
+
+    def _text(self) -> str:
+        assert self._batch is not None, "render: reset first"
+        lines = [f"time {int(self._batch.now[0]) / MS:g} s"]
+        seen = dict(zip(self.observation_names, self._batch.features[0].tolist(), strict=True))
+        for i in range(self.task.phase.window):
+            model = next((m for m in self.task.models if seen[f"slot {i}: is {m}"]), None)
+            if model is None:
+                lines.append(f"  slot {i}: empty")
+                continue
+            left = round(seen[f"slot {i}: iterations left"] * ITERATIONS_UNIT)
+            workers, ps = (round(seen[f"slot {i}: {name}"] * TASKS_UNIT) for name in ("workers", "PSs"))
+            lines.append(f"  slot {i}: {model}, {left} iterations left, {workers} workers, {ps} PSs")
+        return "\n".join([*lines, f"  backlog: {round(seen['backlog'] * BACKLOG_UNIT)} jobs"])
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode with the next workload."""
+        super().reset(seed=seed, options=options)
+        workload = self.task.draw(self.np_random)
+        if self._batch is None:
+            self._batch = self.task.batch([workload])
+        else:
+            self._batch.restart(np.array([0]), [workload])
+        return self._seen(self._batch.features[0].copy()), self._info(self._batch)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action; an episode ends when its last job is done."""
+        batch = self._batch
+        if batch is None or batch.done[0]:
+            raise InvalidInput("step: the episode is over; reset begins the next")
+        step = batch.step(np.array([self._index_of(action)]))
+        info = self._info(batch) | {"system_ms": int(step.system_ms[0])}
+        if batch.done[0]:
+            info["average_completion_s"] = float(batch.completion_s()[0])
+        return self._seen(batch.features[0].copy()), float(step.reward[0]), bool(batch.done[0]), False, info
+
+    def _info(self, batch: Batch) -> dict[str, Any]:
+        return {"action_mask": self._mask(), "now_s": int(batch.now[0]) / MS}
+
+
+class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
+    """`num_envs` episodes in one batched simulation; equal to as many `WorkersEnv` seeded one by one.
+
+    An episode that has ended begins anew at the next step, whose action is ignored (Gymnasium's NEXT_STEP).
+    mask_observation: see `MaskedEnv`; further keywords: `Task`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    @checked
+    def __init__(self, num_envs: Number = 1, mask_observation: bool = False, **keywords: Any) -> None:
+        self.task, self.num_envs = Task(**keywords), num_envs
+        self.single_action_space = self.task.actions
+        self.single_observation_space = seen_space(self.task.observations, self.task.phase.actions, mask_observation)
+        self._masked = mask_observation
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._random = [np_random(None)[0] for _ in range(num_envs)]
+        self._batch: Batch | None = None
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin all episodes anew; with an integer, environment i is seeded by seed + i."""
+        only_known(options)
+        seeds = (
+            [None if seed is None else seed + i for i in range(self.num_envs)]
+            if not isinstance(seed, Sequence)
+            else list(seed)
+        )
+        if len(seeds) != self.num_envs:
+            raise InvalidInput(f"reset: {len(seeds)} seeds: must be {self.num_envs}, one per environment")
+        for i, one in enumerate(seeds):
+            if one is not None:
+                self._random[i] = np_random(one)[0]
+        self._batch = self.task.batch([self.task.draw(rng) for rng in self._random])
+        return self._seen(self._batch), self._info(self._batch)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """One action an environment."""
+        batch = self._batch
+        if batch is None:
+            raise InvalidInput("step: reset first")
+        chosen = batch.actions(actions)  # refused before anything begins anew
+        over = np.flatnonzero(batch.done)
+        if over.size:
+            batch.restart(over, [self.task.draw(self._random[i]) for i in over])
+            # The new episode's first observation is returned; the action is for the one that has ended.
+            kept = self._hold(batch, over, chosen)
+        else:
+            kept = batch.step(chosen)
+        info = self._info(batch) | {"system_ms": kept.system_ms}
+        if batch.done.any():
+            info["average_completion_s"] = np.where(batch.done, batch.completion_s(), 0.0)
+            info["_average_completion_s"] = batch.done.copy()
+        nothing = np.zeros(self.num_envs, dtype=bool)
+        return self._seen(batch), kept.reward, batch.done.copy(), nothing, info
+
+    def _hold(self, batch: Batch, rows: Any, actions: Any) -> Any:
+        """Step all episodes but `rows`, which have just begun."""
+        batch.done[rows], batch.mask[rows] = True, False  # nothing is possible: whatever the action, it does nothing
+        step = batch.step(actions)
+        batch.done[rows] = False
+        return step
+
+    def _seen(self, batch: Batch) -> Any:
+        """The observations, with the masks where they were asked for."""
+        seen = batch.features.copy()
+        return {"observation": seen, "action_mask": batch.mask.astype(np.int8)} if self._masked else seen
+
+    def _info(self, batch: Batch) -> dict[str, Any]:
+        every = np.ones(self.num_envs, dtype=bool)
+        return {
+            "action_mask": batch.mask.astype(np.int8),
+            "_action_mask": every,
+            "now_s": batch.now / MS,
+            "_now_s": every,
+        }

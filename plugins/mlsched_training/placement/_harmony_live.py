@@ -1,0 +1,108 @@
+"""Clusters that are live: the speeds of their jobs are measured, and the reward model learns from them.
+
+Harmony "periodically retrain[s] the DRL NN and the reward NN using online collected samples" (Section III). A live
+cluster here is one whose speeds are those of the simulated testbed instead of the reward model's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.instances.placement import Instance
+from mlsched.instances.placement.models import RESOURCES, SERVER, interference
+from mlsched.simulation.placement.board import NOBODY
+from mlsched_training.placement._harmony_rewards import TYPES, History, RewardNet, RewardParams, history
+from mlsched_training.placement._harmony_speeds import Speeds
+from mlsched_training.placement._history import ALONE, slowdowns
+
+#: Random placements of the first history that retraining mixes with what was measured.
+PAST = 2000
+#: Steps of a retraining, and its learning rate.
+STEPS, RATE = 30, 0.001
+
+
+class Measured:
+    """Measures live clusters, and retrains a reward model on what was measured and on random placements."""
+
+    def __init__(self, params: Any, seed: int, device: str, model: Speeds) -> None:
+        self.kind, self.most = params.model, params.replay
+        self.settings = RewardParams(
+            form=model.form,
+            servers=params.servers,
+            slots=params.shape.slots,
+            model=params.model,
+            learning_rate=RATE,
+            hidden="-".join(str(len(bias)) for _, bias in model.net.layers[:-1]),
+        )
+        self.net = RewardNet(self.settings, device, model.net)
+        self.past = history(PAST, seed, params.model, params.servers, params.shape.slots)
+        self.seen: list[tuple[Any, Any, Any]] = []
+        self.model = interference(params.model)
+
+    def begin(self) -> None:
+        """Forget what was measured."""
+        self.seen = []
+
+    def measure(self, kind: Any, on: Any) -> Any:
+        """Relative speeds (N) of the jobs of one cluster (kind: N, on: M x N x 2)."""
+        slots = np.flatnonzero((kind != NOBODY) & on.any(axis=(0, 2)))
+        measured = np.zeros(len(kind), dtype=np.float32)
+        if slots.size:
+            measured[slots] = 1 / slowdowns(self._running(kind[slots], on[:, slots]))
+            there = np.isin(np.arange(len(kind)), slots)
+            self.seen.append((np.where(there, kind, NOBODY), (on * there[:, None]).astype(np.float32), measured))
+            del self.seen[: -self.most]
+        return measured
+
+    def _running(self, kind: Any, on: Any) -> Instance:
+        """Those jobs as running ones."""
+        none, servers = np.zeros(0, dtype=np.int64), len(on)
+        capacity = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
+        return Instance.trusted(
+            resources=RESOURCES,
+            server_capacity=capacity,
+            server_free=np.zeros_like(capacity),
+            **self.model,
+            run_type=kind,
+            run_speed=np.full(len(kind), ALONE),
+            run_workers=np.ascontiguousarray(on[:, :, 0].T),
+            run_ps=np.ascontiguousarray(on[:, :, 1].T),
+            job_type=none,
+            job_speed=none,
+            job_workers=none,
+            job_ps=none,
+            worker_demand=none.reshape(0, len(RESOURCES)),
+            ps_demand=none.reshape(0, len(RESOURCES)),
+            most_jobs=len(kind),
+            most_new=0,
+            network_at="workers",
+        )
+
+    def retrain(self, rng: np.random.Generator) -> Speeds:
+        """Some steps on minibatches, half of them measured here and half of the first history."""
+        if self.seen:
+            columns = [np.stack(column) for column in zip(*self.seen, strict=True)]
+            both = History(*columns).joined(self.past)
+            half = self.settings.minibatch // 2
+            batches = [
+                np.concatenate(
+                    [rng.integers(len(self.seen), size=half), len(self.seen) + rng.integers(PAST, size=half)]
+                )
+                for _ in range(STEPS)
+            ]
+            self.net.learn(rng, both, batches)
+        return self._speeds()
+
+    def _speeds(self) -> Speeds:
+        return Speeds(self.net.folded(), self.settings.form, len(TYPES))
+
+    def state(self) -> dict[str, Any]:
+        """The reward model; what was measured is not kept."""
+        return self.net.state()
+
+    def restore(self, state: dict[str, Any]) -> Speeds:
+        """Go back to a `state`."""
+        self.net.restore(state)
+        return self._speeds()

@@ -1,0 +1,236 @@
+"""Training of Harmony's reward model (Bao, Peng and Wu, INFOCOM 2019, Sections V and VI-A).
+
+Supervised learning on a history of random placements with measured speeds: three hidden layers with batch
+normalisation, Adam at .005, minibatches of 32, the mean relative error of the predicted speeds as loss. Readings:
+
+- "13177 samples" are so many placements, each with the speeds of all its jobs: a sample's label is a vector.
+- A tenth of the placements, whole ones, is held out: two jobs of one placement tell of each other.
+- "196 or 128 neurons in each hidden layer": 196-196-128, as the policy has.
+- Speeds are relative to the job alone (`_harmony_speeds`), the network's output is their logarithm.
+- form="flat" is the paper's network. In its minibatches slots and servers change places at random (`shuffle`), since
+  which job is in which slot is an accident of the history.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Annotated, Any
+
+import numpy as np
+
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Range, Share, within
+from mlsched.instances.placement.models import KINDS, MODELS
+from mlsched.learned.net import Mlp
+from mlsched.simulation.placement.board import NOBODY
+from mlsched_training._recipe import Validation, layers_of
+from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched_training.placement._harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
+from mlsched_training.placement._history import placement, slowdowns
+
+#: Seeds of histories: no test draws placements by them.
+HISTORY = 2_000_000
+TYPES = tuple(model.name for model in MODELS)
+#: What batch normalisation adds to a variance.
+EPS = 1e-5
+
+
+@dataclasses.dataclass(frozen=True)
+class RewardParams(Checked):
+    """samples: placements of the history. held_out: share of them that is tested on. form: see `_harmony_speeds`.
+    shuffle: of the flat form. hidden, learning_rate, minibatch: the paper's. model: interference of the history's
+    cluster. servers: M. slots: N of the flat form. error: the criterion, a relative error on the held-out placements.
+    An iteration is one pass over the history.
+    """
+
+    samples: Annotated[int, Range(20, 10**6)] = 13177
+    held_out: Annotated[float, Range(0, 0.9, open_low=True)] = 0.1
+    form: Annotated[str, FORMS] = "jobs"
+    shuffle: bool = True
+    hidden: str = "196-196-128"
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.005
+    minibatch: Annotated[int, Range(2, 10**5)] = 32
+    model: Annotated[str, KINDS] = "pairwise"
+    servers: Annotated[int, Range(1, 1000)] = 6
+    slots: int = 18
+    error: Share = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        within("slots", self.slots, 4 * self.servers // 2, 10**4)
+        layers_of(self.hidden)
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """Placements: kind (placements x N; NOBODY: empty), on (placements x M x N x 2), speed relative to alone (as
+    kind)."""
+
+    kind: Any
+    on: Any
+    speed: Any
+
+    def joined(self, other: History) -> History:
+        """Both, one after the other."""
+        pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
+        return History(*(np.concatenate(pair) for pair in pairs))
+
+
+@functools.lru_cache(maxsize=4)
+def history(samples: int, seed: int, model: str, servers: int, slots: int) -> History:
+    """Random placements, each job in a random slot."""
+    rng = np.random.default_rng([HISTORY, seed])
+    kind = np.full((samples, slots), NOBODY, dtype=np.int64)
+    on = np.zeros((samples, servers, slots, 2), dtype=np.float32)
+    speed = np.ones((samples, slots), dtype=np.float32)
+    for k in range(samples):
+        instance = placement(rng, model, servers)
+        at = rng.permutation(slots)[: len(instance.run_type)]
+        kind[k, at] = instance.run_type
+        on[k][:, at] = np.moveaxis(np.stack([instance.run_workers, instance.run_ps], axis=-1), 0, 1)
+        speed[k, at] = 1 / slowdowns(instance)
+    return History(kind, on, speed)
+
+
+class RewardNet:
+    """The network in torch, with its optimiser. trained: goes on from it, without batch
+    normalisation, which is in its layers by now."""
+
+    def __init__(self, params: RewardParams, device: str, trained: Mlp | None = None) -> None:
+        t = torch()
+        self.params, self.device = params, device
+        p, types = params, len(TYPES)
+        wide = p.slots * (types + 2 + 2 * p.servers), p.slots
+        each = types + 2 + p.servers * 2 * (1 + types), 1
+        inputs, outputs = wide if p.form == "flat" else each
+        sizes = [inputs, *layers_of(p.hidden), outputs]
+        self.linear = [t.nn.Linear(a, b).to(device) for a, b in zip(sizes, sizes[1:], strict=False)]
+        self.norms = [] if trained else [t.nn.BatchNorm1d(n, eps=EPS).to(device) for n in sizes[1:-1]]
+        if trained:
+            pairs = enumerate(trained.layers)
+            restore_layers(
+                self._layers(), {f"{k}.{n}": v for k, (w, b) in pairs for n, v in (("weight", w.T), ("bias", b))}
+            )
+        parts: list[Any] = []
+        for k, layer in enumerate(self.linear[:-1]):
+            parts += [layer, *self.norms[k : k + 1], t.nn.ReLU()]
+        self.net = t.nn.Sequential(*parts, self.linear[-1])
+        self.parameters = list(self.net.parameters())
+        self.optimiser = t.optim.Adam(self.parameters, lr=p.learning_rate)
+
+    def learn(self, rng: np.random.Generator, past: History, batches: list[Any]) -> float:
+        """A step of Adam for each batch of placements (their numbers); the mean loss."""
+        total = 0.0
+        self.net.train()
+        for batch in batches:
+            kind, on, speed = past.kind[batch], past.on[batch], past.speed[batch]
+            if self.params.form == "flat" and self.params.shuffle:
+                slots, servers = rng.permutation(kind.shape[1]), rng.permutation(on.shape[1])
+                kind, on, speed = kind[:, slots], on[:, servers][:, :, slots], speed[:, slots]
+            total += self._step(kind, on, speed)
+        self.net.eval()
+        return total / max(1, len(batches))
+
+    def _step(self, kind: Any, on: Any, speed: Any) -> float:
+        t, there = torch(), kind != NOBODY
+        types = len(TYPES)
+        inputs = flat_inputs(kind, on, types) if self.params.form == "flat" else job_inputs(kind, on, types)[there]
+        out = self.net(t.from_numpy(inputs).to(self.device))
+        out = out[t.from_numpy(there).to(self.device)] if self.params.form == "flat" else out[:, 0]
+        label = t.from_numpy(speed[there]).to(self.device)
+        loss = ((out.exp() - label).abs() / label).mean()
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+        return float(loss.detach())
+
+    def folded(self) -> dict[str, Any]:
+        """The tensors of an `Mlp` that answers as the network does, batch normalisation being linear by now."""
+        folded = {}
+        for k, layer in enumerate(self.linear):
+            weight = layer.weight.detach().cpu().numpy().astype(np.float64)
+            bias = layer.bias.detach().cpu().numpy().astype(np.float64)
+            if k < len(self.norms):
+                norm = {n: v.detach().cpu().numpy().astype(np.float64) for n, v in self.norms[k].state_dict().items()}
+                scale = norm["weight"] / np.sqrt(norm["running_var"] + EPS)
+                weight, bias = weight * scale[:, None], (bias - norm["running_mean"]) * scale + norm["bias"]
+            folded[f"{k}.weight"], folded[f"{k}.bias"] = weight.astype(np.float32), bias.astype(np.float32)
+        return folded
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes."""
+        norms = {
+            f"norm.{k}.{name}": value.detach().cpu().numpy().astype(np.float32).reshape(-1)
+            for k, norm in enumerate(self.norms)
+            for name, value in norm.state_dict().items()
+            if name.startswith("running")
+        }
+        layers = layer_state({**self._layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}})
+        return {**layers, **norms, **adam_state(self.optimiser, self.parameters)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a `state`."""
+        restore_layers({**self._layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}}, state)
+        for k, norm in enumerate(self.norms):
+            for name in ("running_mean", "running_var"):
+                getattr(norm, name).copy_(torch().from_numpy(state[f"norm.{k}.{name}"].copy()))
+        restore_adam(self.optimiser, self.parameters, state)
+
+    def _layers(self) -> dict[str, Any]:
+        return {str(k): layer for k, layer in enumerate(self.linear)}
+
+
+class RewardLearner:
+    """A reward model in training."""
+
+    def __init__(self, params: RewardParams, seed: int, device: str) -> None:
+        self.params, self.seed = params, seed
+        seed_torch(seed, 0)
+        self.net = RewardNet(params, device)
+        self.net.net.eval()
+        self.past = history(params.samples, seed, params.model, params.servers, params.slots)
+        count = max(1, round(params.held_out * params.samples))
+        self.tested, self.trained_on = np.arange(count), np.arange(count, params.samples)
+
+    def improve(self, iteration: int) -> dict[str, float]:
+        """One pass over the history."""
+        rng = np.random.default_rng([self.seed, iteration])
+        order = rng.permutation(self.trained_on)
+        parts = max(1, len(order) // self.params.minibatch)
+        return {"loss": self.net.learn(rng, self.past, np.array_split(order, parts))}
+
+    def validate(self) -> Validation:
+        """Mean relative error over the jobs of the placements held out."""
+        error = relative_errors(self.weights(), self.params.form, self.past, self.tested)
+        score = float(error.mean())
+        return Validation(score, score <= self.params.error)
+
+    def weights(self) -> dict[str, Any]:
+        """What predicts."""
+        return self.net.folded()
+
+    def state(self) -> dict[str, Any]:
+        """The network and Adam."""
+        return self.net.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a `state`."""
+        self.net.restore(state)
+
+
+def relative_errors(tensors: dict[str, Any], form: str, past: History, chosen: Any) -> Any:
+    """|predicted - measured| / measured speed of every job of the chosen placements."""
+    kind, on, speed = past.kind[chosen], past.on[chosen], past.speed[chosen]
+    there = kind != NOBODY
+    predicted = Speeds(tensors, form, len(TYPES))(kind, on)[there]
+    return np.abs(predicted - speed[there]) / speed[there]
+
+
+def describe(params: RewardParams) -> dict[str, Any]:
+    """For the model card."""
+    return {
+        "source": f"{params.samples} random placements on {params.servers} servers, {params.model} interference",
+        "models": list(TYPES),
+        "not_tried_on": "other models, other interference, other numbers of servers",
+    }

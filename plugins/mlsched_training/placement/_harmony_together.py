@@ -1,0 +1,137 @@
+"""Harmony's sample workers in several processes, with synchronous gradients (Section VI-A), over torch.distributed.
+
+The clusters are dealt out to `processes` processes on this machine. Each has networks, Adam, clusters and a replay
+buffer of its own; in every step of Adam their gradients are added up (gloo's all-reduce), by the clusters that each
+has, so that all networks stay the same to the bit. The first process is the one that trains: it validates, writes
+checkpoints, has the live clusters, and tells the others what to do. They are started when a training begins, and end
+with it. Same seed and same number of processes: same weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched_training._torch import repeatable, torch
+from mlsched_training.placement._harmony import ActorCritic, HarmonyParams
+
+#: Seconds that the processes have to find each other.
+START = 120
+#: How long one may wait for another: a validation may take as long as it likes.
+PATIENCE = datetime.timedelta(days=30)
+
+
+class Group:
+    """The processes of a training, as one of them sees it."""
+
+    def __init__(self, folder: str, rank: int, processes: int, workers: int) -> None:
+        self.distributed, self.rank = torch().distributed, rank
+        #: Clusters of this process, and their share of all.
+        self.workers = len(np.array_split(np.arange(workers), processes)[rank])
+        self.share = self.workers / workers
+        store = self.distributed.FileStore(str(Path(folder) / "store"), processes)
+        store.set_timeout(datetime.timedelta(seconds=START))
+        self.distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=PATIENCE)
+
+    def add(self, gradients: list[Any]) -> None:
+        """Make each gradient the sum over all processes, by their shares."""
+        flat = torch().cat([gradient.flatten() for gradient in gradients]).cpu() * self.share
+        self.distributed.all_reduce(flat)
+        for gradient, summed in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+            gradient.copy_(summed.reshape(gradient.shape))
+
+    def mean(self, figures: Mapping[str, float]) -> dict[str, float]:
+        """The mean of each figure over all clusters."""
+        values = torch().tensor(list(figures.values()), dtype=torch().float64) * self.share
+        self.distributed.all_reduce(values)
+        return dict(zip(figures, values.tolist(), strict=True))
+
+    def told(self, what: Any = None) -> Any:
+        """What the first process says; others say nothing."""
+        said = [what]
+        self.distributed.broadcast_object_list(said)
+        return said[0]
+
+
+class Together(ActorCritic):
+    """The first of several processes that train one Harmony; the others end with its `with` block."""
+
+    def __init__(self, params: HarmonyParams, seed: int, device: str) -> None:
+        if torch().distributed.is_initialized():
+            raise InvalidInput("processes: this process has a group of torch.distributed open; train in another one")
+        super().__init__(params, seed, device)
+        folder = tempfile.mkdtemp()
+        settings = {"params": dataclasses.asdict(params), "seed": seed, "device": device}
+        (Path(folder) / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        call = [sys.executable, "-m", __name__, folder]
+        others = [subprocess.Popen([*call, str(rank)]) for rank in range(1, params.processes)]
+        try:
+            self.group = self._led = Group(folder, 0, params.processes, params.workers)
+        except BaseException:
+            _kill(others)
+            shutil.rmtree(folder)
+            raise
+        self._over = weakref.finalize(self, _end, self.group, others, folder)
+
+    def __enter__(self) -> Together:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The training is over: the other processes end."""
+        self._over()
+
+    def improve(self, iteration: int) -> dict[str, float]:
+        """An interval of every cluster of every process, and one step of Adam."""
+        self._led.told(("improve", iteration))
+        return super().improve(iteration)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """All go back to a `state`."""
+        self._led.told(("restore", state))
+        super().restore(state)
+        self._agree()
+
+
+def _end(group: Group, others: list[subprocess.Popen[bytes]], folder: str) -> None:
+    """End the other processes, which hold nothing that is not here, too."""
+    _kill(others)
+    group.distributed.destroy_process_group()
+    shutil.rmtree(folder)
+
+
+def _kill(others: list[subprocess.Popen[bytes]]) -> None:
+    for other in others:
+        other.terminate()
+        other.wait()
+
+
+def follow(folder: str, rank: int) -> None:
+    """Be another process than the first: do what it says, until it ends this one."""
+    given = json.loads((Path(folder) / "settings.json").read_text(encoding="utf-8"))
+    params = HarmonyParams(**given["params"])
+    with repeatable():
+        group = Group(folder, rank, params.processes, params.workers)
+        learner = ActorCritic(params, given["seed"], given["device"], group)
+        while True:
+            what, of = group.told()
+            if what == "improve":
+                learner.improve(of)
+            else:
+                learner.restore(of)
+                learner._agree()
+
+
+if __name__ == "__main__":
+    follow(sys.argv[1], int(sys.argv[2]))

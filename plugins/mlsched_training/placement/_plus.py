@@ -1,0 +1,291 @@
+"""Harmony-plus' training: a speed model from history, then imitation of exact answers, then of its own best ones.
+
+1. History: placed jobs and their measured speeds give the speed model (`_plus_history`). It is all that the rest knows
+   of interference.
+2. Imitation: small questions are answered exactly (`_plus_examples`). Every order of placing an answer's parts is
+   right, so the loss of a step is -log of the probability of all candidates that lead there together.
+3. Expert iteration (Anthony et al., "Thinking Fast and Slow with Deep Learning and Tree Search", 2017): of larger
+   questions, which are too many to be answered exactly, several placements are drawn, and the one with the highest
+   estimated total speed is imitated in the same way, beside the exact answers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, CountOrNone, Range
+from mlsched.instances.placement import Plan
+from mlsched.instances.placement.models import KINDS
+from mlsched.learned.placement._plus_net import MOST_ATTENTION, PlusNet, View, shapes
+from mlsched.learned.placement._plus_state import States
+from mlsched.learned.placement.harmony_plus import fill
+from mlsched_training._recipe import Validation
+from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch
+from mlsched_training.placement._plus_examples import Asked, drawn, solved, steps
+from mlsched_training.placement._plus_history import fit, synthetic
+
+#: Streams of random numbers that every training seed has in common: history, answers, validation.
+HISTORY, ANSWERS, HELD_OUT = 1, 2, 3
+#: Servers and jobs, at most, of the questions that are answered exactly.
+SMALL = (6, 5)
+#: What is seen, and which candidates are right (as the last entry, whether stopping is).
+Decisions = list[tuple[View, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class PlusParams(Checked):
+    """interference: kind of the simulated cluster whose history is recorded; history: jobs in it. hidden: neurons.
+    questions: exact answers to imitate (those without a proof are left out); walks: ways through each; imitation:
+    iterations that imitate them alone, each of `steps` of Adam on `batch` decisions, at a learning rate that falls from
+    imitation_rate to a tenth. The next `own` iterations draw `samples` placements of each of `asked` questions of up to
+    servers x jobs; half of a batch is from the best of them; learning_rate: Adam's then, which falls likewise.
+    validation: questions, half of them of each kind; every: iterations between validations. gap, flat, span: the
+    criterion, see `trained`. keep: a file that keeps exact answers for another training ("": none); it changes nothing
+    else.
+    """
+
+    interference: Annotated[str, KINDS] = "pairwise"
+    history: Annotated[int, Range(20, 10**6)] = 4000
+    hidden: Count = 32
+    questions: Count = 240
+    walks: Count = 4
+    imitation: CountOrNone = 8
+    steps: Count = 60
+    batch: Count = 256
+    imitation_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.003
+    own: CountOrNone = 12
+    asked: Count = 40
+    samples: Annotated[int, Range(2, 10**4)] = 16
+    servers: Annotated[int, Range(2, 1000)] = 12
+    jobs: Annotated[int, Range(2, 1000)] = 9
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.001
+    validation: Count = 60
+    every: Count = 5
+    gap: Annotated[float, Range(0, 100, open_low=True)] = 5.0
+    flat: Annotated[float, Range(0, 100, open_low=True)] = 1.0
+    span: Count = 10
+    keep: str = dataclasses.field(default="", metadata={"card": False})
+
+
+@functools.lru_cache(maxsize=2)
+def known(interference: str, jobs: int) -> tuple[dict[str, Any], tuple[str, ...], float]:
+    """The fitted speed model; the same for every training seed."""
+    return fit(np.random.default_rng([HISTORY, jobs]), jobs, synthetic(interference))
+
+
+@functools.lru_cache(maxsize=4)
+def answers(stream: int, count: int, params: PlusParams) -> list[tuple[Asked, Plan, bool]]:
+    """Questions, their exact answers, and whether these are proven; the same for every training seed.
+
+    Those for validation are small and large by turns.
+    """
+    p, tensors = params, known(params.interference, params.history)[0]
+    questions = []
+    for k in range(count):
+        large = stream == HELD_OUT and k % 2
+        questions.append(drawn(np.random.default_rng([stream, k]), tensors, *((p.servers, p.jobs) if large else SMALL)))
+    found = solved(questions, p.keep and f"{p.keep}.{stream}")
+    return [(asked, plan, proven) for asked, (plan, proven) in zip(questions, found, strict=True)]
+
+
+class Learner:
+    """A Harmony-plus in training."""
+
+    def __init__(self, params: PlusParams, seed: int, device: str) -> None:
+        t = torch()
+        self.params, self.seed, self.device = params, seed, device
+        self.speeds, self.types, self.error = known(params.interference, params.history)
+        seed_torch(seed, 0)
+        self.tensors = {name: _initial(shape).to(device) for name, shape in shapes(params.hidden).items()}
+        self.parameters = [value.requires_grad_() for value in self.tensors.values()]
+        self.optimiser = t.optim.Adam(self.parameters, lr=params.imitation_rate)
+        self.decisions: Decisions = []
+        self.held_out = answers(HELD_OUT, params.validation, params)
+
+    # -- the network in torch -----------------------------------------------------------------------------------------
+
+    def scores(self, view: View) -> tuple[Any, Any]:
+        """As `PlusNet`, with gradients."""
+        t, w = torch(), self.tensors
+        relu = t.relu
+        edge = view.candidates @ w["edge.candidate"] + (view.jobs @ w["edge.job"])[view.job]
+        edge = edge + (view.servers @ w["edge.server"])[view.server]
+        edge = relu(edge + (view.whole @ w["edge.whole"] + w["edge.bias"])[view.state])
+        weight = (edge @ w["attention"]).clamp(-MOST_ATTENTION, MOST_ATTENTION).exp()
+        ends = ((view.job, len(view.jobs)), (view.server, len(view.servers)), (view.state, len(view.whole)))
+        by_job, by_server, message = (attend(edge, weight[:, k], *end) for k, end in enumerate(ends))
+        edge = edge @ w["score.edge"] + (by_job @ w["score.job"])[view.job]
+        edge = edge + (by_server @ w["score.server"])[view.server]
+        edge = relu(edge + (message @ w["score.whole"] + w["score.bias"])[view.state])
+        stop = relu(message @ w["stop.message"] + view.whole @ w["stop.whole"] + w["stop.bias"])
+        return (edge @ w["score.out"])[:, 0], (stop @ w["stop.out"])[:, 0]
+
+    def log_chances(self, view: View) -> tuple[Any, Any]:
+        """log-probabilities of the candidates and of stopping (impossible: -1e9)."""
+        t = torch()
+        scores, stop = self.scores(view)
+        stop = stop.masked_fill(~view.may_stop, -1e9)
+        rows = t.cat([view.state, t.arange(len(stop), device=self.device)])
+        total = log_sums(t.cat([scores, stop]), rows, len(stop))
+        return scores - total[view.state], stop - total
+
+    def _step(self, loss: Any) -> None:
+        self.optimiser.zero_grad()
+        loss.backward()
+        torch().nn.utils.clip_grad_norm_(self.parameters, 1.0)
+        self.optimiser.step()
+
+    # -- an iteration -------------------------------------------------------------------------------------------------
+
+    def improve(self, iteration: int) -> dict[str, float]:
+        """One iteration: of exact answers alone, or of the best of own ones beside them."""
+        p, rng = self.params, np.random.default_rng([self.seed, iteration])
+        if not self.decisions:
+            draw = np.random.default_rng([self.seed, 0])
+            pairs = [(asked, plan) for asked, plan, proven in answers(ANSWERS, p.questions, p) if proven] * p.walks
+            self.decisions = [step for asked, plan in pairs for step in steps(asked, plan, draw)]
+        if iteration <= p.imitation:
+            self._rate(p.imitation_rate, iteration, p.imitation)
+            return {"loss": self._imitate([(self.decisions, p.batch)], rng)}
+        self._rate(p.learning_rate, iteration - p.imitation, p.own)
+        own, gain = self._own(rng)
+        half = p.batch // 2
+        return {"loss": self._imitate([(self.decisions, p.batch - half), (own, half)], rng), "gain": gain}
+
+    def _rate(self, first: float, iteration: int, of: int) -> None:
+        """Set Adam's learning rate, which falls from `first` to a tenth within `of` iterations."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = first * 0.1 ** min(1.0, (iteration - 1) / max(1, of - 1))
+
+    def _imitate(self, sources: list[tuple[Decisions, int]], rng: np.random.Generator) -> float:
+        """Adam's steps on so many random decisions of each source; the mean loss."""
+        t, losses = torch(), []
+        for _ in range(self.params.steps):
+            chosen = [source[k] for source, n in sources for k in rng.integers(0, len(source), n)]
+            view, target, last = joined(chosen, self.device)
+            chances, stop = self.log_chances(view)
+            rows = t.cat([view.state, t.arange(len(stop), device=self.device)])
+            right = t.cat([chances, stop]).masked_fill(~t.cat([target, last]), -1e9)
+            loss = -log_sums(right, rows, len(stop)).mean()
+            self._step(loss)
+            losses.append(float(loss.detach()))
+        return float(np.mean(losses))
+
+    def _own(self, rng: np.random.Generator) -> tuple[Decisions, float]:
+        """Decisions on the way to the best of several placements of new questions, and by how many percent their speed
+        is above that of the likeliest placement.
+        """
+        p, net, gains = self.params, PlusNet(self.weights()), []
+        decisions: Decisions = []
+        for _ in range(p.asked):
+            asked = drawn(rng, self.speeds, p.servers, p.jobs)
+            states = States(asked.question(), p.samples)
+            fill(states, net, rng)
+            values = states.values()
+            gains.append(100 * (float(values.max()) / max(1.0, float(values[0])) - 1))
+            decisions += steps(asked, states.plan(int(values.argmax())), rng)
+        return decisions, float(np.mean(gains))
+
+    # -- what the trainer needs ---------------------------------------------------------------------------------------
+
+    def validate(self) -> Validation:
+        """By how many percent the estimated speed is below that of exact answers, on average, one placement each."""
+        net, rng, gaps = PlusNet(self.weights()), np.random.default_rng(0), []
+        for asked, plan, _ in self.held_out:
+            question, i = asked.question(), asked.instance
+            states = States(question, 1)
+            fill(states, net, rng)
+            w, p = np.concatenate([i.run_workers, plan.workers]), np.concatenate([i.run_ps, plan.ps])
+            best = max(1.0, float(question.total(w[None].astype(float), p[None].astype(float))[0]))
+            gaps.append(100 * (1 - float(states.values()[0]) / best))
+        gap = float(np.mean(gaps))
+        return Validation(gap, gap <= self.params.gap, {"small": float(np.mean(gaps[::2]))})
+
+    def weights(self) -> dict[str, Any]:
+        """The network's tensors and the speed model's."""
+        return {**{k: v.detach().cpu().numpy() for k, v in self.tensors.items()}, **self.speeds}
+
+    def state(self) -> dict[str, Any]:
+        """The network and Adam."""
+        state = {k: v.detach().cpu().numpy() for k, v in self.tensors.items()}
+        return {**state, **adam_state(self.optimiser, self.parameters)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a `state`."""
+        t = torch()
+        with t.no_grad():
+            for name, value in self.tensors.items():
+                value.copy_(t.from_numpy(state[name].copy()))
+        restore_adam(self.optimiser, self.parameters, state)
+
+
+def joined(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
+    """Decisions of any size as one view in torch, which candidates are right, and whether stopping is."""
+    t = torch()
+    views = [view for view, _ in decisions]
+    columns = {}
+    for name in ("candidates", "jobs", "servers", "whole", "may_stop"):
+        columns[name] = np.concatenate([getattr(v, name) for v in views])
+    for name, of in (("job", "jobs"), ("server", "servers"), ("state", "whole")):
+        ends = np.cumsum([0, *(len(getattr(v, of)) for v in views[:-1])])
+        columns[name] = np.concatenate([getattr(v, name) + e for v, e in zip(views, ends, strict=True)])
+    right = np.concatenate([mark[:-1] for _, mark in decisions])
+    stop = np.array([bool(mark[-1]) for _, mark in decisions])
+    moved = {name: t.from_numpy(column).to(device) for name, column in columns.items()}
+    return View(**moved), t.from_numpy(right).to(device), t.from_numpy(stop).to(device)
+
+
+def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
+    """As `_plus_net.attend`, in torch; groups in any order."""
+    t = torch()
+    total = t.zeros(count, device=values.device).index_add(0, group, weight)
+    attended = t.zeros((count, values.shape[1]), device=values.device).index_add(0, group, values * weight[:, None])
+    return attended / total.clamp(min=1e-9)[:, None]
+
+
+def log_sums(values: Any, group: Any, count: int) -> Any:
+    """log of the sum of exp(values) of each group."""
+    t = torch()
+    most = t.full((count,), -1e9, device=values.device).scatter_reduce(0, group, values.detach(), "amax")
+    return most + t.zeros(count, device=values.device).index_add(0, group, (values - most[group]).exp()).log()
+
+
+def _initial(shape: tuple[int, ...]) -> Any:
+    """Uniform within 1 / sqrt(inputs), as torch's linear layers begin; biases 0."""
+    t = torch()
+    if len(shape) == 1:
+        return t.zeros(shape)
+    return (2 * t.rand(shape) - 1) / shape[0] ** 0.5
+
+
+def trained(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
+    """The criterion: the learning rates have fallen to their end, and the gap to exact answers does not move any more.
+
+    It looks at the means of the validations in the last `span` iterations and in those before: at most `flat` points
+    of percent apart. That the network kept is within `gap` percent is asked for beside it (`Learner.validate`).
+    """
+    span = params.span
+    if len(curve) < max(2 * span, params.imitation + params.own):
+        return False
+    parts = [[e["validation"] for e in part if "validation" in e] for part in (curve[-2 * span : -span], curve[-span:])]
+    return all(parts) and bool(abs(float(np.mean(parts[1]) - np.mean(parts[0]))) <= params.flat)
+
+
+def describe(params: PlusParams) -> dict[str, Any]:
+    """What the weights' card says of the data."""
+    _, types, error = known(params.interference, params.history)
+    return {
+        "models": list(types),
+        "history": f"{params.history} jobs placed at random, interference {params.interference}, measured by the judge "
+        "without noise",
+        "history_error": round(error, 6),
+        "answers": f"{params.questions} exact answers of up to 6 servers x 5 jobs, asked of the fitted model",
+        "not tried on": "other types of job than these, noisy measurements, and what docs/trained-policies.md does not "
+        "list",
+    }

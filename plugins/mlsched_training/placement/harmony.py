@@ -1,0 +1,27 @@
+"""Harmony's recipe: actor-critic on the reward model's predictions (`_harmony.py`)."""
+
+from __future__ import annotations
+
+from mlsched_training._recipe import Recipe
+from mlsched_training.placement._harmony import ActorCritic, HarmonyParams, describe, trained
+
+
+def learner(params: HarmonyParams, seed: int, device: str) -> ActorCritic:
+    """In this process, or in several."""
+    if params.processes == 1:
+        return ActorCritic(params, seed, device)
+    from mlsched_training.placement._harmony_together import Together
+
+    return Together(params, seed, device)
+
+
+RECIPE = Recipe(
+    policy="harmony",
+    problem="placement",
+    params=HarmonyParams,
+    learner=learner,
+    data=describe,
+    iterations=8000,
+    every=lambda params: params.every,
+    trained=trained,
+)

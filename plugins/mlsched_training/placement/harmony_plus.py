@@ -1,0 +1,17 @@
+"""Harmony-plus' recipe: history, imitation of exact answers, expert iteration (`_plus.py`)."""
+
+from __future__ import annotations
+
+from mlsched_training._recipe import Recipe
+from mlsched_training.placement._plus import Learner, PlusParams, describe, trained
+
+RECIPE = Recipe(
+    policy="harmony-plus",
+    problem="placement",
+    params=PlusParams,
+    learner=Learner,
+    data=describe,
+    iterations=60,
+    every=lambda params: params.every,
+    trained=trained,
+)

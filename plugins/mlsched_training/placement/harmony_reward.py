@@ -1,0 +1,16 @@
+"""The recipe of Harmony's reward model (`_harmony_rewards.py`): no policy, but what Harmony's is trained with."""
+
+from __future__ import annotations
+
+from mlsched_training._recipe import Recipe
+from mlsched_training.placement._harmony_rewards import RewardLearner, RewardParams, describe
+
+RECIPE = Recipe(
+    policy="harmony-reward",
+    problem="placement",
+    params=RewardParams,
+    learner=RewardLearner,
+    data=describe,
+    iterations=8,
+    every=lambda params: 1,
+)

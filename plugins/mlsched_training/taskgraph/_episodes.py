@@ -1,0 +1,159 @@
+"""Runs to learn from: workloads, runs of a policy whose choices are kept, and MLF-H's rounds as the same choices."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.heuristics.taskgraph.measures import stops_after
+from mlsched.heuristics.taskgraph.mlf_compete import Competition
+from mlsched.heuristics.taskgraph.mlf_h import Settings, competing, decided, made_round
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.simulation.clock import Rule, run
+from mlsched.simulation.taskgraph.allocation import GIVE, HOST, LEAVE, Allocation, chosen
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options, Stretches
+from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+from mlsched.simulation.wake import Wake
+
+Floats = npt.NDArray[np.float32]
+
+#: Seeds below 100,000 are left to tests and measurements; validation workloads have those from 100,000 on, training
+#: workloads those from 1,000,000 on.
+VALIDATION, TRAINING = 100_000, 1_000_000
+#: The world and the cadence of the evaluation (`papers/mlfs/measure.py`); usage is drawn by period.
+WORLD: dict[str, Any] = {
+    "usage": "drawn",
+    "usage_every": 600,
+    "usage_at_start": False,
+    "movement": "anytime",
+    "pausing": "keep",
+}
+WAKE = "events+interval:600"
+#: Offered load at x = 1 there.
+LOAD = 0.6
+
+
+def workload(seed: int, jobs: int, servers: int, hours: float, x: float, first: bool, pause: float = 0.0) -> Jobs:
+    """Half of a workload of MLFS' cluster with twice as many jobs: training sees the first one, validation the other.
+
+    So a policy is trained on the first 50 % of what comes, as in Section 4.1. x: the load, in the evaluation's.
+    pause: what a pause costs, seconds.
+    """
+    whole = mlfs(jobs=2 * jobs, seed=seed, servers=servers, hours=hours, load=LOAD * x)
+    kept = np.arange(jobs) + (0 if first else jobs)
+    half = whole.replace(**whole.only(kept), source=f"{whole.source}, {'first' if first else 'second'} half")
+    return half.replace(pause_cost=np.full(jobs, round(pause * WHOLE)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """Choices of a run. rows: of each the rows that could be chosen; row: which was; time: when, ticks."""
+
+    rows: list[Floats]
+    row: list[int]
+    time: list[int]
+
+    def keep(self, due: Allocation, row: int, seen: Floats | None = None) -> None:
+        """Note a choice; what there is no choice about is left out."""
+        mask = due.mask
+        if mask.sum() > 1:
+            self.rows.append((due.rows() if seen is None else seen)[mask])
+            self.row.append(row - (not mask[0]))
+            self.time.append(due.snapshot.now)
+
+
+def nothing() -> Choices:
+    """No choice yet."""
+    return Choices([], [], [])
+
+
+def episode(load: Jobs, answer: Callable[[Snapshot, np.random.Generator], Round], seed: int, usage: int) -> Stretches:
+    """The log of a run of a rule over a workload. usage: seed of what tasks use."""
+    world = IterationWorld(load, Options(**WORLD, usage_seed=usage))
+
+    def call(snapshot: Any, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
+        return answer(snapshot, rng), memory
+
+    run(world, Rule("episode", call), wake=Wake.parse(WAKE), seed=seed)
+    return world.log
+
+
+def sampled(
+    load: Jobs, choose: Callable[[Any, Any], int], seed: int, usage: int, queueing: str = "held"
+) -> tuple[Choices, Stretches]:
+    """A run in which `choose(rows with nothing allowed left out, rng) -> index` is asked, and its choices."""
+    kept = nothing()
+
+    def answer(snapshot: Snapshot, rng: np.random.Generator) -> Round:
+        def one(due: Allocation) -> int:
+            rows, mask = due.rows(), due.mask
+            row = choose(rows[mask], rng) + (not mask[0])
+            kept.keep(due, row, rows)
+            return row
+
+        return chosen(Allocation(snapshot, stops_after(snapshot, "most"), queueing=queueing), one)
+
+    return kept, episode(load, answer, seed, usage)
+
+
+def of_mlf_h(load: Jobs, seed: int, usage: int, queueing: str = "held") -> tuple[Choices, Stretches]:
+    """A run of MLF-H, and its rounds as choices."""
+    kept, given = nothing(), Settings(queueing=queueing)
+
+    def answer(snapshot: Snapshot, rng: np.random.Generator) -> Round:
+        last = stops_after(snapshot, "most")
+        competition = competing(snapshot, "most", given)
+        placed, leaving, hosts = decided(snapshot, last, given, competition)
+        nodes = [hosts.held[task][0] for task in placed]
+        follow(Allocation(snapshot, last, queueing=queueing), placed, leaving, nodes, kept, competition)
+        return made_round(hosts, placed, leaving, last)
+
+    return kept, episode(load, answer, seed, usage)
+
+
+def follow(
+    due: Allocation,
+    placed: Sequence[int],
+    leaving: Sequence[int],
+    nodes: Sequence[int],
+    kept: Choices,
+    competition: Competition | None = None,
+) -> bool:
+    """Take the choices that make a round of MLF-H, as far as they are offered; whether all of them were.
+
+    MLF-H's rare fallback above the threshold is not: an overloaded node is never offered. competition: of the round,
+    where what runs queues as well.
+    """
+    givers: list[int] = []
+    if competition is not None:
+        givers = [int(tasks[0]) for tasks in competition.pausing]
+    goers, comers = list(leaving), list(zip(placed, nodes, strict=True))
+    first = set(leaving) | set(placed if competition is None else competition.starting.tolist())
+    while due.kind is not None:
+        tasks, places = due.offered()
+        at: Any
+        if due.kind == GIVE:
+            at = np.flatnonzero(np.isin(due.snapshot.task_job[tasks], due.snapshot.task_job[givers]))[:1]
+        elif due.kind == LEAVE:
+            at = np.flatnonzero(tasks == goers[0]) if goers else []
+            if len(at):
+                goers.pop(0)
+        elif due.kind == HOST:
+            at = np.flatnonzero(places == comers.pop(0)[1])
+            if not len(at):
+                return False
+        elif comers and due.away and comers[0][0] not in first:
+            at = []  # what gave way returns before the others start
+        else:
+            at = np.flatnonzero(tasks == comers[0][0]) if comers else []
+            if (comers and not len(at)) or not (len(at) or due.mask[0]):
+                return False
+        row = int(at[0]) + 1 if len(at) else 0
+        kept.keep(due, row)
+        due.take(row)
+    return not comers

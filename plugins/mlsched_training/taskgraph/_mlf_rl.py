@@ -1,0 +1,258 @@
+"""MLF-RL's training (MLFS, Section 3.4): what MLF-H did first, then REINFORCE on the reward of Eq. 7.
+
+Iteration 1 imitates: MLF-H runs, and the network learns its choices (`begin="mlf-h"`; Section 3.4: "MLFS initially runs
+MLF-H for a certain time period and uses the data to train MLF-RL"). With `begin="random"` there is none: the network
+starts from random scheduling (Section 4.1). With `queueing="iteration"`, what runs competes anew at each round, and the
+teacher is MLF-H under that reading. Every other iteration runs K episodes on each of S workloads; all choices
+of a decision at time t are credited with the reward from t to t + t_m, discounted by eta every step.
+
+Readings and simplifications. The paper refers to a textbook for its training: here it is REINFORCE with Adam. The
+baseline is the mean of the other episodes of the same workload at the same t ("paired"; arrivals, which no choice
+changes, cancel), or of the whole iteration ("average"). Differences are standardised over an iteration. A step is
+`step` seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+
+from mlsched.core.arguments import Checked
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import Count, CountOrNone, NotNegative, Range, Share, within
+from mlsched.heuristics.taskgraph.measures import stops_after
+from mlsched.heuristics.taskgraph.preemption import QUEUEING
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS
+from mlsched.learned.net import Mlp, sample
+from mlsched.learned.taskgraph.mlf_rl import choose
+from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
+from mlsched.simulation.taskgraph.iterations import Jobs, Stretches
+from mlsched_training._recipe import Validation
+from mlsched_training.taskgraph._episodes import (
+    TRAINING,
+    VALIDATION,
+    Choices,
+    episode,
+    nothing,
+    of_mlf_h,
+    sampled,
+    workload,
+)
+from mlsched_training.taskgraph._rest import at_rest
+from mlsched_training.taskgraph._reward import Reward, returns
+from mlsched_training.taskgraph._scorer import Scorer
+
+BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")
+
+
+@dataclasses.dataclass(frozen=True)
+class MlfRlParams(Checked):
+    """jobs: of an episode; servers: of four GPUs; hours: median running time; low, high: load x of the evaluation,
+    drawn between them for every workload (validation: evenly from low to high). queueing: "held" or "iteration"; pause:
+    what one costs, seconds. begin: "mlf-h" or "random"; runs: of MLF-H to imitate; imitation_steps: of Adam, each on
+    `imitation_batch` choices; imitation_rate: its learning rate. hidden: neurons of the two hidden layers. workloads
+    (S), episodes (K): of an iteration. learning_rate: Adam's; batch: choices of a step; entropy: weight of its bonus;
+    baseline: "paired" or "average". beta1 to beta5: weights of Eq. 7; eta: discount of a step; step: seconds; steps: of
+    t_m. validation: workloads; every: iterations between validations. flat, span: a training is over when the mean
+    reward of the last `span` validations differs from that of the `span` before by at most this share, and the best
+    weights are no worse than MLF-H.
+    """
+
+    jobs: Count = 12
+    servers: Count = 2
+    hours: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
+    low: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
+    high: float = 3.0
+    queueing: Annotated[str, QUEUEING] = "held"
+    pause: NotNegative = 0.0
+    begin: Annotated[str, BEGINNINGS] = "mlf-h"
+    runs: Count = 40
+    imitation_steps: CountOrNone = 600
+    imitation_batch: Count = 256
+    imitation_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.003
+    hidden: Count = 48
+    workloads: Count = 8
+    episodes: Annotated[int, Range(2, 10**4)] = 6
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.0005
+    batch: Count = 100_000
+    entropy: Annotated[float, Range(0, 10)] = 0.0
+    baseline: Annotated[str, BASELINES] = "paired"
+    beta1: float = 0.5
+    beta2: float = 0.55
+    beta3: float = 0.25
+    beta4: float = 0.15
+    beta5: float = 0.15
+    eta: Share = 0.95
+    step: Count = 600
+    steps: Count = 36
+    validation: Annotated[int, Range(1, 10**4)] = 12
+    every: Annotated[int, Range(1, 10**4)] = 3
+    flat: Annotated[float, Range(0, 10)] = 0.01
+    span: Annotated[int, Range(1, 10**4)] = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        within("high", self.high, self.low, 1000)
+        self.reward()
+
+    def reward(self) -> Reward:
+        """Eq. 7 with these weights."""
+        return Reward(self.beta1, self.beta2, self.beta3, self.beta4, self.beta5)
+
+
+class Reinforce:
+    """An MLF-RL in training."""
+
+    def __init__(self, params: MlfRlParams, seed: int, device: str) -> None:
+        self.params, self.seed = params, seed
+        self.scorer = Scorer(FEATURES_OF[params.queueing], params.hidden, seed, device)
+        self.reward = params.reward()
+        loads = np.linspace(params.low, params.high, params.validation).tolist()
+        self.held_out = [self._workload(VALIDATION + k, x, first=False) for k, x in enumerate(loads)]
+        #: By which validation judges; a search of the weights keeps it the same for all.
+        self.judge = self.reward
+        self._heuristic: float | None = None
+
+    def _workload(self, seed: int, x: float, first: bool) -> Jobs:
+        p = self.params
+        return workload(seed, p.jobs, p.servers, p.hours, x, first, p.pause)
+
+    def improve(self, iteration: int) -> dict[str, float]:
+        """Imitate MLF-H (iteration 1), or run episodes and learn from them."""
+        if iteration == 1 and self.params.begin == "mlf-h":
+            return {"imitation_loss": self._imitate()}
+        rng = np.random.default_rng([self.seed, iteration])
+        return self._reinforce(rng)
+
+    # -- imitation ----------------------------------------------------------------------------------------------------
+
+    def _imitate(self) -> float:
+        """Learn MLF-H's choices on its own runs; the last loss."""
+        p, rng = self.params, np.random.default_rng([self.seed, 1])
+        kept = nothing()
+        for seed, x in self._draw(rng, p.runs):
+            choices, _ = of_mlf_h(self._workload(seed, x, first=True), seed, seed, p.queueing)
+            kept.rows.extend(choices.rows)
+            kept.row.extend(choices.row)
+        if not kept.row:
+            raise InvalidInput("runs: MLF-H had no choice in any of its runs; give more runs, jobs or servers")
+        weight, loss = np.ones(len(kept.row)), 0.0
+        for _ in range(p.imitation_steps):
+            chosen = rng.integers(0, len(weight), p.imitation_batch)
+            loss = self.scorer.learn(kept, weight, chosen, p.imitation_rate)
+        self.scorer.forget()
+        return loss
+
+    def _draw(self, rng: np.random.Generator, count: int) -> list[tuple[int, float]]:
+        """Seeds and loads of training workloads."""
+        seeds = rng.integers(TRAINING, 10**9, count).tolist()
+        return list(zip(seeds, rng.uniform(self.params.low, self.params.high, count).tolist(), strict=True))
+
+    # -- REINFORCE ----------------------------------------------------------------------------------------------------
+
+    def _reinforce(self, rng: np.random.Generator) -> dict[str, float]:
+        p, net = self.params, Mlp(self.weights())
+        kept, gains, rewards = nothing(), list[Any](), list[float]()
+
+        def drawn(rows: Any, own: np.random.Generator) -> int:
+            return int(sample(net(rows)[:, 0], own))
+
+        for seed, x in self._draw(rng, p.workloads):
+            load = self._workload(seed, x, first=True)
+            draws = rng.integers(0, 2**31, p.episodes).tolist()
+            runs = [sampled(load, drawn, draw, seed, p.queueing) for draw in draws]
+            for choices, _ in runs:
+                kept.rows.extend(choices.rows)
+                kept.row.extend(choices.row)
+            ends = [_ends(load, log, self.reward) for _, log in runs]
+            gains += self._advantages([choices for choices, _ in runs], ends)
+            rewards += [float(came_to.mean()) for _, came_to in ends]
+        gain = np.concatenate(gains)
+        if not len(gain):
+            return {"reward": float(np.mean(rewards)), "choices": 0.0}
+        if p.baseline == "average":
+            gain -= gain.mean()
+        gain /= max(float(gain.std()), 1e-9)
+        order, losses = rng.permutation(len(gain)), []
+        for first in range(0, len(order), p.batch):
+            losses.append(self.scorer.learn(kept, gain, order[first : first + p.batch], p.learning_rate, p.entropy))
+        return {"reward": float(np.mean(rewards)), "choices": float(len(gain)), "loss": float(np.mean(losses))}
+
+    def _advantages(self, runs: Sequence[Choices], ends: Sequence[tuple[Any, Any]]) -> list[Any]:
+        """Of each episode's choices: the discounted reward, less that of the workload's other episodes if paired."""
+        p, advantages = self.params, []
+        for mine, choices in enumerate(runs):
+            at = np.array(choices.time, dtype=np.float64)
+            every = [returns(*end, at, float(p.step), p.steps, p.eta) for end in ends]
+            others = (sum(every) - every[mine]) / (len(ends) - 1)
+            advantages.append(every[mine] - (others if p.baseline == "paired" else 0.0))
+        return advantages
+
+    # -- what the trainer needs ---------------------------------------------------------------------------------------
+
+    def validate(self) -> Validation:
+        """Minus the mean reward of the validation workloads; MLF-H must not be better."""
+        net, queueing = Mlp(self.weights()), self.params.queueing
+
+        def answer(snapshot: Any, rng: Any) -> Any:
+            due = Allocation(snapshot, stops_after(snapshot, "most"), queueing=queueing)
+            return chosen(due, lambda due: choose(net, due, None))
+
+        logs = [episode(load, answer, 0, k) for k, load in enumerate(self.held_out)]
+        if self._heuristic is None:
+            self._heuristic = self._mean([of_mlf_h(load, 0, k, queueing)[1] for k, load in enumerate(self.held_out)])
+        reward = self._mean(logs)
+        jct = np.mean(
+            [float(_ends(load, log, self.reward)[0].mean()) for load, log in zip(self.held_out, logs, strict=True)]
+        )
+        arrivals = np.mean([float(load.arrival.mean()) for load in self.held_out])
+        figures = {"reward": reward, "mlf_h": self._heuristic, "jct_hours": float(jct - arrivals) / 3600}
+        return Validation(-reward, meets=reward >= self._heuristic, figures=figures)
+
+    def _mean(self, logs: Sequence[Stretches]) -> float:
+        pairs = zip(self.held_out, logs, strict=True)
+        return float(np.mean([self.judge.of_jobs(load, log).mean() for load, log in pairs]))
+
+    def weights(self) -> dict[str, Any]:
+        """The network's tensors."""
+        return self.scorer.weights()
+
+    def state(self) -> dict[str, Any]:
+        """The network and Adam."""
+        return self.scorer.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a `state`."""
+        self.scorer.restore(state)
+
+
+def _ends(load: Jobs, log: Stretches, reward: Reward) -> tuple[Any, Any]:
+    """When each job ended, and what it came to."""
+    columns = log.columns()
+    ended = load.arrival.copy()
+    np.maximum.at(ended, columns["job"], columns["end"])
+    return ended.astype(np.float64), reward.of_jobs(load, log)
+
+
+def trained(params: MlfRlParams, curve: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the validation reward has come to rest."""
+    seen = [entry["validation_reward"] for entry in curve if "validation_reward" in entry]
+    return at_rest(seen, params.span, params.flat)
+
+
+def describe(params: MlfRlParams) -> dict[str, Any]:
+    """For the model card."""
+    return {
+        "source": "synthetic:mlfs-cluster",
+        "models": list(ALGORITHMS),
+        "jobs": params.jobs,
+        "servers": params.servers,
+        "loads": [params.low, params.high],
+        "part": "first half",
+        "training_seeds_from": TRAINING,
+        "validation_seeds": [VALIDATION, VALIDATION + params.validation - 1],
+        "validation_part": "second half",
+    }

@@ -1,0 +1,174 @@
+"""MLF-RL-plus' training: a published preemptive order first, then an evolution strategy.
+
+It begins with the order by the time left x size^`exponent`, the price of a pause included; 0, the default, is shortest
+remaining time, which Optimus' order is where ends are known, and 1 is least remaining work. Such an order is a weighted
+sum of two of the policy's features, so that the policy imitates it exactly. Then, in every iteration, the weights are
+shifted to both sides of where they are along random directions; all of them serve the same workloads (common random
+numbers), and the weights go along each direction by what it gained (Salimans et al., arXiv:1703.03864, 2017, with
+mirrored sampling; plain steps, since Adam's are as long where there is nothing to gain as where there is). What is kept
+is the running mean of the weights. Everything happens in `_plus_world.py`.
+
+A validation compares with the order that training began with, workload by workload. The criterion: the mean completion
+time is below that order's, by an interval that excludes 0, and the last validations have come to rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+
+from mlsched.core.arguments import Checked
+from mlsched.core.params import Count, NotNegative, Range, within
+from mlsched.core.student import half_width
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS
+from mlsched.learned.taskgraph._plus_order import FEATURES, HOUR, LEFT, NAMES, SIZE, Standing, features
+from mlsched_training._recipe import Validation
+from mlsched_training.taskgraph._episodes import TRAINING, VALIDATION
+from mlsched_training.taskgraph._plus_world import Clusters, clusters, mean_jct
+from mlsched_training.taskgraph._rest import at_rest
+
+#: Decay of the running mean of the weights.
+MEAN = 0.9
+
+
+@dataclasses.dataclass(frozen=True)
+class MlfRlPlusParams(Checked):
+    """jobs: of a workload at load x = 1; servers: of four GPUs; hours: median running time; low, high: the two loads x.
+    exponent: of the size in the order that training begins with. pause: what one costs, seconds; stretch: factor on
+    running times, for what splitting jobs and sharing nodes cost; wake: seconds between two orders where nothing
+    happens. pool: training workloads of each load; workloads: of these, in an iteration; directions: shifts to both
+    sides; sigma: their standard deviation; learning_rate: step by the slope of the completion time, as a share of it.
+    validation: workloads of each load; every: iterations between validations. flat, span: a training is over when the
+    mean of the last `span` validations differs from that of the `span` before by at most this share, and the best
+    weights are better than the order that it began with by an interval that excludes 0.
+    """
+
+    jobs: Count = 40
+    servers: Count = 5
+    hours: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
+    low: Annotated[float, Range(0, 1000, open_low=True)] = 2.0
+    high: float = 3.0
+    exponent: Annotated[float, Range(0, 10)] = 0.0
+    pause: NotNegative = 30.0
+    stretch: Annotated[float, Range(1, 10)] = 1.06
+    wake: Annotated[float, Range(1, 10**6)] = 1800.0
+    pool: Count = 160
+    workloads: Count = 16
+    directions: Count = 12
+    sigma: Annotated[float, Range(0, 10, open_low=True)] = 0.1
+    learning_rate: Annotated[float, Range(0, 1000, open_low=True)] = 2.0
+    validation: Annotated[int, Range(2, 10**4)] = 64
+    every: Annotated[int, Range(1, 10**4)] = 5
+    flat: Annotated[float, Range(0, 10)] = 0.001
+    span: Annotated[int, Range(1, 10**4)] = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        within("high", self.high, self.low, 1000)
+
+    @property
+    def loads(self) -> tuple[float, float]:
+        """x, low and high."""
+        return self.low, self.high
+
+
+class Evolution:
+    """An MLF-RL-plus in training."""
+
+    def __init__(self, params: MlfRlPlusParams, seed: int, device: str) -> None:
+        self.params, self.seed = params, seed
+        rng = np.random.default_rng([seed, 0])
+        self.pool = [rng.integers(TRAINING, 10**9, params.pool).tolist() for _ in params.loads]
+        self.now = begin(params.exponent)
+        self.mean = self.now.copy()
+        self.held_out = [self._clusters(range(VALIDATION, VALIDATION + params.validation), x) for x in params.loads]
+        self.teacher = self._jct(self.held_out, self.now)
+
+    def _clusters(self, seeds: Sequence[int], x: float) -> Clusters:
+        p = self.params
+        return clusters(seeds, max(1, round(p.jobs * x)), p.servers, p.hours, x)
+
+    def _jct(self, batches: Sequence[Clusters], weights: Any) -> list[Any]:
+        """Of each load, clusters: the mean completion time. weights: of all alike, or a row for each cluster."""
+        p = self.params
+
+        def order(at: Standing) -> Any:
+            return np.einsum("f...j,...f->...j", features(at), weights)
+
+        return [
+            mean_jct(batch, order, price=p.pause / HOUR, stretch=p.stretch, every=p.wake / HOUR) for batch in batches
+        ]
+
+    def improve(self, iteration: int) -> dict[str, float]:
+        """Shift the weights to both sides along random directions, and follow what gains."""
+        p, rng = self.params, np.random.default_rng([self.seed, iteration])
+        directions = rng.standard_normal((p.directions, FEATURES)).astype(np.float32)
+        shifted = np.concatenate([self.now + p.sigma * directions, self.now - p.sigma * directions])
+        gained, reached = np.zeros(p.directions), list[float]()
+        for pool, x in zip(self.pool, p.loads, strict=True):
+            chosen = rng.choice(len(pool), min(p.workloads, len(pool)), replace=False)
+            batch = self._clusters([pool[k] for k in chosen.tolist()], x)
+            found = self._jct([batch.repeated(len(shifted))], np.repeat(shifted, len(chosen), axis=0))[0]
+            rows = found.reshape(2, p.directions, len(chosen))
+            gained += ((rows[1] - rows[0]) / rows.mean(axis=(0, 1))).mean(axis=1)
+            reached.append(float(found.mean()))
+        slope = (gained @ directions / (2 * p.sigma * p.directions * len(p.loads))).astype(np.float32)
+        self.now = self.now + np.float32(p.learning_rate) * slope
+        self.mean = (self.mean + np.float32(1 - MEAN) * (self.now - self.mean)).astype(np.float32)
+        return {"jct_hours": float(np.mean(reached)), "slope": float(np.linalg.norm(slope))}
+
+    # -- what the trainer needs ---------------------------------------------------------------------------------------
+
+    def validate(self) -> Validation:
+        """The mean completion time by that of the order that training began with."""
+        found = self._jct(self.held_out, self.mean)
+        gains = [100 * (1 - new / old) for new, old in zip(found, self.teacher, strict=True)]
+        whole = np.mean(gains, axis=0)
+        gain, half = float(whole.mean()), half_width(whole.tolist()) or 0.0
+        figures = {"gain_percent": gain, "gain_ci95": half}
+        for x, gains_there, jct in zip(("low", "high"), gains, found, strict=True):
+            figures |= {f"gain_percent_{x}": float(gains_there.mean()), f"jct_hours_{x}": float(jct.mean())}
+        return Validation(1 - gain / 100, meets=gain > half, figures=figures)
+
+    def weights(self) -> dict[str, Any]:
+        """A layer without hidden ones: the running mean of the weights."""
+        return {"0.weight": self.mean[None].copy(), "0.bias": np.zeros(1, dtype=np.float32)}
+
+    def state(self) -> dict[str, Any]:
+        """The weights and their running mean."""
+        return {"now": self.now, "mean": self.mean}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a `state`."""
+        self.now, self.mean = state["now"].copy(), state["mean"].copy()
+
+
+def begin(exponent: float) -> Any:
+    """The weights of the order by the time left x size^exponent."""
+    weights = np.zeros(FEATURES, dtype=np.float32)
+    weights[[LEFT, SIZE]] = 1, exponent
+    return weights
+
+
+def trained(params: MlfRlPlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the validation score has come to rest."""
+    seen = [entry["validation"] for entry in curve if "validation" in entry]
+    return at_rest(seen, params.span, params.flat)
+
+
+def describe(params: MlfRlPlusParams) -> dict[str, Any]:
+    """For the model card."""
+    return {
+        "source": "synthetic:mlfs-cluster",
+        "models": list(ALGORITHMS),
+        "world": "one pool of resources",
+        "jobs": [round(params.jobs * x) for x in params.loads],
+        "servers": params.servers,
+        "loads": list(params.loads),
+        "features": list(NAMES),
+        "training_seeds_from": TRAINING,
+        "validation_seeds": [VALIDATION, VALIDATION + params.validation - 1],
+    }

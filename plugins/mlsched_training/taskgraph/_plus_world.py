@@ -1,0 +1,195 @@
+"""Clusters on which an order of jobs is learned: many at once, with all that they have in one pool.
+
+A job runs, or waits, whole; it takes what it asks for of the sum over all nodes, wherever that is, and of GPUs what no
+other can have beside it (`simulation/bound/pieces.py`, `thirds`). What differs from the iteration engine: nothing is
+lost by splitting a job over nodes, by transfers or by using too much, but for a `stretch` of all running times alike.
+So it says nothing about hosts, and what a policy has learned is measured in the engine. It is some hundred times as
+fast: a batch of clusters goes from event to event together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.learned.taskgraph._plus_order import HOUR, Floats, Standing
+from mlsched.simulation.taskgraph.iterations.bound import pieces
+from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
+from mlsched_training.taskgraph._episodes import LOAD
+
+#: Order of jobs: of a standing (clusters x jobs), a value for each, the least first.
+Order = Callable[[Standing], Any]
+NEVER = np.inf
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clusters:
+    """Workloads of as many jobs each, clusters x jobs; times in hours. true, told: running times, and as estimated
+    before an iteration is done; iterations: of a job; amount: resources x clusters x jobs, of a capacity of 1 each;
+    share: the job's dominant share.
+    """
+
+    arrival: Floats
+    true: Floats
+    told: Floats
+    iterations: Floats
+    due: Floats
+    urgency: Floats
+    share: Floats
+    amount: Floats
+
+    def repeated(self, times: int) -> Clusters:
+        """All of them so many times, one copy of all after the other."""
+        return Clusters(*(np.tile(getattr(self, f.name), (times, 1)) for f in dataclasses.fields(self)))
+
+
+@functools.lru_cache(maxsize=4096)
+def columns(seed: int, jobs: int, servers: int, hours: float, x: float) -> tuple[Floats, ...]:
+    """A workload of MLFS' cluster at x times its load, as the fields of `Clusters`, without the first axis."""
+    load = mlfs(jobs=jobs, seed=seed, servers=servers, hours=hours, load=LOAD * x)
+    load = load.replace(min_iterations=load.max_iterations)
+    found = pieces(load)
+    resources = len(load.resources)
+    held = found.demand[:, :resources] / found.capacity[:resources]
+    true = found.length / HOUR
+    told = true * load.told / load.scale
+    urgency = load.urgency / 10.0
+    amount = np.hstack([held, found.demand[:, [-1]] / found.capacity[-1]]).T  # the last column: `bound.pieces.thirds`
+    return tuple(
+        np.asarray(column, dtype=np.float32)
+        for column in (
+            load.arrival / HOUR,
+            true,
+            told,
+            load.max_iterations,
+            load.deadline / HOUR,
+            urgency,
+            held.max(axis=1),
+            amount,
+        )
+    )
+
+
+def clusters(seeds: Sequence[int], jobs: int, servers: int, hours: float, x: float) -> Clusters:
+    """The workloads of these seeds."""
+    found = [columns(seed, jobs, servers, hours, x) for seed in seeds]
+    names = (field.name for field in dataclasses.fields(Clusters))
+    stacked: dict[str, Any] = dict(zip(names, (np.stack(each) for each in zip(*found, strict=True)), strict=True))
+    return Clusters(**stacked | {"amount": np.ascontiguousarray(stacked["amount"].transpose(1, 0, 2))})
+
+
+def mean_jct(batch: Clusters, order: Order, *, price: float, stretch: float, every: float) -> Floats:
+    """clusters: the mean time from a job's arrival to its end, hours, where jobs are served in this order.
+
+    price: of a pause; stretch: factor on true running times; every: the order is made anew at arrivals and ends, and so
+    often besides, while somebody waits. Hours.
+    """
+    run = _Run(batch, price, stretch)
+    while run.goes_on():
+        run.step(order, every)
+    return np.asarray((run.end - batch.arrival).mean(axis=1))
+
+
+class _Run:
+    """The state of a batch; each cluster has its own clock."""
+
+    def __init__(self, batch: Clusters, price: float, stretch: float) -> None:
+        shape = batch.arrival.shape
+        self.batch, self.price, self.stretch = batch, np.float32(price), np.float32(stretch)
+        self.length = batch.true * self.stretch
+        self.left, self.owed, self.ran = self.length.copy(), np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        self.runs, self.begun = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+        self.ended, self.end = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
+        self.last = batch.arrival.copy()
+        self.now = batch.arrival[:, 0].astype(np.float64)
+        self.arrived = batch.arrival <= self.now[:, None]
+        self.rows = np.arange(shape[0])
+
+    def goes_on(self) -> bool:
+        """Whether some job of some cluster has not ended."""
+        return not bool(self.ended.all())
+
+    def step(self, order: Order, every: float) -> None:
+        """Serve all clusters, and let each come to its next event."""
+        there = self.arrived & ~self.ended
+        width = max(1, int(there.sum(axis=1).max()))
+        at = np.argsort(~there, axis=1, kind="stable")[:, :width]
+        there = np.take_along_axis(there, at, axis=1)
+        key = np.where(there, order(self._standing(at, there)), np.inf)
+        chosen = self._within(at, np.argsort(key, axis=1, kind="stable"), there)
+        runs = np.zeros_like(self.runs)
+        np.put_along_axis(runs, at, chosen, axis=1)
+        self._change(runs)
+        self._advance(every, (there & ~chosen).any(axis=1))
+
+    def _standing(self, at: Any, there: Any) -> Standing:
+        batch = self.batch
+
+        def seen(column: Any) -> Any:
+            return np.take_along_axis(column, at, axis=1)
+
+        left, length, runs, arrival = seen(self.left), seen(self.length), seen(self.runs), seen(batch.arrival)
+        part = left / length
+        known = (1 - part) * seen(batch.iterations) >= 1
+        now = self.now.astype(np.float32)[:, None]
+        return Standing(
+            left=np.where(known, left / self.stretch, part * seen(batch.told)),
+            price=np.full(left.shape, self.price, dtype=np.float32),
+            share=seen(batch.share),
+            runs=runs,
+            begun=seen(self.begun),
+            ran=seen(self.ran),
+            waited=np.where(runs, 0, np.maximum(now - seen(self.last), 0)).astype(np.float32),
+            stayed=np.maximum(now - arrival, 0),
+            due=seen(batch.due) - now,
+            urgency=seen(batch.urgency),
+            known=known,
+            there=there,
+        )
+
+    def _within(self, at: Any, order: Any, there: Any) -> Any:
+        """clusters x places: what there is room for in this order; what is too large at its turn is passed by."""
+        places = np.take_along_axis(at, order, axis=1)
+        amounts = np.ascontiguousarray(np.take_along_axis(self.batch.amount, places[None], axis=2).transpose(2, 0, 1))
+        may = np.take_along_axis(there, order, axis=1).T
+        room = np.full(amounts.shape[1:], 1 + 1e-5, dtype=np.float32)
+        fits = np.zeros(may.shape, dtype=np.bool_)
+        for place, amount in enumerate(amounts):
+            np.logical_and(may[place], (amount <= room).all(axis=0), out=fits[place])
+            room -= amount * fits[place]
+        chosen = np.zeros(order.shape, dtype=np.bool_)
+        np.put_along_axis(chosen, order, fits.T, axis=1)
+        return chosen
+
+    def _change(self, runs: Any) -> None:
+        """From now on these run: what goes on after a pause owes its price."""
+        paused, comes = self.runs & ~runs, runs & ~self.runs
+        self.last = np.where(paused, self.now[:, None].astype(np.float32), self.last)
+        self.owed = np.where(comes & self.begun, self.price, self.owed)
+        self.begun |= runs
+        self.runs = runs
+
+    def _advance(self, every: float, waits: Any) -> None:
+        """Each cluster's clock goes to its next arrival, end, or wake."""
+        batch, after = self.batch, self.arrived.sum(axis=1)
+        jobs = batch.arrival.shape[1]
+        end = np.where(self.runs, self.left + self.owed, NEVER).min(axis=1)
+        coming = np.where(after < jobs, batch.arrival[self.rows, np.minimum(after, jobs - 1)] - self.now, NEVER)
+        wake = np.where(waits, (np.floor(self.now / every + 1e-9) + 1) * every - self.now, NEVER)
+        step = np.minimum(np.minimum(end, np.maximum(coming, 0)), wake)
+        step = np.where(np.isfinite(step), step, 0)
+        self.now = self.now + step
+        passed = np.where(self.runs, step[:, None], 0).astype(np.float32)
+        self.ran = self.ran + passed
+        paid = np.minimum(self.owed, passed)
+        self.owed = self.owed - paid
+        self.left = self.left - (passed - paid)
+        over = self.runs & (self.left + self.owed <= 1e-6)
+        self.end[over] = np.broadcast_to(self.now[:, None], over.shape)[over]
+        self.ended |= over
+        self.runs &= ~over
+        self.arrived = batch.arrival <= self.now[:, None] + 1e-6

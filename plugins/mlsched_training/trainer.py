@@ -1,0 +1,220 @@
+"""The loop around every recipe: iterations, validation, best weights, checkpoints, resuming.
+
+The weights with the best validation score are what a training comes to (Chic, Section 5); where a recipe has a
+criterion for a policy, the best of those that meet it, if any does. A checkpoint holds the learner's whole state, the
+best weights and the curve; it is written atomically at every validation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from mlsched.core.arguments import checked
+from mlsched.core.errors import InvalidInput
+from mlsched.core.opening import target_of
+from mlsched.core.params import Count, Range
+from mlsched.core.versions import versions
+from mlsched.learned.weights import KIND, VERSION, Weights, read, write
+from mlsched_training._recipe import Learner, Recipe, recipe
+from mlsched_training._torch import choose_device, repeatable
+
+CHECKPOINT = "mlsched.checkpoint"
+Curve = list[dict[str, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """What a training came to. weights: the best, with their card. curve: one entry per iteration done, with the
+    validation score where there was one. cpu_seconds: of this call; iterations_run: of this call. trained: whether the
+    recipe's criterion is met; None where it has none.
+    """
+
+    weights: Weights
+    curve: Curve
+    cpu_seconds: float
+    iterations_run: int
+    trained: bool | None
+
+
+def checkpoint_of(output: str | os.PathLike[str]) -> Path:
+    """The checkpoint beside a weights file."""
+    return Path(output).with_suffix(".checkpoint")
+
+
+@checked
+def train(
+    policy: str,
+    *,
+    iterations: Count | None = None,
+    seed: Annotated[int, Range(0, 2**31)] = 0,
+    output: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    device: str = "cpu",
+    until_trained: bool | None = None,
+    cpu_limit: Annotated[float, Range(0, 10**7, open_low=True)] | None = None,
+    progress: Callable[[int, int, float], None] | None = None,
+    **params: Any,
+) -> Training:
+    """Train a policy.
+
+    iterations: how many in all, those before a resumed checkpoint included (default: the recipe's; at most, where it
+    has a criterion by which a training ends). output: weights file to write, with a checkpoint beside it; resume: go on
+    from that checkpoint. device: "cpu", "cuda" or "auto"; the networks are small, and a GPU is no faster.
+    until_trained: end at the first validation at which the recipe's criterion is met (default: if it has one and no
+    iterations are given). cpu_limit: CPU seconds of this call after which it ends, at a validation.
+    progress(done, all, best score). Further keywords are the recipe's.
+    Raises InvalidInput for a wrong call; the same seed and parameters give the same bytes on the same machine.
+    """
+    chosen = recipe(policy)
+    settings = chosen.resolve(params)
+    total = chosen.iterations if iterations is None else iterations
+    if until_trained is None:
+        until_trained = iterations is None and chosen.trained is not None
+    if until_trained and chosen.trained is None:
+        raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
+    if resume and output is None:
+        raise InvalidInput("resume: needs the output whose checkpoint to go on from")
+    if output is not None:
+        target_of(output)
+        target_of(checkpoint_of(output))
+    where = choose_device(device)
+    started = time.process_time()
+    with repeatable(), contextlib.ExitStack() as ends_with:
+        learner = chosen.learner(settings, seed, where)
+        if isinstance(learner, contextlib.AbstractContextManager):
+            ends_with.enter_context(learner)
+        run = _Run(chosen, settings, seed, learner)
+        if resume:
+            run.resume(checkpoint_of(os.fspath(output or "")))
+        before = len(run.curve)
+        if before >= total:
+            raise InvalidInput(f"iterations = {total}: the checkpoint has done {before} already; ask for more")
+        if not before:
+            run.validate(0)
+        for k in range(before + 1, total + 1):
+            run.curve.append({"iteration": k, **_rounded(run.learner.improve(k))})
+            ends = False
+            if k % chosen.every(settings) == 0 or k == total:
+                run.validate(k)
+                if output is not None:
+                    run.save(Path(output))
+                spent = time.process_time() - started
+                ends = (until_trained and bool(run.trained)) or (cpu_limit is not None and spent >= cpu_limit)
+            if progress is not None:
+                progress(k, total, run.best_score)
+            if ends:
+                break
+    return Training(run.result(), run.curve, time.process_time() - started, len(run.curve) - before, run.trained)
+
+
+def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    """Six significant digits: a curve is for reading, and is part of every file of weights."""
+    return {name: float(f"{value:.6g}") for name, value in figures.items()}
+
+
+class _Run:
+    """A training under way."""
+
+    def __init__(self, chosen: Recipe, settings: Any, seed: int, learner: Learner) -> None:
+        self.recipe, self.settings, self.seed, self.learner = chosen, settings, seed, learner
+        self.curve: Curve = []
+        self.best: dict[str, Any] = {}
+        self.best_score, self.best_at, self.first_score, self.best_meets = math.inf, 0, math.inf, False
+
+    @property
+    def trained(self) -> bool | None:
+        """Whether the curve and the best weights meet the recipe's criterion; None where it has none."""
+        if self.recipe.trained is None:
+            return None
+        return self.best_meets and self.recipe.trained(self.settings, self.curve)
+
+    def validate(self, iteration: int) -> None:
+        """Score the current policy, and keep it when it is the best so far. The untrained one counts as iteration 0."""
+        validation = self.learner.validate()
+        if not math.isfinite(validation.score):
+            raise InvalidInput(
+                f"iteration {iteration}: the validation score is {validation.score}; lower the learning rate"
+            )
+        if iteration == 0:
+            self.first_score = validation.score
+        else:
+            self.curve[-1]["validation"] = validation.score
+            self.curve[-1] |= {f"validation_{name}": v for name, v in _rounded(validation.figures).items()}
+        if (not validation.meets, validation.score) < (not self.best_meets, self.best_score) or not self.best:
+            self.best = {k: v.copy() for k, v in self.learner.weights().items()}
+            self.best_score, self.best_at, self.best_meets = validation.score, iteration, validation.meets
+
+    def card(self, kind: str) -> dict[str, Any]:
+        """The model card; nothing in it depends on the clock."""
+        return {
+            "kind": kind,
+            "version": VERSION,
+            "policy": self.recipe.policy,
+            "problem": self.recipe.problem,
+            "recipe": _settings(self.settings),
+            "seed": self.seed,
+            "iterations": len(self.curve),
+            "data": self.recipe.data(self.settings),
+            "versions": versions(),
+            "scores": {
+                "validation": self.best_score,
+                "best_iteration": self.best_at,
+                "untrained_validation": self.first_score,
+                "meets_criterion": self.best_meets,
+            },
+            "trained": self.trained,
+            "curve": self.curve,
+        }
+
+    def result(self) -> Weights:
+        """The best weights; of the curve, their card has the iterations that were validated."""
+        card = self.card(KIND)
+        return Weights(self.best, {**card, "curve": [entry for entry in self.curve if "validation" in entry]})
+
+    def save(self, output: Path) -> None:
+        """Write the best weights and the checkpoint."""
+        write(output, self.result())
+        tensors = {f"best/{k}": v for k, v in self.best.items()}
+        tensors |= {f"state/{k}": v for k, v in self.learner.state().items()}
+        write(checkpoint_of(output), Weights(tensors, self.card(CHECKPOINT)))
+
+    def resume(self, path: Path) -> None:
+        """Go on from a checkpoint of the same recipe, seed and parameters."""
+        checkpoint = read(path, self.recipe.policy, kind=CHECKPOINT)
+        mine = self.card(CHECKPOINT)
+        for field in ("problem", "seed", "recipe", "data"):
+            if checkpoint.card[field] != mine[field]:
+                raise InvalidInput(
+                    f"{path}: {_difference(field, checkpoint.card[field], mine[field])}; "
+                    "resume with the settings it was begun with, or begin anew"
+                )
+        self.curve = list(checkpoint.card["curve"])
+        scores = checkpoint.card["scores"]
+        self.best_score, self.best_at = scores["validation"], scores["best_iteration"]
+        self.first_score, self.best_meets = scores["untrained_validation"], scores.get("meets_criterion", True)
+        self.best = {k.removeprefix("best/"): v for k, v in checkpoint.tensors.items() if k.startswith("best/")}
+        self.learner.restore(
+            {k.removeprefix("state/"): v for k, v in checkpoint.tensors.items() if k.startswith("state/")}
+        )
+
+
+def _settings(params: Any) -> dict[str, Any]:
+    """A recipe's parameters, but for those that say only where files are (metadata `card` False)."""
+    fields = dataclasses.fields(params)
+    return {f.name: getattr(params, f.name) for f in fields if f.metadata.get("card", True)}
+
+
+def _difference(field: str, theirs: Any, ours: Any) -> str:
+    """Where two settings differ, in words."""
+    if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
+        for key in sorted({*theirs, *ours}):
+            if theirs.get(key) != ours.get(key):
+                return f"{key} = {theirs.get(key)!r} there, {ours.get(key)!r} here"
+    return f"{field} = {theirs!r} there, {ours!r} here"

@@ -1,0 +1,84 @@
+"""What an episode's reward is made of, and when a training of Chic counts as ended.
+
+r_t = r_t1 + r_t2 + r_t3 (Gong et al., 2019, Section 4.2): waiting and training time, actions for empty slots, and
+workers without a PS or PSs without a worker. Only the first is what the policy is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.learned.workers._chic import PAPER
+from mlsched_training.workers.batch import Batch
+
+
+class Account:
+    """Steps a batch of episodes and keeps account, an entry per episode, of rewards and useless actions.
+
+    completion, absent, halves: sums of r_t1, r_t2 and r_t3. actions: how many were taken; punished: for empty slots
+    (what r_t2 punishes); useless: that changed nothing, those for empty slots and those that did not fit.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self._rows = np.arange(len(batch.done))
+        self.completion, self.absent, self.halves = (np.zeros(len(self._rows)) for _ in range(3))
+        self.actions, self.punished, self.useless = (np.zeros(len(self._rows), dtype=np.int64) for _ in range(3))
+
+    def step(self, action: Any) -> None:
+        """Take an action in every episode."""
+        batch, rewards = self.batch, self.batch.rewards
+        alive = ~batch.done
+        self.actions += alive
+        self.useless += alive & ~batch.mask[self._rows, action]
+        done = batch.step(action)
+        self.punished += done.absent
+        self.completion -= done.system_ms / rewards.unit
+        self.absent -= rewards.p1 * done.absent
+        if not batch.phase.pair:
+            self.halves -= rewards.p2 * done.halves
+
+    @property
+    def reward(self) -> Any:
+        """Cumulative rewards of the episodes."""
+        return self.completion + self.absent + self.halves
+
+    def figures(self, episodes: int) -> dict[str, float]:
+        """Means over the first `episodes`, for the learning curve; shares are of all their actions."""
+        first = slice(episodes)
+        actions = max(1, int(self.actions[first].sum()))
+        return {
+            "reward": float(self.reward[first].mean()),
+            "reward_completion": float(self.completion[first].mean()),
+            "reward_absent": float(self.absent[first].mean()),
+            "reward_halves": float(self.halves[first].mean()),
+            "actions": float(self.actions[first].mean()),
+            "punished_share": float(self.punished[first].sum() / actions),
+            "useless_share": float(self.useless[first].sum() / actions),
+        }
+
+
+def trained(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
+    """Whether a training has ended by its protocol: after as many iterations as it has, or when its reward settles."""
+    return len(curve) >= params.length if params.protocol == PAPER else settled(params, curve)
+
+
+def settled(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
+    """Whether a learning curve says that the policy has learned what it will.
+
+    It looks at the policies that were validated in the last `span` iterations, all on the same sequences: at most a
+    share `punished` of their actions is punished by r_t2, so that the reward is about completion, and their mean reward
+    differs from that of the `span` iterations before by at most a share `flat`.
+    """
+    span = params.span
+    if len(curve) < 2 * span:
+        return False
+    validated = [[e for e in part if "validation" in e] for part in (curve[-2 * span : -span], curve[-span:])]
+    if not all(validated):
+        return False
+    before, last = (float(np.mean([e["validation_reward"] for e in part])) for part in validated)
+    share = float(np.mean([e["validation_punished_share"] for e in validated[1]]))
+    return bool(share <= params.punished and abs(last - before) <= params.flat * abs(last))

@@ -1,0 +1,21 @@
+"""Chic-Pair's recipe: the modified cross-entropy method with the paper's hyper-parameters (Section 4.4)."""
+
+from __future__ import annotations
+
+import functools
+
+from mlsched_training._recipe import Recipe
+from mlsched_training.workers._chic import ChicParams, CrossEntropy
+from mlsched_training.workers._rewards import trained
+from mlsched_training.workers._sequences import describe
+
+RECIPE = Recipe(
+    policy="chic-pair",
+    problem="workers",
+    params=ChicParams,
+    learner=functools.partial(CrossEntropy, pair=True),
+    data=describe,
+    iterations=1000,
+    every=lambda params: params.every,
+    trained=trained,
+)

@@ -1,0 +1,16 @@
+"""What of names is there: the core's tests pass without plug-ins, and hold for what those add where they are."""
+
+from __future__ import annotations
+
+from mlsched.core.registry import registry
+
+
+def problems(*names: str) -> list[str]:
+    """Those of these problems that are installed."""
+    return [name for name in names if name in registry().problems]
+
+
+def rules(problem: str, *texts: str) -> list[str]:
+    """Those of these answerers, with their parameters, that are installed."""
+    known = {answerer.name for answerer in registry().available(problem)}
+    return [text for text in texts if text.partition(":")[0] in known]

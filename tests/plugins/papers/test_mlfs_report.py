@@ -1,0 +1,180 @@
+"""The evaluation of MLFS end to end, at a tiny size; and its claims on made-up runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from draws import THOROUGH, draws
+
+from mlsched.core.errors import InvalidInput
+from mlsched_papers import EXPERIMENTS, render, reproduce
+from mlsched_papers.mlfs import grid as g
+from mlsched_papers.mlfs import measure, report
+from mlsched_papers.mlfs.claims import STATEMENTS
+from mlsched_papers.mlfs.measure import MORE, NAMES, Metrics, better, workload
+
+#: One in the default profile: that several have a table each is tested on made-up runs.
+LOADS = g.QUICK.loads if THOROUGH else (1.0,)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return reproduce("mlfs", quick=True, jobs=draws(1, 2), seeds=1, loads=list(LOADS))
+
+
+def test_every_table_figure_and_claim_is_there(tiny):
+    names = [table.name for table in tiny.tables]
+    of_loads = [f"Figures 4 and 5, x = {x:g}" for x in LOADS]
+    features = ["Figure 6, urgency", "Figure 6, deadline", "Figure 7", "Figure 8", "Figure 9"]
+    assert names == [*of_loads, "Percentiles", *features, *(f"{name}, anew" for name in features)]
+    assert [figure.name for figure in tiny.figures] == [f"Figure 4({letter})" for letter in "abcdefgh"]
+    assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
+    assert tiny.verdicts() == {}
+    for table in tiny.tables:
+        assert all(len(numbers) == len(table.header) - 1 for _, numbers in table.rows)
+    assert json.loads(json.dumps(tiny.to_json()))["title"].startswith("MLFS")
+    assert render(tiny)
+    assert EXPERIMENTS["mlfs"].doc
+
+
+def test_every_scheduler_is_a_row(tiny):
+    rows = [label for label, _ in tiny.tables[0].rows]
+    assert rows == [p.label for p in g.policies() if not p.feature or p == g.BOUND]
+    assert {"MLF-H, anew", "MLF-H, anew, as printed", "Graphene, anew", "TensorFlow, anew", "Gandiva, anew"} < set(rows)
+    assert {"srpt, preemptive (ours)", "lower bound"} < set(rows)
+    ours = {"MLFS", "MLF-RL", "MLF-H + MLF-C", "MLF-H"}
+    assert ours | {"Graphene", "Tiresias", "HyperSched", "RL", "Gandiva", "TensorFlow", "SLAQ"} <= set(rows)
+    assert not any(sentence.startswith("Not there") for sentence in tiny.readings)
+
+
+def made_up(of):
+    """A report of six workloads at two loads: a metric of a policy is `of(policy, metric)`, with some noise."""
+    noise = np.random.default_rng(0)
+    grid = g.Grid(seeds=6, loads=(1.0, 3.0))
+    metrics = (*NAMES, "urgent_deadlines")
+    runs = {
+        case: Metrics({name: of(case.policy, name) * (1 + 0.01 * noise.standard_normal()) for name in metrics})
+        for case in g.cases(grid)
+    }
+    return report(grid, runs)
+
+
+def test_verdicts_follow_the_runs():
+    """Where MLF-H is better by a half than all others, and each feature brings much, the paper is right; else not."""
+    best = [g.as_read(policy, reading) for policy in (g.MLFS, g.MLF_H_C) for reading in g.READINGS]
+    mine = {g.as_read(policy, reading) for policy in g.OURS for reading in g.READINGS}
+
+    def right(policy, name):
+        step = 0.5 if policy in best else 1 if policy in mine else 2
+        return 100.0 / step if name in MORE else 10.0 * step * (2 if policy.label.startswith("Gandiva") else 1)
+
+    verdicts = made_up(right).verdicts()
+    for name in ("order-jct", "order-deadlines", "order-waiting", "order-accuracy", "order-guarantee", "mlf-c"):
+        assert verdicts[name] == "holds", name
+    assert verdicts["gandiva-bandwidth"] == "holds"
+    assert verdicts["mlfs-jct"] == "holds"
+    wrong = made_up(lambda policy, name: 200.0 - right(policy, name)).verdicts()
+    assert {wrong[name] for name in ("order-jct", "order-deadlines", "mlf-c")} == {"does not hold"}
+
+
+def test_percentiles_are_over_workloads():
+    grid = g.Grid()
+    runs = {case: Metrics(dict.fromkeys(NAMES, float(case.seed))) for case in g.cases(grid)}
+    found = next(table for table in report(grid, runs).tables if table.name == "Percentiles")
+    label, numbers = found.rows[0]
+    assert label == g.policies()[0].label
+    assert [n.measured.mean for n in numbers[:3]] == pytest.approx([0.09, 4.5, 8.91])
+
+
+def test_better_is_a_cut_of_times_and_a_rise_of_what_should_be_much():
+    assert better("jct", np.array([5.0]), np.array([10.0])).tolist() == [50.0]
+    assert better("deadlines", np.array([6.0]), np.array([4.0])).tolist() == [50.0]
+
+
+def test_a_trace_is_refused():
+    with pytest.raises(InvalidInput, match="leave it out"):
+        reproduce("mlfs", trace="philly.csv")
+
+
+def test_the_papers_size_is_that_of_figure_4():
+    """20 servers of four GPUs, 155 to 1,860 jobs that arrive within about a week; no run without a feature."""
+    grid = g.PAPERS_SIZE
+    assert not any(case.policy in g.WITHOUT for case in g.cases(grid))
+    assert [round(grid.jobs * x) for x in grid.loads] == [155, 310, 620, 1240, 1860]
+    load = workload(grid, 1.0, seed=0)
+    assert (len(load.arrival), load.node_capacity.shape[0]) == (620, 20)
+    weeks = [workload(grid, x, seed).arrival[-1] / (7 * 24 * 3600) for x in grid.loads for seed in range(draws(1, 4))]
+    assert 0.9 < np.mean(weeks) < 1.1
+
+
+def test_the_papers_numbers_stand_beside_runs_of_its_size_only():
+    def printed(grid):
+        runs = {case: Metrics(dict.fromkeys(NAMES, 1.0)) for case in g.cases(grid)}
+        tables = {table.name: dict(table.rows) for table in report(grid, runs).tables}
+        columns = [list(NAMES).index(name) for name in ("soon", "makespan", "overhead")]
+        loads = [tables[f"Figures 4 and 5, x = {x:g}"]["Tiresias"] for x in grid.loads]
+        return [[numbers[i].paper for i in columns] for numbers in loads]
+
+    nothing = [None] * 3
+    assert printed(dataclasses.replace(g.FULL, seeds=2)) == [*[nothing] * 4, [None, None, 35.0]]
+    at_size = [[None, 56.0, None], nothing, [61.0, None, None], nothing, [None, 125.0, 35.0]]
+    assert printed(dataclasses.replace(g.PAPERS_SIZE, seeds=2)) == at_size
+
+
+def test_loads_are_chosen_at_any_size(monkeypatch):
+    monkeypatch.setattr(measure, "run_case", lambda case, grid: Metrics(dict.fromkeys(NAMES, 1.0)))
+    found = reproduce("mlfs", papers_size=True, loads=[0.5, 0.25], jobs=4, seeds=1)
+    assert [table.name for table in found.tables][:2] == ["Figures 4 and 5, x = 0.25", "Figures 4 and 5, x = 0.5"]
+    assert "4 jobs at x = 1 on 80 GPUs" in found.readings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("mlfs", {"loads": [0.7]}, "must be some of 0.25, 0.5, 1, 2, 3"),
+        ("mlfs", {"loads": []}, "must be some of"),
+        ("mlfs", {"papers_size": True, "quick": True}, "one of them"),
+        ("slaq", {"papers_size": True}, "slaq has one size"),
+        ("chic", {"loads": [1.0]}, "chic has one size"),
+    ],
+)
+def test_sizes_that_are_not_there_are_refused(name, given, words):
+    with pytest.raises(InvalidInput, match=words):
+        reproduce(name, **given)
+
+
+def test_a_reading_has_its_own_runs_and_shares_all_others():
+    """Where iterations queue anew, whoever gives way anyhow is the same; only what Eq. 4 orders differs as printed."""
+    assert g.as_read(g.MLF_H, g.ANEW).text == "mlf-h:queueing=iteration"
+    assert g.as_read(g.MLF_H, g.PRINTED).text == "mlf-h:queueing=iteration,overdue=printed"
+    assert g.as_read(g.GRAPHENE, g.PRINTED) == g.as_read(g.GRAPHENE, g.ANEW) != g.GRAPHENE
+    assert [g.as_read(g.TIRESIAS, reading) for reading in g.READINGS] == [g.TIRESIAS] * 3
+    assert g.as_read(g.MLF_RL, g.PRINTED) == g.as_read(g.MLF_RL, g.ANEW) != g.MLF_RL
+    assert g.as_read(g.WITHOUT[0], g.PRINTED) is None
+    assert g.as_read(g.WITHOUT[0], g.ANEW).text == "mlf-h:urgency=false,queueing=iteration"
+
+
+def test_a_claim_may_hold_under_one_reading_alone():
+    """MLF-H is best where it gives way, and last where it does not."""
+
+    def of(policy, name):
+        gives_way = policy in {g.as_read(g.MLF_H, reading) for reading in g.READINGS[1:]}
+        good = 2.0 if gives_way else 0.5 if policy == g.MLF_H else 1.0
+        return 10.0 * good if name in MORE else 10.0 / good
+
+    found = {claim.name: claim for claim in made_up(of).claims}["order-jct"]
+    assert found.verdict == "depends on the reading"
+    assert list(found.by_reading.values()) == ["does not hold", "holds", "holds"]
+
+
+def test_a_run_pays_for_pauses_and_the_bound_is_below_every_run():
+    grid = dataclasses.replace(g.QUICK, jobs=draws(3, 6))
+    assert set(workload(grid, 1.0, 0).pause_cost.tolist()) == {30 * 10**6}
+    found = {
+        policy: measure.run_case(g.Case(policy, 3.0, 0), grid).values["jct"]
+        for policy in (g.BOUND, g.as_read(g.MLF_H, g.ANEW), g.OTHERS[3])
+    }
+    assert min(found.values()) == found[g.BOUND] > 0
