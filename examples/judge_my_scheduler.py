@@ -46,13 +46,13 @@ def main() -> None:
     best = mlsched.solve(inst, "cp-sat", objective=goal)
     for solver in (shortest_grace, "fitgpp", "rand"):
         result = mlsched.solve(inst, solver, objective=goal)
-        print(f"{result.answerer:15} {goal} = {result.figure} s, optimum {best.figure} s, gap {result.gap_to(best)}")
+        print(f"{result.solver:15} {goal} = {result.value} s, optimum {best.value} s, gap {result.gap_to(best)}")
 
     workload = mlsched.workload("synthetic:z", jobs=4096)
     for solver in (shortest_grace, "fitgpp"):
         run = mlsched.simulate(workload, solver)
         assert run.violations() == []
-        print(f"{run.answerer:15} TE slowdown {run.summary()['te_slowdown']}")
+        print(f"{run.solver:15} TE slowdown {run.summary()['te_slowdown']}")
 
 
 if __name__ == "__main__":

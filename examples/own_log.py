@@ -32,9 +32,7 @@ def main() -> None:
     for run in runs:
         frame = run.dataframe()
         gap = run.gaps["total_jct"].share
-        print(
-            f"{run.answerer:18} mean JCT {frame.jct_s.mean() / 3600:.2f} h, at most {gap:.0%} above the best possible"
-        )
+        print(f"{run.solver:18} mean JCT {frame.jct_s.mean() / 3600:.2f} h, at most {gap:.0%} above the best possible")
     print(frame.assign(gang=frame.gpus == 16).groupby(["user", "gang"])[["waiting_s", "slowdown"]].mean())
     mlsched.plot_runs(runs, "runs.png")
 

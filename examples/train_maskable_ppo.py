@@ -1,7 +1,7 @@
 """Train a policy with an outside library on task graphs, and hold it against the proven optimum.
 
 MaskablePPO of sb3-contrib learns to start tasks on instances that are drawn at random. It is then asked for plans of
-instances that it has not seen; the judge recomputes them, and an exact answerer proves how good the best plans are. The
+instances that it has not seen; the judge recomputes them, and an exact solver proves how good the best plans are. The
 excess of a plan is (total_jct - optimum) / optimum. Beside the policy stands a published rule, shortest remaining
 processing time. After the few steps that are trained by default the policy is worse than that rule; after 25,000 it is
 about as good (docs/guides/train.md has the numbers).

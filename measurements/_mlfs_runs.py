@@ -33,7 +33,7 @@ def options(doc: str | None, keep: str) -> argparse.ArgumentParser:
 
 
 def as_run(text: str) -> str:
-    """The answerer whose runs these are: before its weights are trained, MLFS is MLF-H + MLF-C to the bit."""
+    """The solver whose runs these are: before its weights are trained, MLFS is MLF-H + MLF-C to the bit."""
     name, colon, rest = text.partition(":")
     queueing = "iteration" if "queueing=iteration" in rest else "held"
     if name != "mlfs" or trained("", queueing).card.get("trained") is True:

@@ -29,7 +29,7 @@ from _kueue import questions
 import mlsched
 import mlsched_admission
 from mlsched import api
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched_admission.api.judgement import Judgement
 from mlsched_admission.instances import Instance
 from mlsched_admission.solvers.verdicts import Needs, judge_decision
@@ -137,13 +137,13 @@ def proved(found: Judgement) -> dict[str, Any]:
         started = time.process_time()
         try:
             api.certify_judgement(found, folder, time_limit=120)
-        except SolverError as error:
+        except BackendError as error:
             return {"objectives": goals, "points": len(found.verdict.front), "reason": str(error)}
         after, made = resource.getrusage(resource.RUSAGE_CHILDREN), time.process_time() - started
         started = time.process_time()
         checked = api.check_certificate(folder)
         spent = time.process_time() - started
-        assert checked.backing == "certified"
+        assert checked.evidence == "certified"
         return {
             "objectives": goals,
             "points": len(found.verdict.front),

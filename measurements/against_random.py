@@ -5,7 +5,7 @@
 Prints one JSON document with a table per problem: of each rule the figures of merit of its paper, by how many percent
 it is better than random actions on the same workload (mean and 95 % interval, Student's t over workloads), and a
 verdict: "better" or "worse" where a t-test says so, with a false discovery rate of 5 % over the table (Benjamini and
-Hochberg), else "undecided". Exact answerers are left out. Every run passes its replay check, or the script ends.
+Hochberg), else "undecided". Exact solvers are left out. Every run passes its replay check, or the script ends.
 
 Random actions are: of `placement` and `workers`, `uniform-random`. Of `taskgraph`, any choice that MLF-RL has. Of
 `quality`, one core after the other to any job that may have it. Of `preemption`, for each TE job any node on which it
@@ -85,7 +85,7 @@ class Ground:
     """Where the rules of a problem are compared.
 
     source, settings: of the workloads. run: arguments of `simulate`. figures: title -> figure of merit of a run and
-    whether more is better. random: the answerer. texts: rule -> how it is called.
+    whether more is better. random: the solver. texts: rule -> how it is called.
     """
 
     source: str
@@ -121,25 +121,25 @@ GROUNDS = {
     ),
     "taskgraph": Ground(
         "synthetic:mlfs-cluster",
-        {"physics": "iterations", "jobs": 12, "servers": 2, "hours": 1.0, "load": 3 * LOAD},
+        {"simulator": "iterations", "jobs": 12, "servers": 2, "hours": 1.0, "load": 3 * LOAD},
         {
             "mean JCT [h]": (lambda run: float(run.jobs["jct"].mean()) / 3600, False),
             "reward, Eq. 7": (lambda run: float(Reward().of_jobs(run.workload, run.log).mean()), True),
         },
         random_choices,
-        {"wake": WAKE, "options": WORLD},
+        {"scheduling_events": WAKE, "options": WORLD},
         {"mlfs": "mlfs:switch=always", "slaq": "slaq:epoch=600", "optimus": "optimus:epoch=600"},
     ),
 }
 
 
-def measured(ground: Ground, loads: list[Any], answerer: Any) -> dict[str, Any]:
+def measured(ground: Ground, loads: list[Any], solver: Any) -> dict[str, Any]:
     """Title of a figure -> its value on every workload."""
     runs = []
     for seed, load in enumerate(loads):
-        run = mlsched.simulate(load, answerer, seed=seed, **ground.run)
+        run = mlsched.simulate(load, solver, seed=seed, **ground.run)
         if wrong := run.violations():
-            raise SystemExit(f"{answerer}: the replay check fails: {wrong[0]}")
+            raise SystemExit(f"{solver}: the replay check fails: {wrong[0]}")
         runs.append([figure(run) for figure, _ in ground.figures.values()])
     return dict(zip(ground.figures, np.array(runs).T, strict=True))
 
@@ -164,9 +164,9 @@ def table(problem: str, ground: Ground, count: int) -> dict[str, Any]:
     settings = {"problem": problem, **ground.settings}
     loads = [mlsched.workload(ground.source, seed=FIRST + k, **settings) for k in range(count)]
     rules = sorted(
-        (answerer.kind, name)
-        for (of, name), answerer in registry().answerers.items()
-        if of == problem and answerer.kind in ("heuristic", "trained") and name != ground.random
+        (solver.kind, name)
+        for (of, name), solver in registry().solvers.items()
+        if of == problem and solver.kind in ("heuristic", "trained") and name != ground.random
     )
     base, values = measured(ground, loads, ground.random), {}
     for kind, name in rules:

@@ -42,15 +42,15 @@ COUNTED = ("mlsched", "ortools", "highspy", "scipy")
 
 
 def engines(problem: str, objective: str) -> dict[str, str]:
-    """Engine -> answerer, of those that take the objective."""
+    """Engine -> solver, of those that take the objective."""
     found = {}
-    for text in ("cp-sat", "highs", "highs:solver=scip", "dp", "brute-force"):
+    for text in ("cp-sat", "highs", "highs:engine=scip", "dp", "brute-force"):
         name = text.partition(":")[0]
-        known = registry().answerers.get((problem, name))
+        known = registry().solvers.get((problem, name))
         if known is None or objective not in known.objectives or (":" in text and known.solved_by != "highs"):
             continue
-        answerer, values = registry().answerer(problem, text)
-        found[answerer.engine_of(values)] = text
+        solver, values = registry().solver(problem, text)
+        found[solver.engine_of(values)] = text
     return found
 
 
@@ -82,7 +82,7 @@ def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[
     for engine, text in engines(problem, objective).items():
         try:
             found = api.solve(instance, text, objective=objective, time_limit=60.0, hint="none")
-            said[engine] = found.value if found.status == "optimal" else found.status
+            said[engine] = found.sort_key if found.status == "optimal" else found.status
         except TooLarge:
             said[engine] = "too large"
         except MlschedError as error:

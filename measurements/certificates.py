@@ -36,14 +36,14 @@ def certified(problem: str, preset: str, seed: int, objective: str, seconds: flo
         folder = Path(place) / "certificate"
         started = time.perf_counter()
         try:
-            api.certify(instance, folder, objective=objective, time_limit=seconds, proof="formulas")
+            api.certify(instance, folder, objective=objective, time_limit=seconds, proof="logic")
         except MlschedError as error:
             return {"reason": str(error)}
         made = time.perf_counter() - started
         before = time.process_time()
         found = api.check_certificate(folder)
         spent = time.process_time() - before
-        assert found.backing == "certified"
+        assert found.evidence == "certified"
         texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.opb")]
         size = sum(path.stat().st_size for path in folder.glob("*.log"))
         variables = max(text.count("\n* x") for text in texts)

@@ -35,7 +35,7 @@ def certified(preset: str, seed: int, objective: str, seconds: float) -> dict[st
     instance = mlsched.generate("taskgraph", preset=preset, seed=seed)
     found = mlsched.solve(instance, "cp-sat", objective=objective, time_limit=seconds)
     started = time.process_time()
-    trees, bound = prices.trees(instance, objective, found.value, Deadline())
+    trees, bound = prices.trees(instance, objective, found.sort_key, Deadline())
     proved = time.process_time() - started
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "certificate"
@@ -45,8 +45,8 @@ def certified(preset: str, seed: int, objective: str, seconds: float) -> dict[st
         spent = time.process_time() - before
         size = len(zlib.compress((folder / "tree.json").read_bytes(), 9))
     assert not checked.wrong, checked.wrong
-    own = abs(found.value - found.bound) / max(1, abs(found.bound))
-    mine = abs(found.value - bound) / max(1, abs(bound))
+    own = abs(found.sort_key - found.sort_bound) / max(1, abs(found.sort_bound))
+    mine = abs(found.sort_key - bound) / max(1, abs(bound))
     return {"own": own, "certified": mine, "prove": proved, "check": spent, "zipped": size / 1000}
 
 

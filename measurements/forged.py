@@ -75,7 +75,7 @@ def is_true(folder: Path, bound: int) -> bool:
     except MlschedError:  # too large by now
         best = api.solve(instance, objective=objective)
     sign = 1 if best.sense == "min" else -1
-    return best.status == "optimal" and sign * bound <= sign * best.value
+    return best.status == "optimal" and sign * bound <= sign * best.sort_key
 
 
 def main() -> None:
@@ -97,11 +97,11 @@ def main() -> None:
             for k, instance in enumerate(list(certificate_examples.drawn(problem, 8))[-2:]):
                 genuine.append(Path(place) / f"{problem}{k}")
                 objective = instance.objectives[k % len(instance.objectives)].name
-                api.certify(instance, genuine[-1], objective=objective, proof="formulas")
+                api.certify(instance, genuine[-1], objective=objective, proof="logic")
                 assert asked(process, genuine[-1])[0] == "accepted"
                 if objective in statements()[instance.kind].module.CLAIMS:
                     genuine.append(Path(place) / f"{problem}{k}-prices")
-                    api.certify(instance, genuine[-1], objective=objective, proof="prices")
+                    api.certify(instance, genuine[-1], objective=objective, proof="dual")
                     assert asked(process, genuine[-1])[0] == "accepted"
         for number in range(given.bundles):
             folder = Path(place) / "forged"

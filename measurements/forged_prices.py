@@ -46,7 +46,7 @@ def with_cuts() -> list[Known]:
     found: list[Known] = []
     with mock.patch.object(search, "STEPS", 0):
         for instance in certificate_examples.with_cuts():
-            best = api.solve(instance, "brute-force", objective="total_score").value
+            best = api.solve(instance, "brute-force", objective="total_score").sort_key
             trees, bound = prices.trees(instance, "total_score", best, Deadline())
             assert any(len(node) == 2 for node in trees[0])
             found.append((instance, "total_score", best, bound, trees))
@@ -59,7 +59,7 @@ def known(problem: str) -> list[Known]:
     for k, instance in enumerate(certificate_examples.drawn(problem, INSTANCES)):
         claims = list(statements()[instance.kind].module.CLAIMS)
         objective = claims[k % len(claims)]
-        best = api.solve(instance, "brute-force", objective=objective).value
+        best = api.solve(instance, "brute-force", objective=objective).sort_key
         trees, bound = prices.trees(instance, objective, best, Deadline())
         assert bound == best or not statements()[instance.kind].reaches
         found.append((instance, objective, best, bound, trees))

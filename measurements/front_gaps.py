@@ -48,7 +48,7 @@ def certified(preset: str, seed: int, objectives: Sequence[str], seconds: float)
     assert not checked.wrong, checked.wrong
     *points, last = made.gaps
     return {
-        "points": len(points), "complete": front.complete, "whole": made.backing is not None,
+        "points": len(points), "complete": front.complete, "whole": made.evidence is not None,
         "first": points, "second": [last],
         "prove": proved - before - spent, "check": spent, "zipped": size / 1000,
     }  # fmt: skip

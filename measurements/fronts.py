@@ -48,7 +48,7 @@ def questions(large: bool) -> dict[str, front_data.Question]:
 def ours(question: front_data.Question, build: str, repeat: int) -> dict[str, Any]:
     fronts = []
     cpu = cpu_seconds(lambda: fronts.append(enumerate_front(*getattr(question, build)())), repeat)
-    return {"points": sorted(fronts[-1].values.tolist()), "cpu": cpu, "solves": fronts[-1].solves}
+    return {"points": sorted(fronts[-1].sort_keys.tolist()), "cpu": cpu, "solves": fronts[-1].solves}
 
 
 def theirs(settings: argparse.Namespace, question: front_data.Question, front: np.ndarray) -> dict[str, Any] | None:

@@ -40,9 +40,9 @@ def row(name: str, folder: Path) -> list[str]:
     front = enumerate_front(*question.cp_sat())
     used = cpu_time() - started
     assert front.complete, name
-    assert front.values.tolist() == known, name
+    assert front.sort_keys.tolist() == known, name
     kind, p, n = name.split("_")[:3]
-    zones = front_data.zones_to_close(front.values * question.signs)
+    zones = front_data.zones_to_close(front.sort_keys * question.signs)
     label = f"{kind} {p.replace('-', '=')}, {n.replace('-', '=')}"
     return [label, f"{len(front)}", f"{front.solves}", f"{front.solves / len(front):.2f}", f"{zones}", f"{used:.2f}"]
 

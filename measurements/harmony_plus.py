@@ -14,7 +14,7 @@ drawn from streams of their own). Prints one JSON document with tables:
   trained for: with the speed model that ships (types without history are like the mean of its own), and with one that
   was fitted to a history there, the network as it ships; 20 instances per row, those of `placement_gaps.py`, whose file
   of optima may be given (--optima);
-- "time": CPU time of an answer by `mlsched.solve`, against the exact answerer's in the same process, its search for a
+- "time": CPU time of an answer by `mlsched.solve`, against the exact solver's in the same process, its search for a
   start included. --timed: on so many of the instances.
 
 --keep: a file of bounds and values for another time.
@@ -42,7 +42,7 @@ from mlsched.learned.weights import Weights, of, read, write
 from mlsched_training.placement._plus_history import fit, synthetic
 
 SIZES = ("6x5", "10x8-contended", "rack-30x10")
-#: Deterministic work of the exact answerer.
+#: Deterministic work of the exact solver.
 WORK = 2.0
 SAMPLES = (8, 1)
 RULES = tuple(a.name for a in registry().available("placement", "heuristic"))
@@ -52,7 +52,7 @@ HISTORY = 13177
 
 
 class Kept:
-    """Values by instance and answerer (of harmony-plus: its samples and tensors), in a file of a line each."""
+    """Values by instance and solver (of harmony-plus: its samples and tensors), in a file of a line each."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path) if path else None
@@ -61,26 +61,26 @@ class Kept:
             lines = self.path.read_text(encoding="utf-8").splitlines()
             self.known = {line["key"]: line["value"] for line in map(json.loads, lines)}
 
-    def of(self, instance: Any, answerer: str, name: str = "") -> Any:
-        """The value of an answerer (None where it refuses the instance); of the exact one bound and proof.
+    def of(self, instance: Any, solver: str, name: str = "") -> Any:
+        """The value of a solver (None where it refuses the instance); of the exact one bound and proof.
 
         name: what its values are kept under (default: as it is called).
         """
-        key = f"{instance.hash} {name or answerer}"
+        key = f"{instance.hash} {name or solver}"
         if key not in self.known:
-            self.known[key] = _value(instance, answerer)
+            self.known[key] = _value(instance, solver)
             if self.path:
                 with self.path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"key": key, "value": self.known[key]}) + "\n")
         return self.known[key]
 
 
-def _value(instance: Any, answerer: str) -> Any:
-    if answerer == "cp-sat":
+def _value(instance: Any, solver: str) -> Any:
+    if solver == "cp-sat":
         best = mlsched.solve(instance, "cp-sat", work_limit=WORK)
-        return {"bound": best.bound, "proven": best.status == "optimal"}
+        return {"bound": best.sort_bound, "proven": best.status == "optimal"}
     try:
-        return mlsched.solve(instance, answerer).value
+        return mlsched.solve(instance, solver).sort_key
     except InvalidInput:
         return None
 
@@ -100,7 +100,7 @@ def text(found: dict[str, float] | None) -> str:
 
 
 def plus(weights: str, samples: int) -> str:
-    """Harmony-plus as an answerer."""
+    """Harmony-plus as a solver."""
     given = [f"samples={samples}"] if samples != SAMPLES[0] else []
     given += [f"weights={weights}"] if weights else []
     return "harmony-plus" + (f":{','.join(given)}" if given else "")
@@ -113,7 +113,7 @@ def digest(path: str) -> str:
 
 
 def gaps_at(size: str, seeds: int, kept: Kept, weights: list[str]) -> tuple[dict[str, Any], list[Any]]:
-    """Answerer -> gaps in percent on every instance (None: it refuses them), and the instances' proofs."""
+    """Solver -> gaps in percent on every instance (None: it refuses them), and the instances' proofs."""
     drawn = [mlsched.generate("placement", size, seed=s) for s in range(seeds)]
     best = [kept.of(i, "cp-sat") for i in drawn]
     bound = np.array([b["bound"] for b in best], dtype=float)
@@ -155,8 +155,8 @@ def other(gavel: str, optima: Optima, folder: Path) -> dict[str, Any]:
             drawn = list(instances(kind, contention, 20, gavel))
             bound = [optima.of(i)["bound"] for i in drawn]
             cells = []
-            for answerer in ("harmony-plus", plus(weights, SAMPLES[0])):
-                cells.append(text(interval([below(i, answerer, b) for i, b in zip(drawn, bound, strict=True)])))
+            for solver in ("harmony-plus", plus(weights, SAMPLES[0])):
+                cells.append(text(interval([below(i, solver, b) for i, b in zip(drawn, bound, strict=True)])))
             rows.append([f"{kind} {contention}", f"{100 * error:.2f}", *cells])
         optima.keep()
         print(f"{kind}: done", file=sys.stderr, flush=True)
@@ -211,13 +211,13 @@ def main() -> None:
             tables.append(other(given.gavel, Optima(given.optima, WORK), Path(folder)))
     if "time" in parts:
         rows = [row for size in sizes for row in time_rows(size, timed(size, given.timed))]
-        header = ["answerer", "CPU ms, median", "worst", "share of the exact [%], median", "worst"]
+        header = ["solver", "CPU ms, median", "worst", "share of the exact [%], median", "worst"]
         tables.append({"name": "time", "header": header, "rows": rows})
     if "gaps" not in parts:
         print(json.dumps({"tables": tables}, indent=1))
         return
     found = {size: gaps_at(size, given.seeds, kept, given.weights) for size in sizes}
-    header = ["answerer", *(f"{s} ({sum(found[s][1])} of {given.seeds} proven)" for s in sizes)]
+    header = ["solver", *(f"{s} ({sum(found[s][1])} of {given.seeds} proven)" for s in sizes)]
     shipped = [plus("", n) for n in SAMPLES]
     numbers = {
         name: {size: None if found[size][0][name] is None else interval(found[size][0][name]) for size in sizes}

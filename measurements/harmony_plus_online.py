@@ -8,7 +8,8 @@ patterns; --seeds and --runs as there, and its file of runs may be given). Print
 - "completion": average completion time in intervals, mean and 95 % interval (bootstrap over workloads, as all);
 - "recovered": of what exact placement at every interval takes off the average completion time of load balancing and of
   Tetris, the share that harmony-plus takes off, in percent (a ratio of sums over the workloads); and by how many
-  percent harmony-plus is below each reading of LIF and the exact placement (negative: above), paired by workload.
+  percent harmony-plus is below each interpretation of LIF and the exact placement (negative: above), paired by
+  workload.
 
 Interference as Gavel measured it: `harmony_plus_gavel.py`.
 """

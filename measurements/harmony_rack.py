@@ -2,9 +2,9 @@
 
     python measurements/harmony_rack.py [--seeds 5] [--folder FOLDER]
 
-The part of `mlsched reproduce harmony` that is about 30 servers: the paper's baselines and their readings, random
-placement, harmony-plus, and Harmony with a reward model and a policy that are trained for the size first (ten CPU
-minutes; --folder keeps them, and trains only what is not there). Prints one JSON document: "policies", average
+The part of `mlsched reproduce harmony` that is about 30 servers: the paper's baselines and their interpretations,
+random placement, harmony-plus, and Harmony with a reward model and a policy that are trained for the size first (ten
+CPU minutes; --folder keeps them, and trains only what is not there). Prints one JSON document: "policies", average
 completion time and by how many percent Harmony and harmony-plus are below each policy, paired by workload (95 %,
 Student's t); "curve", the training's validations; "claims", the paper's "at least 23 %" with its verdict.
 """

@@ -2,8 +2,8 @@
 
 python measurements/hints.py [--draws N] [--seed N] [--keep FILE] [--part I/N] [--json]
 
-A draw is an instance, an exact answerer, an objective, a work limit and a hint: the plan of a rule, or of an exact
-answerer with another seed and as little work or twenty times as much. The answer is held against the hint, against
+A draw is an instance, an exact solver, an objective, a work limit and a hint: the plan of a rule, or of an exact
+solver with another seed and as little work or twenty times as much. The answer is held against the hint, against
 every warm-start rule, and against the answer without a hint within the same work (CP-SAT's deterministic seconds, or
 branch-and-bound nodes), as the ratio of the two values: below 1 where the hint helps.
 
@@ -60,7 +60,7 @@ class Draw:
     problem: str
     preset: str
     seed: int
-    answerer: str
+    solver: str
     objective: str
     work: float
     hint: str
@@ -78,17 +78,17 @@ def ratio(value: float, without: float, minimise: bool) -> float:
     return math.inf if better == 0 else worse / better
 
 
-def answerers(preset: str, instance: Instance) -> list[tuple[str, str]]:
-    """(name, backend of its work limit) of the exact answerers that keep to one; restricted models aside."""
+def solvers(preset: str, instance: Instance) -> list[tuple[str, str]]:
+    """(name, backend of its work limit) of the exact solvers that keep to one; restricted models aside."""
     found = []
     for one in registry().available(instance.problem, "exact"):
         engine = one.engine_of({})
-        if engine in WORK and not one.restricted and one.asks in (None, instance.asks):
+        if engine in WORK and not one.restricted and one.called in (None, instance.called):
             if engine == "highs" and preset in CP_SAT_ONLY:
                 continue
             found.append((one.name, engine))
-            if one.solver == "highs":
-                found.append((f"{one.name}:solver=scip", engine))
+            if one.backend == "highs":
+                found.append((f"{one.name}:engine=scip", engine))
     return found
 
 
@@ -100,11 +100,11 @@ def hint_of(kind: str, preset: str, instance: Instance, objective: str, rng: np.
         rules = [a.name for a in registry().available(instance.problem, "heuristic") if not a.warm_start]
         rules = [rule for rule in rules if rule not in SLOW_RULES]
     else:
-        rules = [name for name, _ in answerers(preset, instance)]
+        rules = [name for name, _ in solvers(preset, instance)]
     name = str(rng.choice(rules))
     options: dict[str, Any] = {"objective": objective, "seed": int(rng.integers(100)), "time_limit": BACKSTOP}
     if kind in ("engine", "much work"):
-        engine = dict(answerers(preset, instance))[name]
+        engine = dict(solvers(preset, instance))[name]
         options["work_limit"] = float(rng.choice(WORK[engine])) * (1 if kind == "engine" else 20)
     try:
         return api.solve(instance, name, **options).plan
@@ -121,9 +121,9 @@ def draw(number: int, seed: int) -> Draw | None:
     problem = list(PRESETS)[number % len(PRESETS)]
     preset, at = str(rng.choice(PRESETS[problem])), int(rng.integers(1000))
     instance = api.generate(problem, preset, seed=at)
-    choices = answerers(preset, instance)
+    choices = solvers(preset, instance)
     name, engine = choices[int(rng.integers(len(choices)))]
-    declared = registry().answerer(problem, name)[0]
+    declared = registry().solver(problem, name)[0]
     objective = str(rng.choice(list(declared.objectives)))
     work, kind = float(rng.choice(WORK[engine])), str(rng.choice(KINDS))
     hint = hint_of(kind, preset, instance, objective, rng)
@@ -140,10 +140,10 @@ def draw(number: int, seed: int) -> Draw | None:
     known = {"the hint": instance.evaluate(hint)[objective]}
     for rule in registry().available(problem, "heuristic"):
         if rule.warm_start:
-            known[rule.name] = api.solve(instance, rule.name, objective=objective).values[objective]  # type: ignore[index]
-    assert found.value is not None, "a plan is known"
-    worse = [what for what, value in known.items() if goal.better(value, found.value)]
-    share = 1.0 if without.value is None else ratio(found.value, without.value, goal.sense == "min")
+            known[rule.name] = api.solve(instance, rule.name, objective=objective).sort_keys[objective]  # type: ignore[index]
+    assert found.sort_key is not None, "a plan is known"
+    worse = [what for what, value in known.items() if goal.better(value, found.sort_key)]
+    share = 1.0 if without.sort_key is None else ratio(found.sort_key, without.sort_key, goal.sense == "min")
     values = [value for what, value in known.items() if what != "the hint"]
     news = not any(known["the hint"] == value or goal.better(value, known["the hint"]) for value in values)
     proved = without.stopped_by == "proof"

@@ -28,7 +28,7 @@ def main() -> None:
     for seed in range(a.seeds):
         instance = mlsched.generate(a.problem, a.preset, seed=seed)
         best, rule = mlsched.solve(instance, a.exact), mlsched.solve(instance, a.rule)
-        found.append((rule.gap_to(best).share, seed, best.value, rule.value))
+        found.append((rule.gap_to(best).share, seed, best.sort_key, rule.sort_key))
     compared = sorted(entry for entry in found if entry[0] is not None)
     shares = [share for share, *_ in compared]
     share, seed, optimum, value = compared[len(compared) // 2]

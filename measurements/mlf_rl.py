@@ -38,7 +38,7 @@ from mlsched_training.taskgraph._reward import Reward
 
 HOUR = 3600.0
 #: Of a log, what is joined with MLFS' jobs.
-JOIN: dict[str, Any] = {"physics": "iterations", "jobs": 24, "largest": 4, "arrivals": 16.0}
+JOIN: dict[str, Any] = {"simulator": "iterations", "jobs": 24, "largest": 4, "arrivals": 16.0}
 #: Places elsewhere -> loads, and factors on the sizes of workloads and cluster.
 PLACES = {"loads": ((0.5, 1.0), (1.0, 1.0), (2.0, 1.0)), "sizes": ((2.0, 0.5), (2.0, 2.0))}
 #: Figure of merit -> what it is called, and whether more is better.
@@ -68,11 +68,11 @@ def untrained(weights: Weights, folder: Path) -> Path:
     return path
 
 
-def run(load: Any, answerer: Any, seed: int) -> dict[str, float]:
+def run(load: Any, solver: Any, seed: int) -> dict[str, float]:
     """The figures of merit of a run."""
-    done = mlsched.simulate(load, answerer, seed=seed, wake=WAKE, options=WORLD)
+    done = mlsched.simulate(load, solver, seed=seed, scheduling_events=WAKE, options=WORLD)
     if wrong := done.violations():
-        raise SystemExit(f"{answerer}: the replay check fails: {wrong[0]}")
+        raise SystemExit(f"{solver}: the replay check fails: {wrong[0]}")
     jobs = done.jobs
     return {
         "reward": float(Reward().of_jobs(load, done.log).mean()),
@@ -88,7 +88,7 @@ def workload(seed: int, jobs: int, servers: int, x: float) -> Any:
     return mlsched.workload(
         "synthetic:mlfs-cluster",
         "taskgraph",
-        physics="iterations",
+        simulator="iterations",
         seed=seed,
         jobs=jobs,
         servers=servers,
@@ -100,8 +100,8 @@ def workload(seed: int, jobs: int, servers: int, x: float) -> Any:
 def measured(policies: dict[str, list[Any]], loads: list[Any]) -> dict[str, dict[str, Any]]:
     """Policy -> figure -> one value per workload."""
     found: dict[str, dict[str, Any]] = {}
-    for label, answerers in policies.items():
-        runs = [[run(load, answerer, seed) for seed, load in enumerate(loads)] for answerer in answerers]
+    for label, solvers in policies.items():
+        runs = [[run(load, solver, seed) for seed, load in enumerate(loads)] for solver in solvers]
         found[label] = {name: np.array([[r[name] for r in one] for one in runs]).mean(axis=0) for name in FIGURES}
     return found
 

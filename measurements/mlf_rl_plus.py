@@ -41,7 +41,7 @@ ANEW = "MLF-RL, anew"
 BY_TIME = "srpt by time, preemptive"
 #: Exponents of the size in the orders that are measured in the engine.
 IN_ENGINE = (0.5,)
-#: Label -> answerer of the rules that it is compared with.
+#: Label -> solver of the rules that it is compared with.
 RULES = {
     "srpt, preemptive": SRPT,
     "Optimus": OPTIMUS,

@@ -41,7 +41,7 @@ def simulated(load: Any, text: str, seed: int, options: dict[str, Any], delays: 
     """The mean completion time in a world, hours."""
     if not delays:
         load = load.replace(edge_delay=np.zeros_like(load.edge_delay))
-    run = api.simulate(load, text, seed=seed, wake=WAKE, options=options)
+    run = api.simulate(load, text, seed=seed, scheduling_events=WAKE, options=options)
     refuse_unsound(run)
     return float(run.jobs["jct"].mean()) / HOUR
 

@@ -1,8 +1,8 @@
-"""How far every exact answerer goes beyond a short time limit on the largest presets.
+"""How far every exact solver goes beyond a short time limit on the largest presets.
 
-    python measurements/overrun.py [--limits S ...] [--cases PROBLEM:PRESET:OBJECTIVE ...] [--answerers NAME ...]
+    python measurements/overrun.py [--limits S ...] [--cases PROBLEM:PRESET:OBJECTIVE ...] [--solvers NAME ...]
 
-Prints one JSON document. A row is a preset, an objective and an answerer, on the instance of seed 0; each of its three
+Prints one JSON document. A row is a preset, an objective and a solver, on the instance of seed 0; each of its three
 pairs is wall seconds / CPU seconds of one `solve` with that limit, in a process that has loaded what it needs (a small
 instance is solved first). The limit counts from the call: the search for a start, the model that is built and the
 judge are in it. A row holds where every call took at most the limit, a tenth of it and half a second. On a busy machine
@@ -43,14 +43,14 @@ SHARE, MORE = 0.1, 0.5
 
 
 def exact(problem: str, objective: str) -> list[str]:
-    """The exact answerers that take the objective, HiGHS' second solver among them."""
-    asked = registry().problem(problem).instance_type.asks
+    """The exact solvers that take the objective, HiGHS' second solver among them."""
+    asked = registry().problem(problem).instance_type.called
     known = [
         a
         for a in registry().available(problem, "exact")
-        if not a.restricted and objective in a.objectives and a.asks == asked
+        if not a.restricted and objective in a.objectives and a.called == asked
     ]
-    return [name for a in known for name in (a.name, *(["highs:solver=scip"] if a.solved_by == "highs" else []))]
+    return [name for a in known for name in (a.name, *(["highs:engine=scip"] if a.solved_by == "highs" else []))]
 
 
 def spent() -> float:
@@ -59,46 +59,46 @@ def spent() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-def call(case: str, answerer: str, limit: float) -> tuple[float, float, str]:
+def call(case: str, solver: str, limit: float) -> tuple[float, float, str]:
     """Wall and CPU seconds of a call, and how it ended."""
     problem, preset, objective = case.split(":")
     instance = mlsched.generate(problem, preset=preset, seed=0)
     wall, cpu = time.perf_counter(), spent()
     try:
-        status = mlsched.solve(instance, answerer, objective=objective, time_limit=limit).status
+        status = mlsched.solve(instance, solver, objective=objective, time_limit=limit).status
     except TooLarge:
         status = "too large"
-    except MlschedError as error:  # a limit is not the place where an answerer may fail
+    except MlschedError as error:  # a limit is not the place where a solver may fail
         status = f"{type(error).__name__}: {error}"
     return time.perf_counter() - wall, spent() - cpu, status
 
 
-def row(case: str, answerer: str, limits: Sequence[float]) -> tuple[list[str], float]:
+def row(case: str, solver: str, limits: Sequence[float]) -> tuple[list[str], float]:
     """A row of the table, and how many seconds of wall time it is beyond what it may take."""
     problem, preset, objective = case.split(":")
     small = mlsched.generate(problem, preset="small", seed=0)
-    mlsched.solve(small, answerer, objective=objective, time_limit=1.0)
-    calls = [call(case, answerer, limit) for limit in limits]
+    mlsched.solve(small, solver, objective=objective, time_limit=1.0)
+    calls = [call(case, solver, limit) for limit in limits]
     beyond = max(wall - limit - SHARE * limit - MORE for (wall, _, _), limit in zip(calls, limits, strict=True))
     cells = [f"{wall:.2f} / {cpu:.2f}" for wall, cpu, _ in calls]
-    print(case, answerer, cells, [status for *_, status in calls], file=sys.stderr)
-    return [problem, preset, objective, answerer, *cells, calls[-1][2], "yes" if beyond <= 0 else "no"], beyond
+    print(case, solver, cells, [status for *_, status in calls], file=sys.stderr)
+    return [problem, preset, objective, solver, *cells, calls[-1][2], "yes" if beyond <= 0 else "no"], beyond
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limits", nargs="+", type=float, default=[0.1, 1.0, 5.0])
     parser.add_argument("--cases", nargs="+", default=CASES)
-    parser.add_argument("--answerers", nargs="+", help="default: all that are exact")
+    parser.add_argument("--solvers", nargs="+", help="default: all that are exact")
     given = parser.parse_args()
     rows, beyond = [], []
     for case in given.cases:
         problem, _, objective = case.split(":")
-        for answerer in given.answerers or exact(problem, objective):
-            cells, more = row(case, answerer, given.limits)
+        for solver in given.solvers or exact(problem, objective):
+            cells, more = row(case, solver, given.limits)
             rows.append(cells)
             beyond.append(more)
-    header = ["problem", "preset", "objective", "answerer", *(f"{s:g} s" for s in given.limits), "ended", "holds"]
+    header = ["problem", "preset", "objective", "solver", *(f"{s:g} s" for s in given.limits), "ended", "holds"]
     held = sum(more <= 0 for more in beyond)
     print(
         json.dumps(

@@ -17,7 +17,7 @@ import numpy as np
 
 import mlsched
 
-#: preset, answerer, seconds, how many of 20 seeds the project asks to be proven (0: only the gap is reported), seeds.
+#: preset, solver, seconds, how many of 20 seeds the project asks to be proven (0: only the gap is reported), seeds.
 CASES = (
     ("6x3", "highs", 10, 20, 20),
     ("6x5", "cp-sat", 2, 20, 20),
@@ -29,12 +29,12 @@ CASES = (
 )
 
 
-def measure(preset: str, answerer: str, seconds: float, wanted: int, seeds: int, threads: int, slack: float) -> None:
+def measure(preset: str, solver: str, seconds: float, wanted: int, seeds: int, threads: int, slack: float) -> None:
     walls, cpus, work, gaps, proven, in_wall, in_cpu = [], [], [], [], 0, 0, 0
     for seed in range(seeds):
         instance = mlsched.generate("placement", preset, seed=seed)
         wall, cpu = time.perf_counter(), time.process_time()
-        result = mlsched.solve(instance, answerer, time_limit=seconds * slack, threads=threads)
+        result = mlsched.solve(instance, solver, time_limit=seconds * slack, threads=threads)
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
         work.append(result.work.get("deterministic_time", 0.0))
@@ -43,9 +43,9 @@ def measure(preset: str, answerer: str, seconds: float, wanted: int, seeds: int,
         proven, in_wall = proven + done, in_wall + (done and walls[-1] <= seconds)
         in_cpu += done and cpus[-1] <= seconds
         if result.status != "optimal":
-            print(f"    seed {seed}: {result.value} <= {result.bound}, gap {gaps[-1]:.2%}", flush=True)
+            print(f"    seed {seed}: {result.sort_key} <= {result.sort_bound}, gap {gaps[-1]:.2%}", flush=True)
     print(
-        f"{preset:22} {answerer:7} {seconds:4g} s  proven {proven:2}/{seeds:2}, within the limit by wall "
+        f"{preset:22} {solver:7} {seconds:4g} s  proven {proven:2}/{seeds:2}, within the limit by wall "
         f"{in_wall:2}, by CPU "
         f"{in_cpu:2} (asked {wanted:2})  wall "
         f"{np.median(walls):6.2f} / {max(walls):6.2f}  CPU {np.median(cpus):6.2f} / {max(cpus):6.2f}  det "
@@ -64,10 +64,10 @@ def main() -> None:
     only = [name for name in arguments.only.split(",") if name]
     load = os.getloadavg()[0]
     print(f"{arguments.threads} threads, load average {load:.1f} on {os.cpu_count()} cores; median / worst")
-    for preset, answerer, seconds, wanted, seeds in CASES:
+    for preset, solver, seconds, wanted, seeds in CASES:
         if not only or preset in only:
             seeds = min(seeds, arguments.seeds)
-            measure(preset, answerer, seconds, wanted, seeds, arguments.threads, arguments.slack)
+            measure(preset, solver, seconds, wanted, seeds, arguments.threads, arguments.slack)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
 

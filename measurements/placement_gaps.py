@@ -10,7 +10,7 @@ upper estimate. --optima: a file in which proven optima are kept, so that other 
 
 Tables: "rules" (every registered rule; a rule that refuses the instances has no number; then how many optima were
 proven, and on how many instances the best published rule misses the optimum), "lif-linear", "lif-quadratic" and
-"tetris" (their readings; without the rows that the rule refuses).
+"tetris" (their interpretations; without the rows that the rule refuses).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Optima:
         if instance.hash in self.known:
             return self.known[instance.hash]
         best = mlsched.solve(instance, "cp-sat", work_limit=self.work)
-        found = {"bound": best.bound, "proven": best.status == "optimal"}
+        found = {"bound": best.sort_bound, "proven": best.status == "optimal"}
         if found["proven"]:
             self.known[instance.hash] = found
         return found
@@ -80,10 +80,10 @@ class Optima:
             self.path.write_text(json.dumps(self.known), encoding="utf-8")
 
 
-def below(instance: Any, answerer: str, bound: int) -> float:
+def below(instance: Any, solver: str, bound: int) -> float:
     """By how many percent a rule's value is below the optimum; NaN when it refuses the instance."""
     try:
-        value = mlsched.solve(instance, answerer).value
+        value = mlsched.solve(instance, solver).sort_key
     except InvalidInput:
         return np.nan
     assert value is not None

@@ -3,12 +3,12 @@
     python measurements/placement_online.py [--seeds SEEDS ...] [--few N] [--quick] [--runs FILE]
 
 `mlsched reproduce harmony` on other workloads: of the base reading those that --seeds names (0,1,2: for every arrival
-pattern; or uniform:0,1,2 poisson:0,1 ... a pattern), of the other readings as many as --few (0: without them), and
-without the rack, on which only baselines and trained policies run. Prints one JSON document: tables by name ("figure1",
-"figure8", "parts", "figure9 KIND"; "others": by how many percent exact placement is below each policy, reading by
-reading; "verdicts"), the experiment's readings, and its claims. --runs: a file of finished runs, a line each, by
-everything that sets a run but the code: after a change of a rule its lines must go. What was run before is taken from
-there, so that a rule is measured anew without the exact answerer's runs, which are nearly all of the time.
+pattern; or uniform:0,1,2 poisson:0,1 ... a pattern), of the other interpretations as many as --few (0: without them),
+and without the rack, on which only baselines and trained policies run. Prints one JSON document: tables by name
+("figure1", "figure8", "parts", "figure9 KIND"; "others": by how many percent exact placement is below each policy,
+reading by reading; "verdicts"), the experiment's interpretations, and its claims. --runs: a file of finished runs, a
+line each, by everything that sets a run but the code: after a change of a rule its lines must go. What was run before
+is taken from there, so that a rule is measured anew without the exact solver's runs, which are nearly all of the time.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from mlsched_papers.report import Number, Report, Table
 def key(case: g.Case, grid: g.Grid) -> str:
     """What sets a run, as text."""
     work = grid.work if case.policy.kind == "exact" else None
-    reading = {k: v for k, v in dataclasses.asdict(case.reading).items() if k not in ("name", "patterns")}
-    return json.dumps([reading, case.pattern, case.seed, case.policy.text, grid.jobs, work])
+    interpretation = {k: v for k, v in dataclasses.asdict(case.interpretation).items() if k not in ("name", "patterns")}
+    return json.dumps([interpretation, case.pattern, case.seed, case.policy.text, grid.jobs, work])
 
 
 def workloads(texts: list[str]) -> dict[str, set[int]]:
@@ -90,15 +90,15 @@ def keep(path: Path | None, line: dict[str, Any]) -> None:
 
 
 def others(views: list[HarmonyView]) -> dict[str, Any]:
-    """By how many percent exact placement is below each policy, a row per reading and pattern."""
+    """By how many percent exact placement is below each policy, a row per interpretation and pattern."""
     policies = [p for p in g.policies() if p.kind not in ("exact", "former")]
     rows = []
     for view in views:
-        for at in view.reading.patterns:
+        for at in view.interpretation.patterns:
             numbers = [Number(estimate(view.cut(g.EXACT, p, view.metric, at))).to_json() for p in policies]
             count = {"measured": len(view.values(g.EXACT, view.metric, at)), "ci95": None}
             rows.append({"label": f"{view.name}, {at}", "numbers": [count, *numbers]})
-    return {"header": ["reading", "workloads", *(p.label for p in policies)], "rows": rows}
+    return {"header": ["interpretation", "workloads", *(p.label for p in policies)], "rows": rows}
 
 
 def main() -> None:
@@ -110,14 +110,14 @@ def main() -> None:
     given = parser.parse_args()
     size = g.QUICK if given.quick else g.FULL
     seeds = workloads(given.seeds)
-    readings = size.readings if given.few else size.readings[:1]
+    interpretations = size.interpretations if given.few else size.interpretations[:1]
     most = 1 + max(max(each) for each in seeds.values())
     without = {"rack": None, "trainings": 0, "rack_training": 0}
-    grid = dataclasses.replace(size, readings=readings, seeds=most, few=given.few, **without)
-    cases = [c for c in g.cases(grid) if c.reading != readings[0] or c.seed in seeds.get(c.pattern, ())]
+    grid = dataclasses.replace(size, interpretations=interpretations, seeds=most, few=given.few, **without)
+    cases = [c for c in g.cases(grid) if c.interpretation != interpretations[0] or c.seed in seeds.get(c.pattern, ())]
     path = Path(given.runs) if given.runs else None
     metrics = measured(grid, cases, path)
-    base, *rest = (HarmonyView(reading, metrics) for reading in grid.readings)
+    base, *rest = (HarmonyView(interpretation, metrics) for interpretation in grid.interpretations)
     found = report(grid, metrics, errors=figure_9(grid, path))
     shown = {"figure8": tables.figure_8(base).to_json(), "parts": tables.parts(base).to_json(), "others": others(rest)}
     shown |= {name: table.to_json() for name, table in named(found).items()}
@@ -126,7 +126,7 @@ def main() -> None:
         "rows": [[claim.text, claim.where, claim.verdict] for claim in found.claims],
     }
     document = found.to_json()
-    kept = {name: document[name] for name in ("title", "readings", "claims")}
+    kept = {name: document[name] for name in ("title", "interpretations", "claims")}
     print(json.dumps({"tables": shown, **kept}, indent=1, ensure_ascii=False))
 
 

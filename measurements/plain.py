@@ -63,7 +63,7 @@ LARGE = {
     "preemption": ("paper-surge",),
     "quality": ("floored", "fluid", "contended", "paper", "large"),
 }
-#: The exact answerer of a problem that has no CP-SAT of ours.
+#: The exact solver of a problem that has no CP-SAT of ours.
 DEFAULT = {"quality": "dp"}
 
 
@@ -116,10 +116,10 @@ def plain(instance: Instance, objective: str, limit: float) -> Side:
 def default(instance: Instance, objective: str, limit: float | None) -> Side:
     """What the library does without options, or with a time limit alone."""
     started, wall = cpu_time(), time.perf_counter()
-    answerer = DEFAULT.get(instance.problem, "cp-sat")
-    found = mlsched.solve(instance, answerer, objective=objective, time_limit=limit)
+    solver = DEFAULT.get(instance.problem, "cp-sat")
+    found = mlsched.solve(instance, solver, objective=objective, time_limit=limit)
     used, wall = cpu_time() - started, time.perf_counter() - wall
-    return Side(used, wall, found.status == "optimal", found.value, found.bound)
+    return Side(used, wall, found.status == "optimal", found.sort_key, found.sort_bound)
 
 
 def _work(pipe: Any, side: Callable[..., Side], instance: Instance, objective: str, limit: Any, most: float) -> None:
@@ -263,7 +263,7 @@ def main() -> None:
             continue
         wanted = given.preset.split(",") if given.preset else (*SMALL[problem], *(LARGE[problem] if given.all else ()))
         known = (*SMALL[problem], *LARGE[problem])
-        objectives = registry().answerer(problem, registry().problem(problem).default)[0].objectives
+        objectives = registry().solver(problem, registry().problem(problem).default)[0].objectives
         say(problem)
         for preset in [name for name in wanted if name in known]:
             for objective in [o for o in objectives if given.objective in (None, o)]:

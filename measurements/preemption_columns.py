@@ -4,10 +4,10 @@
                                               [--without-cp-sat] [--keep FILE]
 
 Prints one JSON document. Draws (seeds 0, 1, ...; default 3) of NODES (840) with JOBS (3,000) BE jobs and 10, 30 and 100
-TE jobs, by the generator's defaults, for total_score. Each answerer has at most S wall seconds (default 60). "proven":
-optima. "gap": of the value to the answerer's own bound, in the mean and at most. "CP-SAT dearer": by how much its value
+TE jobs, by the generator's defaults, for total_score. Each solver has at most S wall seconds (default 60). "proven":
+optima. "gap": of the value to the solver's own bound, in the mean and at most. "CP-SAT dearer": by how much its value
 is above that of columns, in the mean; "behind": how many draws in which it leaves more TE jobs waiting, which are in no
-mean. "certified": the largest gap that a certificate by prices has for the plan of columns after at most S wall
+mean. "certified": the largest gap that a dual certificate has for the plan of columns after at most S wall
 seconds, rounded up, with the CPU seconds of the prover and of the check, at most. CPU seconds are of the process.
 """
 
@@ -31,10 +31,10 @@ from mlsched.solvers import prices
 CERTIFIED = ("certified", "prove", "check")
 
 
-def answered(instance: Any, answerer: str, seconds: float) -> tuple[Any, float]:
-    """What an answerer says, and its CPU seconds."""
+def answered(instance: Any, solver: str, seconds: float) -> tuple[Any, float]:
+    """What a solver says, and its CPU seconds."""
     before = time.process_time()
-    found = mlsched.solve(instance, answerer, objective="total_score", time_limit=seconds)
+    found = mlsched.solve(instance, solver, objective="total_score", time_limit=seconds)
     return found, time.process_time() - before
 
 
@@ -52,13 +52,13 @@ def draw(nodes: int, jobs: int, tes: int, seed: int, seconds: float, beside: boo
     """What is measured of a draw; CP-SAT's value, and how many more TE jobs wait there, where it is asked."""
     instance = mlsched.generate("preemption", seed=seed, nodes=nodes, jobs=jobs, tes=tes)
     mine, spent = answered(instance, "columns", seconds)
-    found = {"value": mine.value, "gap": (mine.value - mine.bound) / abs(mine.bound), "cpu": spent}
+    found = {"value": mine.sort_key, "gap": (mine.sort_key - mine.sort_bound) / abs(mine.sort_bound), "cpu": spent}
     found["proven"] = mine.status == "optimal"
     if beside:
         other, _ = answered(instance, "cp-sat", seconds)
         waiting = [result.plan.te_node.tolist().count(-1) for result in (mine, other)]
-        found |= {"cp-sat": other.value, "behind": waiting[1] - waiting[0]}
-    return found | dict(zip(CERTIFIED, certified(instance, mine.value, seconds), strict=True))
+        found |= {"cp-sat": other.sort_key, "behind": waiting[1] - waiting[0]}
+    return found | dict(zip(CERTIFIED, certified(instance, mine.sort_key, seconds), strict=True))
 
 
 def row(nodes: int, jobs: int, tes: int, draws: list[dict[str, Any]], beside: bool) -> list[str]:

@@ -42,7 +42,7 @@ def decided_by(objective: str) -> Callable[..., Any]:
     def rule(instance: Instance, *, rng: np.random.Generator) -> Any:
         return mlsched.solve(instance, "cp-sat", objective=objective).plan
 
-    rule.asks = "decision"
+    rule.called = "online"
     return rule
 
 
@@ -103,7 +103,7 @@ def agreement(cases: int) -> dict[str, int]:
                 continue
             tree = mlsched.solve(horizon, "decision-tree", objective=name)
             found["optima"] += 1
-            found["disagreements"] += not tree.value == tree.bound == brute.value
+            found["disagreements"] += not tree.sort_key == tree.sort_bound == brute.sort_key
     return found
 
 
@@ -115,7 +115,7 @@ def gaps(preset: str, horizons: list[Horizon], best: Any, seeds: int) -> dict[st
         values = np.zeros((len(horizons), len(NAMES)))
         for k, horizon in enumerate(horizons):
             for seed in range(tries):
-                found = mlsched.solve(horizon, rule, seed=seed).values
+                found = mlsched.solve(horizon, rule, seed=seed).sort_keys
                 values[k] += np.array([found[name] for name in NAMES]) / tries
         rows.append(row(label, [above(values[:, c], best[:, c]) for c in range(len(NAMES))]))
     header = [f"above the optimum, {preset} [%]", *SHOWN]

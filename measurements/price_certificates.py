@@ -4,10 +4,10 @@
 
 Prints one JSON document. A row is a preset and an objective (all of the problem where none is named; the cases are all
 presets of quality, workers, preemption and placement where none is named): N instances (seeds 0, 1, ...; default 10).
-The plan is that of the problem's default answerer, with at most S wall seconds (default 120), which also is the limit
+The plan is that of the problem's default solver, with at most S wall seconds (default 120), which also is the limit
 of the proof. "prove" and "check" are CPU seconds: of the prover, given the plan; and of `mlsched check` in a process
-that has loaded what it needs, the reading of the files and the judge included. "nodes": of the tree. "kB zipped": of
-tree.json, by zlib. "gap": what is certified where optimality is not; the
+that has loaded what it needs, the interpretation of the files and the judge included. "nodes": of the tree. "kB
+zipped": of tree.json, by zlib. "gap": what is certified where optimality is not; the
 largest of the row. What was not certified at all is named with its reason.
 """
 
@@ -44,7 +44,7 @@ def certified(problem: str, preset: str, seed: int, objective: str, seconds: flo
         folder = Path(place) / "certificate"
         started = time.process_time()
         try:
-            trees, bound = prices.trees(instance, objective, found.value, Deadline(seconds))
+            trees, bound = prices.trees(instance, objective, found.sort_key, Deadline(seconds))
         except MlschedError as error:
             return {"reason": str(error)}
         proved = time.process_time() - started
@@ -56,7 +56,7 @@ def certified(problem: str, preset: str, seed: int, objective: str, seconds: flo
         text = (folder / "tree.json").read_bytes()
     gap = checked.gap
     made = {"prove": proved, "check": spent, "nodes": sum(map(len, trees)), "size": len(text)}
-    return {**made, "zipped": len(zlib.compress(text, 9)), "gap": gap.share or 0.0, "optimal": bound == found.value}
+    return {**made, "zipped": len(zlib.compress(text, 9)), "gap": gap.share or 0.0, "optimal": bound == found.sort_key}
 
 
 def row(
@@ -101,7 +101,7 @@ def main() -> None:
             results += some
     header = ["problem", "preset", "objective", "optimal", "prove, CPU s", "at most", "check, CPU s", "at most"]
     header += ["nodes", "at most", "kB zipped", "at most", "gap at most", "else"]
-    table = {"name": "certificates by prices", "header": header, "rows": rows}
+    table = {"name": "dual certificates", "header": header, "rows": rows}
     good = [r for r in results if "reason" not in r]
     sums = {name: max((r[name] for r in good), default=0) for name in ("prove", "check", "size", "zipped")}
     print(

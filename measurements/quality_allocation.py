@@ -40,19 +40,19 @@ def main() -> None:
         instance = mlsched.generate("quality", jobs=a.jobs, cores=a.cores, width=width, rounding=a.rounding)
         for key, seconds in timed(instance, a.repeat).items():
             rows.setdefault(key, []).append(round(1000 * seconds, 1))
-    header = ["answerer", "objective", *(f"at most {width} cores per job [ms]" for width in a.widths)]
+    header = ["solver", "objective", *(f"at most {width} cores per job [ms]" for width in a.widths)]
     table = {"name": "allocation", "header": header, "rows": [[*key, *times] for key, times in rows.items()]}
     print(json.dumps({"calibration_ms": 1000 * unit, "jobs": a.jobs, "cores": a.cores, "tables": [table]}))
 
 
 def timed(instance: Instance, repeat: int) -> dict[tuple[str, str], float]:
-    """(answerer, objective) -> CPU seconds of one answer."""
+    """(solver, objective) -> CPU seconds of one answer."""
     found = {}
     for name in RULES:
-        entry, params = registry().answerer("quality", name)
+        entry, params = registry().solver("quality", name)
         rule = functools.partial(entry.function, instance, rng=np.random.default_rng(0), **params)
         found[f"`{name}`", ", ".join(entry.objectives) or "-"] = cpu_seconds(rule, repeat)
-    entry, _ = registry().answerer("quality", "dp")
+    entry, _ = registry().solver("quality", "dp")
     for objective in OBJECTIVES:
         exact = functools.partial(entry.function, instance, objective=objective, limits=Limits())
         found["`dp`", objective] = cpu_seconds(exact, repeat)

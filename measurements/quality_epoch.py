@@ -56,7 +56,7 @@ def main() -> None:
     )
     timed = {"prediction and tables": cpu_seconds(tables, a.repeat)}
     for name in ("slaq", "slaq-max-min", "envelope-greedy", "fair"):
-        entry, params = registry().answerer("quality", name)
+        entry, params = registry().solver("quality", name)
         timed[f"allocation: {name}"] = cpu_seconds(
             lambda entry=entry, params=params: entry.function(instance, rng=rng, **params), a.repeat
         )

@@ -38,7 +38,7 @@ def exact_sum(instance: Instance, *, rng: np.random.Generator) -> Any:
     return mlsched.solve(instance, "dp", objective="total_loss_reduction").plan
 
 
-exact_sum.asks = "decision"  # type: ignore[attr-defined]
+exact_sum.called = "online"  # type: ignore[attr-defined]
 #: Label -> rule, information, unit of the gains.
 ROWS: dict[str, tuple[Any, str, str]] = {
     "sum, exactly; true curves, range": (exact_sum, "oracle", "range"),
@@ -94,7 +94,7 @@ def main() -> None:
 def optimum(horizon: Horizon, objective: str) -> tuple[int, bool]:
     """The proven optimum and True; or, after so many states, the proven bound and False."""
     found = mlsched.solve(horizon, "epoch-dp", objective=objective, work_limit=MOST_STATES)
-    return int(found.bound), found.status == "optimal"
+    return int(found.sort_bound), found.status == "optimal"
 
 
 def agreement(cases: int) -> dict[str, int]:
@@ -104,7 +104,7 @@ def agreement(cases: int) -> dict[str, int]:
         horizon = mlsched.generate(
             "quality", "epochs-small", seed=seed, jobs=3, length=4.0, gap=0.3, noise=0.3, iterations=5
         )
-        rule = mlsched.solve(horizon, "slaq").values
+        rule = mlsched.solve(horizon, "slaq").sort_keys
         found["cases"] += 1
         for name in NAMES:
             try:
@@ -114,8 +114,8 @@ def agreement(cases: int) -> dict[str, int]:
                 continue
             program = mlsched.solve(horizon, "epoch-dp", objective=name)
             found["optima"] += 1
-            found["slaq_not_optimal"] += rule[name] > brute.value
-            found["disagreements"] += not program.value == program.bound == brute.value
+            found["slaq_not_optimal"] += rule[name] > brute.sort_key
+            found["disagreements"] += not program.sort_key == program.sort_bound == brute.sort_key
     return found
 
 
@@ -124,7 +124,7 @@ def gaps(preset: str, horizons: list[Horizon], best: Any) -> dict[str, Any]:
     rows = []
     for label, (rule, information, normalise) in ROWS.items():
         seen = [h.replace(information=information, normalise=normalise) for h in horizons]
-        values = [mlsched.solve(h, rule).values for h in seen]
+        values = [mlsched.solve(h, rule).sort_keys for h in seen]
         rows.append(row(label, [above([v[n] for v in values], best[:, c]) for c, n in enumerate(NAMES)]))
     return {"name": f"gaps, {preset}", "header": [f"above the optimum, {preset} [%]", *SHOWN], "rows": rows}
 

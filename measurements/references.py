@@ -85,7 +85,7 @@ def make(names: list[str], folder: Path, moves: int | None, limit_s: float) -> N
 
         given = {} if moves is None else {"moves": moves}
         read = reading(log, limit, nodes)
-        found = mlsched.make_reference(load, folder / name, pausing=pausing, reading=read, told=told, **given)
+        found = mlsched.make_reference(load, folder / name, pausing=pausing, log_options=read, progress=told, **given)
         print(
             f"{name}: {found.bound} to {found.value}, {100 * found.width:.2f} %, {found.cpu_seconds} CPU s", flush=True
         )

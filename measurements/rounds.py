@@ -108,7 +108,7 @@ def _cpu(call: Callable[[], Any]) -> float:
 def _proved(instance: Any, objective: str) -> int:
     found = mlsched.solve(instance, "highs", objective=objective)
     assert found.status == "optimal"
-    return int(found.value)
+    return int(found.sort_key)
 
 
 # --- what rounding loses ---------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _losses(instance: Any, objective: Any) -> dict[str, float]:
     found = {"fractional": 100 * sign * (best - fractional(instance, name).value) / base}
     for rule in (f"lp-rounding:by={name}", "worst-served", "cheapest", "fifo"):
         label = rule.partition(":")[0]
-        found[label] = 100 * sign * (mlsched.solve(instance, rule, objective=name).value - best) / base
+        found[label] = 100 * sign * (mlsched.solve(instance, rule, objective=name).sort_key - best) / base
     blind = mlsched.solve(without_rates(instance), "highs", objective=name).plan
     found["optimal without rates"] = 100 * sign * (instance.evaluate(blind)[name] - best) / base
     return found

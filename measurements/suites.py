@@ -28,7 +28,7 @@ HEADER = ["suite", "instances", "questions", "proven optima", "by two engines", 
 def one(name: str, folder: Path | None) -> dict[str, float]:
     """The numbers of one suite; `wrong` counts failed calls and contradictions.
 
-    beyond_ms: CPU milliseconds per call beyond the answerers' own: drawing and judging, storing, first calls of a
+    beyond_ms: CPU milliseconds per call beyond the solvers' own: drawing and judging, storing, first calls of a
     process, which load solvers, and what second engines confirm.
     """
     begun = cpu_time()
@@ -40,7 +40,7 @@ def one(name: str, folder: Path | None) -> dict[str, float]:
         "instances": found.instances,
         "questions": found.questions,
         "optima": found.optima,
-        "agreed": found.confirmed + found.certified,
+        "confirmed": found.confirmed + found.certified,
         "calls": len(calls),
         "beyond_ms": 1000 * (spent - sum(calls.values())) / len(calls),
         "cut_by_wall": found.wall_limited,
@@ -51,13 +51,13 @@ def one(name: str, folder: Path | None) -> dict[str, float]:
 
 
 def _call(row: Row) -> tuple[str, str, str]:
-    """An exact answerer is called for each objective, a rule once for all."""
-    return (row.instance_hash, row.answerer, row.objective if row.kind == "exact" else "")
+    """An exact solver is called for each objective, a rule once for all."""
+    return (row.instance_hash, row.solver, row.objective if row.kind == "exact" else "")
 
 
 def line(name: str, found: dict[str, float]) -> list[str]:
     """A suite's line of the table."""
-    counts = [f"{found[key]:.0f}" for key in ("instances", "questions", "optima", "agreed", "calls")]
+    counts = [f"{found[key]:.0f}" for key in ("instances", "questions", "optima", "confirmed", "calls")]
     return [f"`{name}`", *counts, f"{found['cpu_seconds']:.0f}", f"{found['loads']:.0f}"]
 
 

@@ -34,7 +34,7 @@ RULES = ["fifo", "easy-backfill", "srpt", "srpt:size=time,preempt=true", "srpt:p
 
 def workload(given: argparse.Namespace, nodes: int, single: float = 1.0) -> Any:
     """The trace's gangs, and this share of its jobs of one task, on so many nodes."""
-    found = mlsched.workload(given.trace, "taskgraph", physics="iterations", cluster=f"{nodes}x(8gpu)")
+    found = mlsched.workload(given.trace, "taskgraph", simulator="iterations", cluster=f"{nodes}x(8gpu)")
     kept = (gpus(found) > 1) | (np.random.default_rng(0).random(len(found.arrival)) < single)
     kept[given.limit or len(kept) :] = False
     return found.replace(**found.only(np.flatnonzero(kept)))

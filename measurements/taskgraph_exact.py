@@ -70,7 +70,7 @@ def _preset(name: str, objective: str, limit: float, seeds: int) -> None:
         work.append(found.work.get("deterministic_time", 0.0))
         if objective == "total_jct":
             start, _ = search(Layout.of(instance), 60 * len(found.plan.start), 0, None)
-            warm += start is not None and instance.evaluate(start)[objective] == found.value
+            warm += start is not None and instance.evaluate(start)[objective] == found.sort_key
     started = f"  start is the best known {warm}/{seeds}" if objective == "total_jct" else ""
     within = f"within 3 % {sum(g <= 0.03 for g in gaps)}, 5 % {sum(g <= 0.05 for g in gaps)}"
     print(
@@ -100,11 +100,11 @@ def published(data: Path, step: int) -> None:
             with Clock() as clock:
                 found = mlsched.solve(instance, "cp-sat", objective="makespan", time_limit=limit, threads=2)
             proved += found.status == "optimal"
-            wrong += (found.bound is not None and found.bound > value) or (found.value or value) < value
+            wrong += (found.sort_bound is not None and found.sort_bound > value) or (found.sort_key or value) < value
             cpu.append(clock.cpu)
             if name == "job shop" or found.status != "optimal":
                 print(
-                    f"  {path.name} {options.get('processors', '')}: {found.status} {found.value} ({value}) "
+                    f"  {path.name} {options.get('processors', '')}: {found.status} {found.sort_key} ({value}) "
                     f"{clock.wall:.1f} s, CPU {clock.cpu:.1f} s",
                     flush=True,
                 )
@@ -140,8 +140,8 @@ def sharing(seeds: int) -> None:
             true = mlsched.solve(instance, "cp-sat", work_limit=5)
         pool = mlsched.solve(instance.replace(gpu_unit=0), "cp-sat", work_limit=5)
         proved += true.status == pool.status == "optimal"
-        lower += pool.value < true.bound
-        gaps.append(true.value / pool.value - 1)
+        lower += pool.sort_key < true.sort_bound
+        gaps.append(true.sort_key / pool.sort_key - 1)
         cpu.append(clock.cpu)
     print(
         f"sharing: {proved} of {seeds} proved; with pools {lower} are smaller, by {np.mean(gaps):.1%} in the mean "
@@ -158,7 +158,7 @@ def work_limit(seeds: int, limit: float) -> dict[str, Any]:
             one, two = (mlsched.solve(instance, "cp-sat", work_limit=limit) for _ in range(2))
         booked.append(one.work["deterministic_time"])
         cpu.append(clock.cpu / 2)
-        same += (one.plan, one.value, one.bound, one.work) == (two.plan, two.value, two.bound, two.work)
+        same += (one.plan, one.sort_key, one.sort_bound, one.work) == (two.plan, two.sort_key, two.sort_bound, two.work)
         proved += one.status == "optimal"
         print(f"{seed}: {one.status}, booked {booked[-1]:.2f}, CPU s {cpu[-1]:.2f}", file=sys.stderr, flush=True)
     return {
@@ -186,12 +186,12 @@ def agreement(instances: int) -> None:
         for objective in OBJECTIVES:
             best = mlsched.solve(instance, "brute-force", objective=objective)
             found = mlsched.solve(instance, "cp-sat", objective=objective)
-            agreed = (found.status, found.value, found.bound) == (best.status, best.value, best.value)
+            agreed = (found.status, found.sort_key, found.sort_bound) == (best.status, best.sort_key, best.sort_key)
             assert agreed, (number, objective)
             seen[best.status] += 1
         for names in (OBJECTIVES[:3:2], [OBJECTIVES[0], OBJECTIVES[2], OBJECTIVES[4]]):
             front = mlsched.pareto(instance, names, "cp-sat")
-            assert [tuple(v) for v in front.values.tolist()] == brute_force.front(instance, names), (number, names)
+            assert [tuple(v) for v in front.sort_keys.tolist()] == brute_force.front(instance, names), (number, names)
             seen[f"points of {len(names)}-objective fronts"] += len(front)
     print(f"{instances} instances agree: {dict(seen)}")
 

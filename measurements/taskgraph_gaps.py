@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.core.registry import answerer, declared_in, registry
+from mlsched.core.registry import declared_in, registry, solver
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.simulation.taskgraph.allocation import Allocation, chosen
 from mlsched_papers.claim import Estimate, estimate
@@ -49,7 +49,7 @@ SMALL = {"jobs": 3, "runs": 24, "nodes": 1, "gpus": 2, "graph": "mlfs", "partiti
 FRONT_STOPS = ("least", "required", "most")
 
 
-@answerer("random-choices", problem="taskgraph", kind="heuristic", asks="decision", paper="none")
+@solver("random-choices", problem="taskgraph", kind="heuristic", called="online", paper="none")
 def any_choice(snapshot: Any, *, rng: np.random.Generator, stop: str = "most") -> Any:
     """Any allowed choice of MLF-RL's."""
     due = Allocation(snapshot, stops_after(snapshot, stop))
@@ -60,13 +60,13 @@ def variants(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Name of each rule -> how it is called for objectives that reward running less, and for the others."""
     found = {}
     for name in names:
-        rule, separator = registry().answerer("taskgraph", name)[0], "," if ":" in name else ":"
+        rule, separator = registry().solver("taskgraph", name)[0], "," if ":" in name else ":"
         stops = STOPS if "stop" in rule.parameters else ("options=evaluation",) * 2
         found[name] = (f"{name}{separator}{stops[0]}", f"{name}{separator}{stops[1]}")
     if names:
         return found
     for rule in registry().available("taskgraph"):
-        if rule.asks == "decision" and rule.kind == "heuristic":
+        if rule.called == "online" and rule.kind == "heuristic":
             stops = STOPS if "stop" in rule.parameters else ("options=evaluation",) * 2
             found[rule.name] = (f"{rule.name}:{stops[0]}", f"{rule.name}:{stops[1]}")
     for part in ("h_r=1.0", "bandwidth=false", "urgency=false", "deadline=false"):
@@ -89,13 +89,13 @@ def gaps(instances: Sequence[Any], names: Sequence[str]) -> list[dict[str, Any]]
     best, rows = optima(instances), []
     for name, calls in variants(names).items():
         values = {
-            call: [mlsched.solve(instance, call).values for instance in instances] for call in dict.fromkeys(calls)
+            call: [mlsched.solve(instance, call).sort_keys for instance in instances] for call in dict.fromkeys(calls)
         }
         row: dict[str, Any] = {"name": name}
         for objective, (unit, less) in SHOWN.items():
             pairs = zip(values[calls[0] if less else calls[1]], best[objective], strict=True)
             sign = 1 if objective in ("total_jct", "makespan", "traffic") else -1
-            worse = [(sign * (v[objective] - b.value), b.value) for v, b in pairs]
+            worse = [(sign * (v[objective] - b.sort_key), b.sort_key) for v, b in pairs]
             row[objective] = [100 * d / b for d, b in worse] if unit == "%" else [d for d, _ in worse]
         rows.append(row)
     return rows
@@ -141,13 +141,13 @@ def fronts(count: int, names: Sequence[str]) -> dict[str, Any]:
     for call in calls:
         longer, less, on = [], [], 0
         for question, front in zip(questions, exact, strict=True):
-            values = mlsched.solve(question, call).values
-            jct, accuracy = (np.array(column) for column in zip(*front.values.tolist(), strict=True))
+            values = mlsched.solve(question, call).sort_keys
+            jct, accuracy = (np.array(column) for column in zip(*front.sort_keys.tolist(), strict=True))
             mine = values["total_jct"], values["total_accuracy"]
             longer.append(100 * (mine[0] / jct[accuracy >= mine[1]].min() - 1))
             fast = accuracy[jct <= mine[0]]
             less.append((fast.max() - mine[1]) / 3 / 10_000)
-            on += mine in {(int(a), int(b)) for a, b in front.values}
+            on += mine in {(int(a), int(b)) for a, b in front.sort_keys}
         each = estimate(longer), estimate(less)
         rows.append([call, *(worded(e) for e in each), f"{on}/{len(questions)}"])
         numbers.append({"name": call, "longer": numeric(each[0]), "less_accurate": numeric(each[1])})

@@ -10,8 +10,8 @@ arrival rate at which the work asked for is `--load` of the cluster. Ticks are s
 jobs. `prices`: mean completion time in minutes of each rule at each price of a pause in seconds, how far above the
 bound it is and how often a job pauses or moves; `--keep` writes each run to a file of JSON lines as it ends, and takes
 those that are there as done; a rule that pauses more the dearer that is may be run `--up-to` a price alone. `shape`: of
-the jobs of 2, 4 and 8 GPUs, how many ran on one node throughout, under each reading of shape; the share of waiting that
-is due to shape; the mean fragmentation while jobs wait. Every run passes its replay check.
+the jobs of 2, 4 and 8 GPUs, how many ran on one node throughout, under each interpretation of shape; the share of
+waiting that is due to shape; the mean fragmentation while jobs wait. Every run passes its replay check.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def workload(name: str, given: argparse.Namespace, cost: float, shape: str) -> A
             LOGS[name], "taskgraph", jobs=given.limit, nodes=given.nodes, load=given.load, movement="anytime", **told
         )
     settings = {**told, "tick": 1, "oversize": "drop", "cluster": f"{given.nodes}x(8gpu)", "limit": given.limit}
-    plain = mlsched.workload(LOGS[name], "taskgraph", physics="iterations", **settings)
+    plain = mlsched.workload(LOGS[name], "taskgraph", simulator="iterations", **settings)
     gpus = np.bincount(plain.task_template, plain.demand[:, 0])[plain.template] / 1000
     work = float((gpus * plain.max_iterations * plain.scale / 1e6).sum())
     rate = given.load * 8 * given.nodes * float(np.ptp(plain.arrival)) / work
-    return mlsched.workload(LOGS[name], "taskgraph", physics="iterations", arrivals=round(rate, 6), **settings)
+    return mlsched.workload(LOGS[name], "taskgraph", simulator="iterations", arrivals=round(rate, 6), **settings)
 
 
 def sound(load: Any, rule: str) -> Any:

@@ -39,7 +39,7 @@ class Enough(Exception):
 
 def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list[float]:
     """Milliseconds of CPU of each round."""
-    found, given = registry().answerer("taskgraph", text)
+    found, given = registry().solver("taskgraph", text)
     values = resolve(found.name, found.parameters, given)
     rule = as_rule(Setup(found, "total_jct", values))
     times: list[float] = []
@@ -63,8 +63,8 @@ def timed(load: Any, text: str, rounds: int, crowded: bool, asked: bool) -> list
 
     try:
         world = Options(**found.world_options(values)) if asked else Options()
-        run(IterationWorld(load, world), type(rule)(rule.name, call), wake=Wake.parse("events"), seed=0)
-    except mlsched.AnswererError as error:
+        run(IterationWorld(load, world), type(rule)(rule.name, call), scheduling_events=Wake.parse("events"), seed=0)
+    except mlsched.SolverError as error:
         if not isinstance(error.__cause__, Enough):
             raise
     return times

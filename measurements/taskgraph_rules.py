@@ -65,7 +65,7 @@ def synthetic() -> dict[str, Any]:
 def traces(folder: Path, jobs: int) -> dict[str, Any]:
     rows = []
     for title, file in TRACES.items():
-        load = mlsched.workload(folder / file, "taskgraph", physics="tasks", limit=jobs)
+        load = mlsched.workload(folder / file, "taskgraph", simulator="tasks", limit=jobs)
         first = checked(load, "fifo")
         runs = {
             "fifo": first,
@@ -118,8 +118,8 @@ def replanning() -> dict[str, Any]:
     return {
         "value": run.summary()["total_jct"],
         "rounds": run.summary()["decisions"],
-        "optimum": mlsched.solve(question, "cp-sat").value,
-        "srpt": mlsched.solve(question, "srpt:stop=least").value,
+        "optimum": mlsched.solve(question, "cp-sat").sort_key,
+        "srpt": mlsched.solve(question, "srpt:stop=least").sort_key,
     }
 
 

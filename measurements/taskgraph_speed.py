@@ -1,14 +1,14 @@
 """CPU time of the iteration engine of task graphs: a whole trace as gangs, and the cost of a decision as jobs grow.
 
     python measurements/taskgraph_speed.py whole [--trace FILE] [--cluster 309x(8gpu)] [--runs fifo ...]
-        [--days 42 49] [--limit 10000] [--pool] [--wake interval:1]
+        [--days 42 49] [--limit 10000] [--pool] [--scheduling-events interval:1]
     python measurements/taskgraph_speed.py growth [--trace FILE] [--cluster 309x(8gpu)] [--jobs 1000 10000 82247]
     python measurements/taskgraph_speed.py overload [--jobs 100000] [--runs fifo ...]
 
 Prints one JSON document. The GPUs of a node are told apart: a job is placed GPU by GPU; with `--pool` they are not, as
 `mlsched simulate` has it where no job shares a GPU. `whole`: each rule over the
-trace, or over the jobs of some of its days, asked at every event or as `--wake` says (in ticks of a minute), with jobs
-per CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
+trace, or over the jobs of some of its days, asked at every event or as `--scheduling-events` says (in ticks of a
+minute), with jobs per CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
 `name,option=value,...` (options of the world). `growth`: FIFO over the first so many jobs; the exponent is the slope of
 log(CPU seconds per decision) against log(jobs), by least squares. `overload`: so many synthetic jobs on 550 nodes of 4
 or 5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after
@@ -38,7 +38,7 @@ BOTH = ["fifo", "tiresias,pausing=keep"]
 
 
 def workload(trace: str, cluster: str, limit: int | None, pool: bool = False) -> Any:
-    load = mlsched.workload(trace, "taskgraph", physics="iterations", cluster=cluster, limit=limit)
+    load = mlsched.workload(trace, "taskgraph", simulator="iterations", cluster=cluster, limit=limit)
     return load if pool else load.replace(gpu_unit=1000)
 
 
@@ -88,11 +88,13 @@ def within_days(load: Any, days: list[int]) -> Any:
     return some.replace(arrival=some.arrival - some.arrival[:1])
 
 
-def measure(load: Any, label: str, wake: str | None = None) -> dict[str, Any]:
+def measure(load: Any, label: str, scheduling_events: str | None = None) -> dict[str, Any]:
     """One run: what it cost, and that it passes the replay check."""
     rule, *given = label.split(",")
     fast = cpu_seconds(calibration_load)
-    run = mlsched.simulate(load, rule, options=dict(option.split("=") for option in given), wake=wake)
+    run = mlsched.simulate(
+        load, rule, options=dict(option.split("=") for option in given), scheduling_events=scheduling_events
+    )
     fast = min(fast, cpu_seconds(calibration_load))
     begun = cpu_time()
     wrong = run.violations()
@@ -112,7 +114,7 @@ def measure(load: Any, label: str, wake: str | None = None) -> dict[str, Any]:
         "mean_jct": summary["mean_jct"],
         "mean_waiting": summary["mean_waiting"],
         "pauses": summary["pauses"],
-        "stretches": summary["stretches"],
+        "segments": summary["segments"],
         **({"overload": summary["overload"]} if "overload" in summary else {}),
     }
 
@@ -154,14 +156,14 @@ def main() -> None:
     parser.add_argument("--jobs", nargs="*", type=int)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--days", type=int, nargs=2)
-    parser.add_argument("--wake")
+    parser.add_argument("--scheduling-events")
     parser.add_argument("--pool", action="store_true")
     given = parser.parse_args()
     machine = {"cluster": given.cluster}
     if given.what == "whole":
         load = workload(given.trace, given.cluster, given.limit, given.pool)
         load = load if given.days is None else within_days(load, given.days)
-        rows = [measure(load, label, given.wake) for label in given.runs]
+        rows = [measure(load, label, given.scheduling_events) for label in given.runs]
         extra = {}
     elif given.what == "overload":
         load = synthetic(given.jobs[-1] if given.jobs else 100_000)

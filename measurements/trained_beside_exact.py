@@ -3,10 +3,10 @@
     python measurements/trained_beside_exact.py [--seeds 5] [--limit 20]
 
 For chic-plus, harmony-plus and mlf-rl, on frozen presets with the seeds 0, 1, ..., by `mlsched.solve`, judge included:
-CPU ms of an answer, the least of several calls; CPU ms of the default exact answerer, once, within --limit seconds; how
+CPU ms of an answer, the least of several calls; CPU ms of the default exact solver, once, within --limit seconds; how
 many of its answers are proven; by how many percent the policy's value is worse than the best that is known (than the
-exact answerer's where it is not proven), mean and 95 % interval (Student's t); and the policy's time over the exact
-answerer's, as a percentage of sums. mlf-rl is rolled out: it decides at every event of the instance's horizon, and the
+exact solver's where it is not proven), mean and 95 % interval (Student's t); and the policy's time over the exact
+solver's, as a percentage of sums. mlf-rl is rolled out: it decides at every event of the instance's horizon, and the
 time is that of the whole plan. Either is asked once before, so that imports and weights are not counted. NumPy has one
 thread. Prints one JSON document.
 """
@@ -36,17 +36,17 @@ HEADER = ["policy", "preset", "policy [CPU ms]", "exact [CPU ms]", "proven", "po
 HEADER += ["policy's time of the exact answer's [%]"]
 
 
-def timed(instance: Any, answerer: str, **options: Any) -> tuple[Any, float]:
+def timed(instance: Any, solver: str, **options: Any) -> tuple[Any, float]:
     """A result and its CPU seconds."""
     started = time.process_time()
-    result = mlsched.solve(instance, answerer, **options)
+    result = mlsched.solve(instance, solver, **options)
     return result, time.process_time() - started
 
 
 def row(policy: str, problem: str, preset: str, seeds: int, limit: float) -> list[Any]:
     """A policy on a preset."""
-    for answerer in (policy, "cp-sat"):
-        mlsched.solve(mlsched.generate(problem, preset, seed=seeds), answerer, time_limit=limit)
+    for solver in (policy, "cp-sat"):
+        mlsched.solve(mlsched.generate(problem, preset, seed=seeds), solver, time_limit=limit)
     ours, theirs, gaps, proven = 0.0, 0.0, [], 0
     for seed in range(seeds):
         instance = mlsched.generate(problem, preset, seed=seed)

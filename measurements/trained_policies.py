@@ -37,7 +37,7 @@ from mlsched_training.workers._plus_batch import Views, scores
 from mlsched_training.workers.batch import Batch
 
 POLICIES = ("chic", "chic-pair", "chic-plus")
-#: Label -> answerer, wake, options.
+#: Label -> solver, wake, options.
 OTHERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Optimus-600": ("optimus", "interval:600", {}),
     "Optimus, events": ("optimus", "events", {}),
@@ -89,9 +89,9 @@ def number(values: Any) -> dict[str, float | None]:
     return {"measured": found and found.mean, "ci95": found and found.half}
 
 
-def clock(text: str, wake: str, options: dict[str, Any], work: Any) -> float:
-    """ACT of an answerer on a sequence."""
-    run = mlsched.simulate(work, text, wake=wake, options=options)
+def clock(text: str, scheduling_events: str, options: dict[str, Any], work: Any) -> float:
+    """ACT of a solver on a sequence."""
+    run = mlsched.simulate(work, text, scheduling_events=scheduling_events, options=options)
     if wrong := run.violations():
         raise SystemExit(f"{text}: the replay check fails: {wrong[0]}")
     return float(run.jobs["completion_s"].mean())
@@ -124,7 +124,7 @@ def small(found: dict[str, list[Weights]], rates: list[float], jobs: int, count:
         works = [mlsched.workload("synthetic:chic", seed=s, rate=rate, jobs=jobs) for s in range(count)]
         best = [mlsched.solve(horizon_of(w), "clairvoyant", time_limit=60) for w in works]
         proven.append(sum(r.status == "optimal" for r in best))
-        bound = np.array([r.bound for r in best], dtype=float) / 1000 / jobs
+        bound = np.array([r.sort_bound for r in best], dtype=float) / 1000 / jobs
         acts = {label: np.array([clock(*how, w) for w in works]) for label, how in OTHERS.items()}
         for policy, several in found.items():
             each = [runs_of(policy, w.tensors, w.card["recipe"], works, w.card["seed"]) for w in several]
@@ -150,7 +150,7 @@ def latency(found: dict[str, list[Weights]]) -> dict[str, Any]:
         for decision in run.recorded:
             run.replay(decision)
         rows.append([text, f"{1000 * (time.process_time() - started) / len(run.recorded):.2g}"])
-    return {"name": "latency", "header": ["answerer", "CPU ms per decision (a whole allocation)"], "rows": rows}
+    return {"name": "latency", "header": ["solver", "CPU ms per decision (a whole allocation)"], "rows": rows}
 
 
 def shown(tables: list[dict[str, Any]]) -> str:

@@ -71,7 +71,7 @@ def row_of(load: Any, rule: str) -> list[Any]:
     """A rule's figures; its run passes the replay."""
     run = mlsched.simulate(load, rule)
     assert run.violations() == []
-    sees = registry().answerer("taskgraph", rule)[0].information == "profiled"
+    sees = registry().solver("taskgraph", rule)[0].information == "profiled"
     gaps = {name: round(100 * float(share), 1) for name, share in run.gaps.items()}
     mean = round(float(run.summary()["mean_jct"]), 1)
     return [rule, "yes" if sees else "no", mean, gaps["total_jct"], gaps["makespan"]]

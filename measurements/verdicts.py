@@ -2,8 +2,9 @@
 
     python measurements/verdicts.py [--draws N]
 
-Prints one JSON document with two tables of percentages. `firm`: claims of 1 to 6 pieces under one reading, whose true
-values are at their bounds (above 0, at most 0, exactly 0, in turn). `covered`: intervals that hold the true mean. Data:
+Prints one JSON document with two tables of percentages. `firm`: claims of 1 to 6 pieces under one interpretation, whose
+true values are at their bounds (above 0, at most 0, exactly 0, in turn). `covered`: intervals that hold the true mean.
+Data:
 
 - normal: differences that all pieces of a workload share in part;
 - heavy tails: differences of two equally good policies, each value lognormal (sigma 1);

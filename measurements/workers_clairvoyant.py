@@ -54,7 +54,7 @@ def main() -> None:
             else:
                 left.append(f"{100 * found.gap:.2f} % ({found.status})")
             for rule in a.rules:
-                gaps[rule].append(mlsched.solve(asked, rule).value / found.bound - 1)
+                gaps[rule].append(mlsched.solve(asked, rule).sort_key / found.sort_bound - 1)
         median = float(np.median(seconds))
         print(
             f"{jobs:4d} {proven:3d}/{a.seeds:<3d} {median:9.2f} {median / unit:7.1f} {max(seconds):7.2f} "

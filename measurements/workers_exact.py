@@ -61,7 +61,7 @@ def once(instance: Any, solver: str, **options: Any) -> tuple[Any, float]:
 
 
 def exact(seeds: int) -> Table:
-    """CPU seconds of every exact answerer, median and worst; all of them must prove the same optimum."""
+    """CPU seconds of every exact solver, median and worst; all of them must prove the same optimum."""
     for solver in SOLVERS:
         mlsched.solve(mlsched.generate("workers", "paper", seed=99), solver)
     rows = []
@@ -72,7 +72,7 @@ def exact(seeds: int) -> Table:
             for seed in range(seeds):
                 result, spent = once(mlsched.generate("workers", preset, seed=seed), solver, time_limit=60)
                 assert result.status == "optimal", f"{solver} does not prove {preset}, seed {seed}"
-                assert best.setdefault(seed, result.value) == result.value, "two proven optima differ"
+                assert best.setdefault(seed, result.sort_key) == result.sort_key, "two proven optima differ"
                 seconds.append(spent)
             cells.append(f"{np.median(seconds):.2g} / {max(seconds):.2g}")
         rows.append(cells)
@@ -84,7 +84,7 @@ def rules() -> Table:
     instance = mlsched.generate("workers", "x40")
     rows = []
     for text in RULES:
-        entry, params = registry().answerer("workers", text)
+        entry, params = registry().solver("workers", text)
 
         def call(entry: Any = entry, params: Any = params) -> None:
             entry.function(instance, rng=np.random.default_rng(0), **params)
@@ -140,7 +140,7 @@ def plain(seeds: int) -> Table:
             try:
                 result, spent = once(instance, "dp:reduce=false")
                 cells.append(f"{result.work['states']:.0f} ({spent:.2g} s)")
-                assert result.value == mlsched.solve(instance, "highs").value
+                assert result.sort_key == mlsched.solve(instance, "highs").sort_key
             except MlschedError:
                 cells.append("refused")
         named = "".join(f", {key} {value:g}" for key, value in sizes.items())

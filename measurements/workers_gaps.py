@@ -32,7 +32,7 @@ STOPS = ("full", "misfit", "used-up")
 def policies() -> list[Policy]:
     """The rules of `mlsched reproduce chic`, Optimus once for each way to stop."""
     found = [
-        Policy(f"{optimus(i).label}, `stop={stop}`", f"optimus:stop={stop}", optimus(i).wake)
+        Policy(f"{optimus(i).label}, `stop={stop}`", f"optimus:stop={stop}", optimus(i).scheduling_events)
         for stop in STOPS
         for i in (600, 300, 0)
     ]
@@ -44,7 +44,9 @@ def gap_of(policy: Policy, load: object, bound: float, seed: int, floor: str) ->
     """Percent above the bound; None where the rule lets the cluster stand still for ever."""
     options = {**dict(policy.options), "floor": floor}
     try:
-        run = mlsched.simulate(load, policy.text, seed=seed, wake=policy.wake, options=options)
+        run = mlsched.simulate(
+            load, policy.text, seed=seed, scheduling_events=policy.scheduling_events, options=options
+        )
     except mlsched.MlschedError as error:
         if "the run is stuck" in str(error):
             return None
@@ -86,7 +88,7 @@ def measured(columns: list[Any], jobs: int, sequences: int, time_limit: float) -
             slack.append(best.gap)
             for policy in policies():
                 for at, (where, floor) in enumerate(columns):
-                    gap = gap_of(policy, load, best.bound, seed, floor) if where == rate else None
+                    gap = gap_of(policy, load, best.sort_bound, seed, floor) if where == rate else None
                     if gap is not None:
                         gaps[policy.label][at].append(gap)
         spent = time.process_time() - started

@@ -41,7 +41,7 @@ RULES: dict[str, Any] = {
     "SRPT": "srpt",
     "DRF, fair shares": "drf",
 }
-#: Answerers that take seconds for the table of a stream: asked about the first --slow streams alone.
+#: Solvers that take seconds for the table of a stream: asked about the first --slow streams alone.
 SLOW: dict[str, Any] = {"max-rate": "max-rate", "chic-plus (trained)": "chic-plus"}
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100, help="streams")
     parser.add_argument("--brute", type=int, default=100, help="tiny streams on which all policies are judged as well")
-    parser.add_argument("--slow", type=int, default=30, help="streams that slow answerers are asked about")
+    parser.add_argument("--slow", type=int, default=30, help="streams that slow solvers are asked about")
     parser.add_argument("--courses", type=int, default=10, help="courses of arrivals per stream")
     parser.add_argument("--preset", default="stream-3", help="stream-2 or stream-3")
     parser.add_argument("--short", type=int, default=4, help="fewest iterations of a job")
@@ -86,20 +86,20 @@ def agreement(cases: int) -> dict[str, int]:
         except TooLarge:
             found["too_large"] += 1
             continue
-        best = mlsched.solve(stream, "backward-induction").value
+        best = mlsched.solve(stream, "backward-induction").sort_key
         found["cases"] += 1
-        found["optimus_not_optimal"] += mlsched.solve(stream, "optimus").value > brute.value * (1 + SAME)
-        found["disagreements"] += abs(best - brute.value) > SAME * brute.value
+        found["optimus_not_optimal"] += mlsched.solve(stream, "optimus").sort_key > brute.sort_key * (1 + SAME)
+        found["disagreements"] += abs(best - brute.sort_key) > SAME * brute.sort_key
     return found
 
 
 def deciding(preset: str, streams: list[Stream], best: list[Any], slow: int) -> dict[str, Any]:
     """Every rule above the best policy, exact expectations."""
-    rows, optimum = [], [found.value for found in best]
+    rows, optimum = [], [found.sort_key for found in best]
     asked = [(label, rule, len(streams)) for label, rule in RULES.items()]
     asked += [(f"{label}, first {slow}", rule, slow) for label, rule in SLOW.items()]
     for label, rule, count in asked:
-        values = [mlsched.solve(stream, rule).value for stream in streams[:count]]
+        values = [mlsched.solve(stream, rule).sort_key for stream in streams[:count]]
         same = [value <= least * (1 + SAME) for value, least in zip(values, optimum, strict=False)]
         rows.append(row(label, [above(values, optimum[:count]), mean([float(s) for s in same], 100)]))
     return {
@@ -128,7 +128,7 @@ def knowing(preset: str, streams: list[Stream], best: list[Any], courses: int) -
             if not course:
                 horizon = horizon_of(workload_of(stream, submit, kind))
                 first.append(value)
-                fluid.append(mlsched.solve(horizon, "clairvoyant").bound)
+                fluid.append(mlsched.solve(horizon, "clairvoyant").sort_bound)
         policies.append(policy)
         runs.append(least)
     rows = [

@@ -5,7 +5,7 @@
     inst = mlsched.generate("preemption", preset="small", seed=0)
     best = mlsched.solve(inst, "cp-sat")        # proven optimal
     rule = mlsched.solve(inst, "fitgpp")        # the published rule
-    print(rule.value, best.value, rule.gap_to(best))
+    print(rule.sort_key, best.sort_key, rule.gap_to(best))
 
 Importing mlsched loads no solver: they are imported when first needed.
 """
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from mlsched.benchmark.table import gap_lines
     from mlsched.benchmark.worst import plot_losses, worst_cases
     from mlsched.core.contract import Instance, Objective, Plan
-    from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
+    from mlsched.core.errors import BackendError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
     from mlsched.core.gap import Gap, sum_up
-    from mlsched.core.registry import answerer
+    from mlsched.core.registry import solver
     from mlsched.core.result import Result
     from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.instances.taskgraph import from_networkx
@@ -87,13 +87,13 @@ _HOME = {
     "Instance": "core.contract",
     "Objective": "core.contract",
     "Plan": "core.contract",
-    "AnswererError": "core.errors",
+    "SolverError": "core.errors",
     "InvalidFile": "core.errors",
     "InvalidInput": "core.errors",
     "MlschedError": "core.errors",
-    "SolverError": "core.errors",
+    "BackendError": "core.errors",
     "UnknownName": "core.errors",
-    "answerer": "core.registry",
+    "solver": "core.registry",
     "Front": "solvers.front",
     "Gap": "core.gap",
     "Result": "core.result",
@@ -104,7 +104,7 @@ _HOME = {
 }
 
 __all__ = [
-    "AnswererError",
+    "BackendError",
     "Front",
     "Gap",
     "Instance",
@@ -118,7 +118,6 @@ __all__ = [
     "SolverError",
     "UnknownName",
     "__version__",
-    "answerer",
     "certify",
     "certify_front",
     "check_certificate",
@@ -144,6 +143,7 @@ __all__ = [
     "save",
     "simulate",
     "solve",
+    "solver",
     "solvers",
     "start_in_order",
     "sum_up",

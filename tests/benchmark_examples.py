@@ -1,4 +1,4 @@
-"""What the benchmark's tests share: small suites, a temporary answerer, and rows made by hand."""
+"""What the benchmark's tests share: small suites, a temporary solver, and rows made by hand."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.suites import Case, Suite
-from mlsched.core.answerer import Answerer
 from mlsched.core.registry import registry
+from mlsched.core.solver import Solver
 
 
-def suite(*answerers: str, seeds: Sequence[int] = (0, 1, 2), preset: str = "small", **details: Any) -> Suite:
+def suite(*solvers: str, seeds: Sequence[int] = (0, 1, 2), preset: str = "small", **details: Any) -> Suite:
     """A preemption suite named "tiny"."""
-    case = Case("preemption", preset, seeds=tuple(seeds), answerers=answerers or None, **details)
+    case = Case("preemption", preset, seeds=tuple(seeds), solvers=solvers or None, **details)
     return Suite("tiny", "for tests", (case,))
 
 
 @contextlib.contextmanager
 def registered(name: str, function: Callable[..., Any], **details: Any) -> Iterator[None]:
-    """A preemption answerer that the registry knows inside the block only."""
-    registry().add(Answerer(name, "preemption", details.pop("kind", "heuristic"), function, **details))
+    """A preemption solver that the registry knows inside the block only."""
+    registry().add(Solver(name, "preemption", details.pop("kind", "heuristic"), function, **details))
     try:
         yield
     finally:
-        del registry().answerers["preemption", name]
+        del registry().solvers["preemption", name]
 
 
 def row(**changes: Any) -> Row:
     """A row: cp-sat proves the optimum 10 of objective `cost` (min) on instance "h0"."""
-    value = changes.get("value", 10)
+    value = changes.get("sort_key", 10)
     base = Row(
         suite="made",
         problem="p",
@@ -43,17 +43,17 @@ def row(**changes: Any) -> Row:
         objective="cost",
         sense="min",
         unit="s",
-        rank=None,
-        answerer="cp-sat",
+        primary=None,
+        solver="cp-sat",
         kind="exact",
         params={},
         answer_seed=7,
         time_limit=None,
         work_limit=None,
         status="optimal",
-        value=value,
-        values=None if value is None else {"cost": value},
-        bound=value,
+        sort_key=value,
+        sort_keys=None if value is None else {"cost": value},
+        sort_bound=value,
         gap=0.0,
         stopped_by="proof",
         seconds=0.5,
@@ -64,11 +64,11 @@ def row(**changes: Any) -> Row:
 
 def rule(value: int | None, **changes: Any) -> Row:
     """A heuristic's row on the same instance."""
-    details: dict[str, Any] = {"answerer": "rule", "kind": "heuristic", "status": "feasible", "bound": None}
-    return row(value=value, **{**details, "gap": None, "stopped_by": None, **changes})
+    details: dict[str, Any] = {"solver": "rule", "kind": "heuristic", "status": "feasible", "sort_bound": None}
+    return row(sort_key=value, **{**details, "gap": None, "stopped_by": None, **changes})
 
 
 def timeless(rows: Sequence[Row]) -> list[Row]:
     """Rows without what may differ between two runs."""
-    blank = dict.fromkeys(("seconds", "backing", "confirmed_by", "confirm_seconds", "cpu_seconds", "peak_mib", "made"))
+    blank = dict.fromkeys(("seconds", "evidence", "confirmed_by", "confirm_seconds", "cpu_seconds", "peak_mib", "made"))
     return [dataclasses.replace(r, **blank) for r in rows]

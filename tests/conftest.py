@@ -93,7 +93,7 @@ def pytest_runtest_setup(item):
 
 
 def model_solvers() -> list[str]:
-    """Names of the registered answerers that hand a model to a solver."""
+    """Names of the registered solvers that hand a model to a solver."""
     from mlsched.core.registry import registry
 
     exact = registry().available(kind="exact")
@@ -101,7 +101,8 @@ def model_solvers() -> list[str]:
 
 
 def pytest_generate_tests(metafunc):
-    if "solver" in metafunc.fixturenames:
+    named = {name for mark in metafunc.definition.iter_markers("parametrize") for name in (mark.args[0],)}
+    if "solver" in metafunc.fixturenames and "solver" not in named:
         known, text = model_solvers(), metafunc.config.getoption("--solvers")
         chosen = known if text is None else [name.strip() for name in text.split(",")]
         if unknown := sorted(set(chosen) - set(known)):

@@ -8,29 +8,29 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from mlsched.solvers.backends.canary.models import Canary
+from mlsched.solvers.backends.known_bugs.models import KnownBug
 
 ZERO = Fraction(0)
 
 
-def optimum(canary: Canary) -> Fraction | str:
+def optimum(known_bug: KnownBug) -> Fraction | str:
     """The optimum of a model, "infeasible" or "unbounded"."""
-    sign = 1 if canary.sense == "min" else -1
-    cost = {name: sign * value for name, value in canary.cost.items()}
+    sign = 1 if known_bug.sense == "min" else -1
+    cost = {name: sign * value for name, value in known_bug.cost.items()}
     best: Fraction | None = None
-    open_nodes = [{v.name: (v.low, v.high) for v in canary.variables}]
+    open_nodes = [{v.name: (v.low, v.high) for v in known_bug.variables}]
     while open_nodes:
         bounds = open_nodes.pop()
-        found = _relaxed(canary, cost, bounds)
+        found = _relaxed(known_bug, cost, bounds)
         if found == "unbounded":
             # With rational data, a relaxation that is unbounded and a point that is feasible make the model unbounded.
-            return "unbounded" if optimum_is_feasible(canary) else "infeasible"
+            return "unbounded" if optimum_is_feasible(known_bug) else "infeasible"
         if found == "infeasible":
             continue
         value, point = found
         if best is not None and value >= best:
             continue
-        split = next((v.name for v in canary.variables if v.integer and point[v.name].denominator != 1), None)
+        split = next((v.name for v in known_bug.variables if v.integer and point[v.name].denominator != 1), None)
         if split is None:
             best = value
             continue
@@ -40,14 +40,14 @@ def optimum(canary: Canary) -> Fraction | str:
     return "infeasible" if best is None else sign * best
 
 
-def optimum_is_feasible(canary: Canary) -> bool:
+def optimum_is_feasible(known_bug: KnownBug) -> bool:
     """Whether the model has a point at all."""
     import dataclasses
 
-    return optimum(dataclasses.replace(canary, cost={})) == 0
+    return optimum(dataclasses.replace(known_bug, cost={})) == 0
 
 
-def _relaxed(canary: Canary, cost, bounds):
+def _relaxed(known_bug: KnownBug, cost, bounds):
     """(value, point) of the linear relaxation within `bounds`, "infeasible" or "unbounded".
 
     Every variable is written as `base + factor * new`, new >= 0; a free one as the difference of two.
@@ -56,7 +56,7 @@ def _relaxed(canary: Canary, cost, bounds):
     base: dict[str, Fraction] = {}
     rows: list[tuple[dict[int, Fraction], Fraction]] = []
     count = 0
-    for v in canary.variables:
+    for v in known_bug.variables:
         low, high = bounds[v.name]
         if v.integer:
             low, high = (
@@ -85,7 +85,7 @@ def _relaxed(canary: Canary, cost, bounds):
                 new[index] = new.get(index, ZERO) + sign * factor
         return new, constant
 
-    for row in canary.rows:
+    for row in known_bug.rows:
         new, constant = written(row.terms)
         if row.high is not None:
             rows.append((new, row.high - constant))

@@ -112,7 +112,7 @@ def a_tick_early(instance, *, rng):
 
 
 def fifo(snapshot, rng):
-    return registry().answerers["taskgraph", "best-effort-fifo"].function(snapshot, rng=rng)
+    return registry().solvers["taskgraph", "best-effort-fifo"].function(snapshot, rng=rng)
 
 
 def pauses_without_asking(snapshot, *, rng):
@@ -137,8 +137,8 @@ FRESH = (
     Planted("workers", "gives workers for PSs", mistaken(workers_for_ps)),
     Planted("workers", "sorts its tables", mistaken(sorts_its_tables), check="reproducible"),
     Planted("taskgraph", "starts a tick early", mistaken(a_tick_early)),
-    Planted("taskgraph", "pauses without asking", mistaken(pauses_without_asking), {"asks": "decision"}),
+    Planted("taskgraph", "pauses without asking", mistaken(pauses_without_asking), {"called": "online"}),
     Planted(
-        "taskgraph", "remembers arrays", mistaken(remembers_arrays), {"asks": "decision", "stateful": True}, "runs"
+        "taskgraph", "remembers arrays", mistaken(remembers_arrays), {"called": "online", "stateful": True}, "runs"
     ),
 )

@@ -47,7 +47,7 @@ class Question(IntegerProgram):
         return np.unique((grid[fits] @ self.objectives.T) * self.signs, axis=0)
 
     def brute_force(self) -> list[list[int]]:
-        """All non-dominated values in natural senses, sorted as `Front.values` is."""
+        """All non-dominated values in natural senses, sorted as `Front.sort_keys` is."""
         return (nondominated(self.feasible_values()) * self.signs).tolist()
 
 

@@ -19,7 +19,7 @@ from mlsched.instances.preemption import Plan
 
 def right(instance, *, rng):
     """What FIFO does: a good rule."""
-    return registry().answerers["preemption", "fifo"].function(instance, rng=rng)
+    return registry().solvers["preemption", "fifo"].function(instance, rng=rng)
 
 
 def exits(instance, *, rng):

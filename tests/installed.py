@@ -11,6 +11,6 @@ def problems(*names: str) -> list[str]:
 
 
 def rules(problem: str, *texts: str) -> list[str]:
-    """Those of these answerers, with their parameters, that are installed."""
-    known = {answerer.name for answerer in registry().available(problem)}
+    """Those of these solvers, with their parameters, that are installed."""
+    known = {solver.name for solver in registry().available(problem)}
     return [text for text in texts if text.partition(":")[0] in known]

@@ -8,7 +8,7 @@ from mlsched.core.fields import UNLIMITED
 from mlsched.core.registry import registry
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
-from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.wake import Wake
 
 
@@ -52,16 +52,16 @@ def jobs_of(templates, jobs, *, nodes=((2,), (2,)), resources=("gpu",), edges=()
     return Jobs(**{**fields, **changes})
 
 
-def play(jobs: Jobs, rule, *, wake="events", **readings):
+def play(jobs: Jobs, rule, *, scheduling_events="events", **readings):
     """The world after a run, and the snapshots that were asked, by their time."""
     world = IterationWorld(jobs, Options(**readings))
-    trip = run(world, rule, wake=Wake.parse(wake), seed=0, record=1.0)
+    trip = run(world, rule, scheduling_events=Wake.parse(scheduling_events), seed=0, record=1.0)
     return world, {d.time: d.instance for d in trip.recorded}
 
 
 def seen_at(jobs: Jobs, time: int, rounds, **readings):
     """The snapshot that is asked at a time of a run that follows the script, and after it best-effort FIFO."""
-    fifo = registry().answerers["taskgraph", "best-effort-fifo"].function
+    fifo = registry().solvers["taskgraph", "best-effort-fifo"].function
 
     def call(seen, memory, rng):
         script = seen.round(**rounds.get(seen.now, {}))
@@ -71,9 +71,9 @@ def seen_at(jobs: Jobs, time: int, rounds, **readings):
 
 
 def rows(log) -> list[dict[str, int]]:
-    """The stretches in order of time, a dict each, with their nodes."""
+    """The segments in order of time, a dict each, with their nodes."""
     found = [
-        dict(zip(Stretches.names, row, strict=True)) | {"nodes": nodes}
+        dict(zip(Segments.names, row, strict=True)) | {"nodes": nodes}
         for row, nodes in zip(log.rows, log.places, strict=True)
     ]
     return sorted(found, key=lambda row: (row["start"], row["job"]))

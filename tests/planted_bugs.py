@@ -43,7 +43,7 @@ GOOD = {"preemption": "fitgpp", "quality": "slaq", "placement": "tetris", "worke
 def good(problem: str) -> Callable[..., Any]:
     if problem == "taskgraph":
         return list_schedule
-    return registry().answerers[problem, GOOD[problem]].function
+    return registry().solvers[problem, GOOD[problem]].function
 
 
 def changed(instance, **fields: Any):
@@ -225,7 +225,7 @@ def starts_all(snapshot, *, rng):
 
 def gives_up() -> Callable[..., Any]:
     """A rule that decides now and starts nothing any more when it has been asked 300 times in a run."""
-    rule = registry().answerers["taskgraph", "fifo"].function
+    rule = registry().solvers["taskgraph", "fifo"].function
 
     def stateful(snapshot, *, memory, rng):
         asked = (memory or 0) + 1
@@ -282,6 +282,6 @@ BUGS = (
         misread("taskgraph", eligible=lambda i: np.ones_like(i.eligible)),
     ),
     Planted("taskgraph", "drops what runs", mistaken(drops_what_runs)),
-    Planted("taskgraph", "forgets what it started", mistaken(starts_all), {"asks": "decision"}),
-    Planted("taskgraph", "gives up after 300 rounds", gives_up, {"asks": "decision", "stateful": True}, "runs"),
+    Planted("taskgraph", "forgets what it started", mistaken(starts_all), {"called": "online"}),
+    Planted("taskgraph", "gives up after 300 rounds", gives_up, {"called": "online", "stateful": True}, "runs"),
 )

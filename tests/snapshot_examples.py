@@ -53,11 +53,11 @@ def then_greedy(rounds, until: int) -> Rule:
     )
 
 
-def play(inst: Instance, rule: Rule, *, true=None, wake="events", **readings):
+def play(inst: Instance, rule: Rule, *, true=None, scheduling_events="events", **readings):
     """The workload, the world after a run, and the snapshots that were asked, by their time (the last at each)."""
     load = Workload(horizon=inst, true_duration=inst.duration if true is None else true)
     world = TaskgraphWorld.of(load, Options(**readings))
-    trip = run(world, rule, wake=Wake.parse(wake), seed=0, record=1.0)
+    trip = run(world, rule, scheduling_events=Wake.parse(scheduling_events), seed=0, record=1.0)
     return load, world, {d.time: d.instance for d in trip.recorded}
 
 

@@ -120,7 +120,7 @@ def takes_capacity_for_free(snapshot, *, rng):
 
 def leaves_the_last_job_out(snapshot, *, rng):
     """An index too few, in a rule that decides now: of the jobs that are there the last one is never served."""
-    made = registry().answerers["taskgraph", "best-effort-fifo"].function(snapshot, rng=rng)
+    made = registry().solvers["taskgraph", "best-effort-fifo"].function(snapshot, rng=rng)
     last = len(snapshot.arrival) - 1
     kept = snapshot.task_job[made.start_task] != last
     columns = ("start_task", "start_node", "start_gpu")
@@ -155,7 +155,7 @@ SUBTLE = (
     Planted("placement", "passes the last server", mistaken(passes_the_last_server), check="runs"),
     Planted("workers", "never counts the first job", mistaken(never_counts_the_first)),
     Planted("workers", "remembers how much it said", mistaken(seeds_itself), check="reproducible"),
-    Planted("taskgraph", "takes capacity for free", mistaken(takes_capacity_for_free), {"asks": "decision"}),
-    Planted("taskgraph", "leaves the last job out", mistaken(leaves_the_last_job_out), {"asks": "decision"}, "answers"),
+    Planted("taskgraph", "takes capacity for free", mistaken(takes_capacity_for_free), {"called": "online"}),
+    Planted("taskgraph", "leaves the last job out", mistaken(leaves_the_last_job_out), {"called": "online"}, "answers"),
     Planted("taskgraph", "forgets an edge", mistaken(forgets_an_edge)),
 )

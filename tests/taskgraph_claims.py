@@ -1,4 +1,4 @@
-"""Tiny task graphs for certificates by prices, in some of which the GPUs of a node are apart."""
+"""Tiny task graphs for dual certificates, in some of which the GPUs of a node are apart."""
 
 from __future__ import annotations
 

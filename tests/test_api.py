@@ -1,4 +1,4 @@
-"""The public calls: load and save, solve and what it refuses, answerers that lie."""
+"""The public calls: load and save, solve and what it refuses, solvers that lie."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from preemption_examples import SCORES, small
 
 from mlsched import api, solvers
 from mlsched.core.contract import Plan as AnyPlan
-from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, UnknownName
+from mlsched.core.errors import InvalidFile, InvalidInput, SolverError, UnknownName
 from mlsched.core.formulation import Outcome
-from mlsched.core.registry import answerer, registry
+from mlsched.core.registry import registry, solver
 from mlsched.instances import strategies
 from mlsched.instances.preemption import Plan
 
@@ -32,9 +32,9 @@ def wait(instance, *, rng):
 def test_a_result_says_everything():
     r = api.solve(small(), "fitgpp:s=8", seed=5)
     assert r.plan == BEST
-    assert r.values == {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0}
-    assert (r.value, r.bound, r.gap, r.status, r.stopped_by) == (SCORES[2], None, None, "feasible", None)
-    assert (r.answerer, r.problem, r.objective, r.seed) == ("fitgpp", "preemption", "total_score", 5)
+    assert r.sort_keys == {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0}
+    assert (r.sort_key, r.sort_bound, r.gap, r.status, r.stopped_by) == (SCORES[2], None, None, "feasible", None)
+    assert (r.solver, r.problem, r.objective, r.seed) == ("fitgpp", "preemption", "total_score", 5)
     assert r.params["s"] == 8.0
     assert r.instance_hash == small().hash
     assert r.seconds > 0
@@ -44,22 +44,22 @@ def test_a_result_says_everything():
 @pytest.mark.parametrize("name", ["brute-force", "cp-sat", "highs"])
 def test_an_exact_result_proves_itself(name):
     r = api.solve(small(), name)
-    assert (r.value, r.bound, r.gap, r.status, r.stopped_by) == (SCORES[2], SCORES[2], 0, "optimal", "proof")
+    assert (r.sort_key, r.sort_bound, r.gap, r.status, r.stopped_by) == (SCORES[2], SCORES[2], 0, "optimal", "proof")
     assert r.work
 
 
-@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption") if a.asks == "decision"])
+@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption") if a.called == "online"])
 def test_results_are_json_and_hold_the_plan(name):
     r = api.solve(small(), name)
     data = json.loads(json.dumps(r.to_json(), allow_nan=False))
     assert Plan.from_json(data["plan"]) == r.plan
-    assert data["compared"]["value"] == r.value
+    assert data["sort_keys"]["value"] == r.sort_key
 
 
 def test_the_objective_can_be_chosen_and_the_first_is_the_default():
     assert api.solve(small(), "cp-sat").objective == "total_score"
-    assert api.solve(small(), "cp-sat", objective="victim_count").value == 1
-    assert api.solve(small(), wait, objective="max_grace_period").value == 121
+    assert api.solve(small(), "cp-sat", objective="victim_count").sort_key == 1
+    assert api.solve(small(), wait, objective="max_grace_period").sort_key == 121
 
 
 def test_anyones_function_with_its_own_parameters():
@@ -67,7 +67,7 @@ def test_anyones_function_with_its_own_parameters():
         return Plan(te_node=[node], victims=[2])
 
     r = api.solve(small(), mine, node=1)
-    assert (r.answerer, r.plan) == ("mine", BEST)
+    assert (r.solver, r.plan) == ("mine", BEST)
 
 
 def test_a_function_gets_a_generator_of_the_seed():
@@ -85,15 +85,15 @@ def test_a_function_gets_a_generator_of_the_seed():
 
 def test_available():
     exact = solvers.available("preemption", "exact")
-    assert {a.name for a in exact if a.asks == "decision"} == {"brute-force", "columns", "cp-sat", "highs"}
-    assert {a.name for a in exact if a.asks == "horizon"} == {"decision-tree", "every-decision"}
+    assert {a.name for a in exact if a.called == "online"} == {"brute-force", "columns", "cp-sat", "highs"}
+    assert {a.name for a in exact if a.called == "offline"} == {"decision-tree", "every-decision"}
 
 
 # -- wrong calls ------------------------------------------------------------------------------------------------------
 
 WRONG_CALLS = [
     ({"objective": "cost"}, UnknownName, "preemption has no objective 'cost'; there are total_score, victim_count"),
-    ({"solver": "gurobi"}, UnknownName, "no answerer 'gurobi' for preemption; there are brute-force"),
+    ({"solver": "gurobi"}, UnknownName, "no solver 'gurobi' for preemption; there are brute-force"),
     ({"solver": "fitgpp:s"}, InvalidInput, "'s' is not KEY=VALUE"),
     ({"solver": 3}, InvalidInput, "solver = 3: must be a name or a function"),
     ({"time_limit": 0}, InvalidInput, "time_limit = 0: must be above 0"),
@@ -133,7 +133,7 @@ def test_only_instances_are_solved(thing):
         api.solve(thing, "cp-sat")
 
 
-# -- answerers that lie -----------------------------------------------------------------------------------------------
+# -- solvers that lie -----------------------------------------------------------------------------------------------
 
 
 def raises(instance, *, rng):
@@ -159,7 +159,7 @@ LIARS = [
 
 @pytest.mark.parametrize(("liar", "message"), LIARS, ids=range(len(LIARS)))
 def test_a_rule_that_breaks_its_contract_is_named(liar, message):
-    with pytest.raises(AnswererError) as caught:
+    with pytest.raises(SolverError) as caught:
         api.solve(small(), liar)
     assert message in str(caught.value)
 
@@ -167,7 +167,7 @@ def test_a_rule_that_breaks_its_contract_is_named(liar, message):
 def prover(outcome):
     """An exact algorithm of somebody else's that returns `outcome`."""
 
-    @answerer("prover", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
+    @solver("prover", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
     def answer(instance, *, objective, limits):
         if isinstance(outcome, Exception):
             raise outcome
@@ -196,8 +196,8 @@ LIES = [
 
 
 @pytest.mark.parametrize(("outcome", "message"), LIES, ids=range(len(LIES)))
-def test_an_exact_answerer_that_lies_is_named(outcome, message):
-    with pytest.raises(AnswererError) as caught:
+def test_an_exact_solver_that_lies_is_named(outcome, message):
+    with pytest.raises(SolverError) as caught:
         api.solve(small(), prover(outcome))
     assert message in str(caught.value)
 
@@ -215,11 +215,11 @@ def test_an_exact_answerer_that_lies_is_named(outcome, message):
 def test_an_honest_outcome_passes(outcome):
     r = api.solve(small(), prover(outcome), hint="none")
     bound = 0 if outcome == Outcome("feasible", BEST, None) else outcome.bound  # no score is below 0
-    assert (r.status, r.plan, r.bound) == (outcome.status, outcome.plan, bound)
-    assert (r.value is None) == (outcome.plan is None)
+    assert (r.status, r.plan, r.sort_bound) == (outcome.status, outcome.plan, bound)
+    assert (r.sort_key is None) == (outcome.plan is None)
 
 
-def test_an_exact_answerer_cannot_be_asked_for_what_it_does_not_optimise():
+def test_an_exact_solver_cannot_be_asked_for_what_it_does_not_optimise():
     with pytest.raises(InvalidInput, match="prover cannot optimise victim_count; it can total_score"):
         api.solve(small(), prover(None), objective="victim_count")
 
@@ -227,7 +227,7 @@ def test_an_exact_answerer_cannot_be_asked_for_what_it_does_not_optimise():
 def test_a_rule_with_memory_starts_with_none():
     seen = []
 
-    @answerer("remembers", problem="preemption", kind="heuristic", stateful=True)
+    @solver("remembers", problem="preemption", kind="heuristic", stateful=True)
     def remembers(instance, *, memory, rng):
         seen.append(memory)
         return BEST, {"rounds": 1}

@@ -31,10 +31,10 @@ assert sorted(registry().problems) == ["placement", "preemption", "quality", "ta
 answered = 0
 for problem in registry().problems:
     instance = mlsched.generate(problem, preset="small", seed=0)
-    for answerer in mlsched.solvers.available(problem):
-        if answerer.kind == "trained" or answerer.name in ("cp-sat", "fifo", "lif-linear", "optimus", "slaq", "srpt"):
+    for solver in mlsched.solvers.available(problem):
+        if solver.kind == "trained" or solver.name in ("cp-sat", "fifo", "lif-linear", "optimus", "slaq", "srpt"):
             try:
-                assert mlsched.solve(instance, answerer.name, time_limit=20).status != "unknown", answerer.name
+                assert mlsched.solve(instance, solver.name, time_limit=20).status != "unknown", solver.name
             except mlsched.InvalidInput as refused:  # Harmony answers about the clusters that it was trained for
                 assert problem == "placement", refused
                 continue

@@ -44,13 +44,15 @@ def recomputed(instance: Any, plan: Any) -> dict[str, int]:
         }
     if instance.problem == "admission":
         weight = int(sum(instance.waiting_weight[plan.start == 0].tolist()))
-        values = {name: value - weight * instance.rank(name).weight for name, value in values.items()}
+        values = {name: value - weight * instance.primary(name).weight for name, value in values.items()}
         return {**values, "waiting": int(WAITS["admission"](plan))}
-    assert all(instance.rank(name) is None for name in values), "a problem that compares something first is added here"
+    assert all(instance.primary(name) is None for name in values), (
+        "a problem that compares something first is added here"
+    )
     return dict(values)
 
 
-def answerers(problem: str) -> list[str]:
+def solvers(problem: str) -> list[str]:
     """Who answers the main question of a problem without training or long search."""
     asks = registry().problem(problem).instance_type.asks
     rules = [a.name for a in mlsched.solvers.available(problem, "heuristic") if a.asks == asks]
@@ -60,8 +62,8 @@ def answerers(problem: str) -> list[str]:
 def check_result(result: Result, names: dict[str, int]) -> None:
     """A result's own numbers, its table, DataFrame and JSON document."""
     objectives = [name for name in names if name not in COLUMN.values()]
-    assert result.figures == names
-    assert result.figure == names[result.objective]
+    assert result.values == names
+    assert result.value == names[result.objective]
     table, frame, document = result.table(), result.dataframe(), json.loads(json.dumps(result.to_json()))
     for name, value in names.items():
         assert table[name] == [value], name
@@ -69,9 +71,9 @@ def check_result(result: Result, names: dict[str, int]) -> None:
     assert document["values"] == {name: names[name] for name in objectives}
     assert table["value"] == [document["value"]] == [names[result.objective]]
     assert str(names[result.objective]) in repr(result)
-    assert document["compared"]["values"] == result.instance.evaluate(result.plan)
+    assert document["sort_keys"]["values"] == result.instance.evaluate(result.plan)
     if result.status == "optimal":
-        assert result.bound_figure == document["bound"] == table["bound"][0] == result.figure
+        assert result.bound == document["bound"] == table["bound"][0] == result.value
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -79,12 +81,12 @@ def check_result(result: Result, names: dict[str, int]) -> None:
 @given(data=st.data())
 def test_what_python_shows_agrees_with_a_recomputation_by_name(problem, data):
     instance = data.draw(registry().problem(problem).strategy())
-    name = data.draw(st.sampled_from(answerers(problem)))
+    name = data.draw(st.sampled_from(solvers(problem)))
     goal = data.draw(st.sampled_from([objective.name for objective in instance.objectives]))
     try:
         result = mlsched.solve(instance, name, objective=goal, time_limit=20)
     except MlschedError:
-        assume(False)  # an instance that the answerer refuses
+        assume(False)  # an instance that the solver refuses
     assume(result.plan is not None)
     check_result(result, recomputed(instance, result.plan))
 
@@ -111,7 +113,7 @@ def hard(problem: str) -> Any:
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_what_is_printed_saved_and_exported_agrees_with_a_recomputation_by_name(problem, tmp_path):
-    instance, name = hard(problem), answerers(problem)[:2][-1]  # a rule, where one answers such instances
+    instance, name = hard(problem), solvers(problem)[:2][-1]  # a rule, where one answers such instances
     result = mlsched.solve(instance, name)
     names = recomputed(instance, result.plan)
     file, plan = tmp_path / "suite" / "0.json", tmp_path / "plan.json"
@@ -121,7 +123,7 @@ def test_what_is_printed_saved_and_exported_agrees_with_a_recomputation_by_name(
 
     checked = json.loads(called("check", file, plan, "--json"))
     assert checked["values"] | checked["counts"] == names
-    assert checked["compared"] == instance.evaluate(result.plan)
+    assert checked["sort_keys"] == instance.evaluate(result.plan)
     shown = printed(called("check", file, plan), names)
     assert {key: int(value.replace(",", "")) for key, value in shown.items()} == names
     solved = json.loads(called("solve", file, "--solver", name, "--json"))
@@ -146,5 +148,5 @@ def test_plans_that_make_jobs_wait_are_among_them():
     """There the value that orders plans is another than the one that is read."""
     instance = hard("preemption")
     result = mlsched.solve(instance, "fifo")
-    assert result.figures["deferred"] > 0
-    assert result.value != result.figure
+    assert result.values["deferred"] > 0
+    assert result.sort_key != result.value

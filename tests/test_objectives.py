@@ -26,7 +26,7 @@ def test_every_objective_has_its_entries(problem):
     names = {objective.name for objective in problem.instance_type.objectives}
     assert set(problem.trivial_bounds) == names
     assert set(translation_of(drawn(problem)).by_objective) == names
-    assert set(registry().answerers[problem.name, "brute-force"].objectives) == names
+    assert set(registry().solvers[problem.name, "brute-force"].objectives) == names
 
 
 @every_problem
@@ -44,15 +44,15 @@ def test_an_objective_without_an_entry_is_refused_by_its_name(problem):
 
 def test_a_rank_is_of_a_known_objective():
     with pytest.raises(InvalidInput, match=r"LARGEST of instances/preemption/instance.py has no entry"):
-        mlsched.generate("preemption", "small").rank("other")
+        mlsched.generate("preemption", "small").primary("other")
 
 
 def test_where_the_default_cannot_another_is_asked(monkeypatch):
     instance = mlsched.generate("quality", "floored", jobs=3, cores=6)
-    default = registry().answerers["quality", "dp"]
+    default = registry().solvers["quality", "dp"]
     assert prover(instance, "worst_loss") == "dp"
     only = dataclasses.replace(default, objectives=("total_loss_reduction",))
-    monkeypatch.setitem(registry().answerers, ("quality", "dp"), only)
+    monkeypatch.setitem(registry().solvers, ("quality", "dp"), only)
     assert prover(instance, "total_loss_reduction") == "dp"
     assert prover(instance, "worst_loss") == "highs", "not brute force"
     assert prover(instance, "other") is None
@@ -61,9 +61,9 @@ def test_where_the_default_cannot_another_is_asked(monkeypatch):
 
 
 def test_a_front_is_refused_where_its_solver_cannot_optimise_all(monkeypatch):
-    highs = registry().answerers["quality", "highs"]
+    highs = registry().solvers["quality", "highs"]
     monkeypatch.setitem(
-        registry().answerers, ("quality", "highs"), dataclasses.replace(highs, objectives=("worst_loss",))
+        registry().solvers, ("quality", "highs"), dataclasses.replace(highs, objectives=("worst_loss",))
     )
     instance = mlsched.generate("quality", "floored", jobs=3, cores=6)
     with pytest.raises(InvalidInput, match="highs cannot optimise total_loss_reduction; name objectives that it can"):

@@ -48,7 +48,7 @@ def things(tmp_path_factory):
             "report": mlsched.check_scheduler("fifo", "preemption", examples=4, checks=["answers"]),
             "row": rows[0],
             "gap line": mlsched.gap_lines(rows)[0],
-            "answerer": mlsched.solvers.available("preemption")[0],
+            "solver": mlsched.solvers.available("preemption")[0],
             "problem": registry().problem("quality"),
         }
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 from draws import THOROUGH
 
-#: Prints what every answerer says, by problem; and one run each.
+#: Prints what every solver says, by problem; and one run each.
 CODE = """
 import json, sys, warnings
 import mlsched
@@ -24,16 +24,16 @@ for text in sys.argv[2:]:
     problem, source, rule = text.split()
     instance = mlsched.generate(problem, "small", seed=5)
     said[problem] = found = {"instance": instance.hash}
-    for answerer in registry().available(problem):
-        if answerer.kind != "heuristic" and answerer.name not in kept and not every:
+    for solver in registry().available(problem):
+        if solver.kind != "heuristic" and solver.name not in kept and not every:
             continue
         try:
-            limit = 1.0 if answerer.rule is None else None
-            answer = mlsched.solve(instance, answerer.name, seed=7, work_limit=limit)
+            limit = 1.0 if solver.rule is None else None
+            answer = mlsched.solve(instance, solver.name, seed=7, work_limit=limit)
             plan = answer.plan.to_json() if answer.plan else None
-            found[answerer.name] = [plan, answer.value, answer.bound, answer.work]
+            found[solver.name] = [plan, answer.value, answer.bound, answer.work]
         except MlschedError as error:
-            found[answerer.name] = str(error)
+            found[solver.name] = str(error)
     run = mlsched.simulate(mlsched.workload(source, problem), rule, seed=7)
     found["run"] = run.log.to_json()
 print(json.dumps(said, sort_keys=True))

@@ -102,7 +102,7 @@ MEANINGLESS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (mlsched.check_scheduler, {"calls": -5}, "calls = -5: must be at least 0"),
     (mlsched.check_scheduler, {"examples": True}, "check_scheduler: examples = True: must be an integer"),
     (mlsched.check_scheduler, {"largest_gap": -0.1}, "largest_gap = -0.1: must be at least 0"),
-    (mlsched.testing.check_relations, {"examples": 0}, "examples = 0: must be at least 1"),
+    (mlsched.testing.check_metamorphic_relations, {"examples": 0}, "examples = 0: must be at least 1"),
     (mlsched.testing.clock_machine, {"stateful": "no"}, "clock_machine: stateful = 'no': must be True or False"),
 ]
 
@@ -161,8 +161,8 @@ def test_a_wrong_cluster_says_what_it_must_be(options, said):
 def test_runs_are_asked_rightly():
     work = mlsched.workload("synthetic:gangs", jobs=4)
     for wrong, said in (
-        ({"wake": 5}, "wake = 5: must be a text or None"),
-        ({"wake": ""}, "wake = '': must be 'events'"),
+        ({"scheduling_events": 5}, "wake = 5: must be a text or None"),
+        ({"scheduling_events": ""}, "wake = '': must be 'events'"),
         ({"record": "a"}, "record = 'a': must be a"),
     ):
         with pytest.raises(mlsched.InvalidInput, match=said):

@@ -130,7 +130,7 @@ def one_at_a_time(instance, *, rng):
 
 
 def fifo(snapshot, rng):
-    return registry().answerers["taskgraph", "best-effort-fifo"].function(snapshot, rng=rng)
+    return registry().solvers["taskgraph", "best-effort-fifo"].function(snapshot, rng=rng)
 
 
 def _only(snapshot, made, tasks):
@@ -193,7 +193,7 @@ UNUSUAL = (
     Unusual("placement", never_splits_a_job),
     Unusual("workers", all_or_nobody),
     Unusual("workers", one_at_a_time),
-    Unusual("taskgraph", one_job_after_another, {"asks": "decision"}),
-    Unusual("taskgraph", last_job_first, {"asks": "decision"}),
-    Unusual("taskgraph", one_node_for_a_job, {"asks": "decision"}),
+    Unusual("taskgraph", one_job_after_another, {"called": "online"}),
+    Unusual("taskgraph", last_job_first, {"called": "online"}),
+    Unusual("taskgraph", one_node_for_a_job, {"called": "online"}),
 )

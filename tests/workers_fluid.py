@@ -15,7 +15,7 @@ from mlsched.instances.workers import NEVER, Horizon
 
 @st.composite
 def horizons(draw, *, jobs: int = 3, workers: int = 2, ps: int = 2, resources: int = 2):
-    """Small horizons: ties, equal jobs, gaps in tables, resources that never run short, empty stretches."""
+    """Small horizons: ties, equal jobs, gaps in tables, resources that never run short, empty segments."""
     count = draw(st.integers(1, jobs), label="jobs")
     kinds, wide, high = draw(st.integers(1, resources)), draw(st.integers(1, workers)), draw(st.integers(1, ps))
 

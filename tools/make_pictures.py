@@ -36,7 +36,7 @@ COMMANDS = {
         "solve cores.json --objective total_loss_reduction --plot quality.svg",
     ),
     "worst": ("worst graphene:stop=least --problem taskgraph --preset six-tight --count 10 --most 1 --plot worst.svg",),
-    "own-logs": ("simulate fifo srpt tiresias --trace twin:philly --set usage=drawn --plot own-logs.svg",),
+    "own-logs": ("simulate fifo srpt tiresias --trace sample:philly --set usage=drawn --plot own-logs.svg",),
     "preemption-simulation": (
         "simulate fifo fitgpp rand --problem preemption --trace synthetic:z:jobs=4096 --plot preemption-simulation.svg",
     ),

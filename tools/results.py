@@ -136,13 +136,13 @@ def cell(number: dict[str, Any]) -> str:
 
 
 def of_claims(claims: list[dict[str, Any]]) -> dict[str, Any]:
-    """A paper's claims as a table, each with the range of its evidence over the readings that count."""
+    """A paper's claims as a table, each with the range of its evidence over the interpretations that count."""
     header = ["claim", "where", "the paper's number", "measured here", "verdict"]
     return {"header": header, "rows": [_claim(claim) for claim in claims]}
 
 
 def _claim(claim: dict[str, Any]) -> list[str]:
-    printed = [_printed(piece) for piece in claim["evidence"] if piece["paper"] is not None]
+    printed = [_printed(piece) for piece in claim["measurements"] if piece["paper"] is not None]
     paper = " and ".join(dict.fromkeys(printed)) if len(set(printed)) <= 2 else ""
     return [claim["text"], claim["where"], paper, claim["summary"], claim["verdict"]]
 
@@ -266,7 +266,7 @@ COUNTED = {
     "hold": ("holds",),
     "do not hold": ("does not hold",),
     "undecided": ("undecided",),
-    "depend on the reading": ("depends on the reading",),
+    "depend on the interpretation": ("depends on the interpretation",),
     "cannot be tested here": ("assumed", "fitted", "not measured", "not trained"),
 }
 RECORDED = DOCS.parent / "plugins" / "mlsched_papers" / "recorded.json"

@@ -8,7 +8,7 @@ from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched.api.answers import solve
-    from mlsched.api.asked import AnyAnswerer, resolve_answerer
+    from mlsched.api.asked import AnySolver, resolve_solver
     from mlsched.api.calls import call_solver
     from mlsched.api.certificates import certify, certify_front, check_certificate, check_folder, check_objectives
     from mlsched.api.fronts import pareto
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: No name is that of a module of this folder.
 _HOMES = {
     "answers": ("solve",),
-    "asked": ("AnyAnswerer", "resolve_answerer"),
+    "asked": ("AnySolver", "resolve_solver"),
     "calls": ("call_solver",),
     "certificates": ("certify", "certify_front", "check_certificate", "check_folder", "check_objectives"),
     "taskgraph.decomposition": ("decompose",),
@@ -39,7 +39,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AnyAnswerer",
+    "AnySolver",
     "call_solver",
     "certify",
     "certify_front",
@@ -62,7 +62,7 @@ __all__ = [
     "read_reference",
     "record_types",
     "refusal",
-    "resolve_answerer",
+    "resolve_solver",
     "save",
     "simulate",
     "simulation_of",

@@ -1,7 +1,7 @@
-"""An answerer for one form of question answers others: rules are rolled out or tabulated, planners look ahead anew.
+"""A solver for one form of question answers others: rules are rolled out or tabulated, planners look ahead anew.
 
 The clock provides both (`Simulation.rollout`, `Simulation.receding`); here they are picked by what was asked and what
-the answerer answers natively.
+the solver answers natively.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ import numpy as np
 
 from mlsched import solvers
 from mlsched.api.exact import solve_exactly
-from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan, Question
-from mlsched.core.errors import AnswererError, InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, SolverError, a_or_an
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.registry import registry
 from mlsched.core.request import Request, Setup
+from mlsched.core.solver import Solver
 from mlsched.simulation import simulations
 from mlsched.simulation.clock import Rule
 
-#: How an answerer of the other form is called for a question of this form.
-ADAPTERS: dict[Question, str] = {"horizon": "rollout", "decision": "receding", "policy": "tabulate"}
-#: Which questions an answerer of one form can be adapted to: rules decide in any run, planners plan for a decision.
-ADAPTED: dict[Question, tuple[Question, ...]] = {"decision": ("horizon", "policy"), "horizon": ("decision",)}
+#: How a solver of the other form is called for a question of this form.
+ADAPTERS: dict[Question, str] = {"offline": "rollout", "online": "receding", "policy": "tabulate"}
+#: Which questions a solver of one form can be adapted to: rules decide in any run, planners plan for a decision.
+ADAPTED: dict[Question, tuple[Question, ...]] = {"online": ("offline", "policy"), "offline": ("online",)}
 
 
 def prover(instance: Instance, objective: str) -> str | None:
-    """The problem's default, or else an exact answerer of this form of question and objective; None without any.
+    """The problem's default, or else an exact solver of this form of question and objective; None without any.
 
     Of several one with a model: enumeration, which has none, soon finds an instance too large.
     """
     exact = registry().available(instance.problem, "exact")
     default = registry().problem(instance.problem).default
-    able = [a for a in exact if a.answers(instance.asks) and objective in a.objectives and not a.restricted]
+    able = [a for a in exact if a.answers(instance.called) and objective in a.objectives and not a.restricted]
     able.sort(key=lambda a: (a.name != default, a.fronts_by is None))
     return able[0].name if able else None
 
 
-def can_answer(answerer: Answerer, asks: Question) -> bool:
-    """Whether the answerer answers questions of this form, itself or through an adapter of the problem's world."""
-    return answerer.answers(asks) or _adapter(answerer, asks) is not None
+def can_answer(solver: Solver, called: Question) -> bool:
+    """Whether the solver answers questions of this form, itself or through an adapter of the problem's world."""
+    return solver.answers(called) or _adapter(solver, called) is not None
 
 
 def adapted(request: Request) -> Plan | None:
@@ -52,27 +52,27 @@ def adapted(request: Request) -> Plan | None:
     Raises InvalidInput if there is no adapter.
     """
     solver, instance = request.solver, request.instance
-    adapter = _adapter(solver, instance.asks)
+    adapter = _adapter(solver, instance.called)
     if adapter is None:
         raise InvalidInput(
-            f"{solver.name}: answers a {solver.asks} of {solver.problem}, and the instance asks for a "
-            f"{instance.asks}; there is no adapter"
+            f"{solver.name}: is called {solver.called} for {solver.problem}, and the instance is called "
+            f"{instance.called}; there is no adapter"
         )
-    if solver.asks == "decision":
+    if solver.called == "online":
         rule = dataclasses.replace(as_rule(request), options=solver.world_options(request.params))
         plan = adapter(instance, rule, request.limits.seed)
     else:
         plan = adapter(instance, lambda question: _planned(request.on(question)))
     if plan is not None and not isinstance(plan, Plan):
-        raise AnswererError(f"{solver.name}: {ADAPTERS[instance.asks]} gave {a_or_an(type(plan).__name__)}, not a plan")
+        raise SolverError(f"{solver.name}: {ADAPTERS[instance.called]} gave {a_or_an(type(plan).__name__)}, not a plan")
     return plan
 
 
-def _adapter(answerer: Answerer, asks: Question) -> Callable[..., Any] | None:
-    if answerer.asks is None or asks not in ADAPTED.get(answerer.asks, ()):
+def _adapter(solver: Solver, called: Question) -> Callable[..., Any] | None:
+    if solver.called is None or called not in ADAPTED.get(solver.called, ()):
         return None
-    world = simulations().get(answerer.problem)
-    adapter: Callable[..., Any] | None = getattr(world, ADAPTERS[asks], None)
+    world = simulations().get(solver.problem)
+    adapter: Callable[..., Any] | None = getattr(world, ADAPTERS[called], None)
     return adapter
 
 
@@ -108,7 +108,7 @@ class _Call:
     def planner(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         plan = adapted(self._request(instance, rng))
         if plan is None:
-            raise AnswererError(f"{self.setup.solver.name}: found no plan for the rest of the run; give it more time")
+            raise SolverError(f"{self.setup.solver.name}: found no plan for the rest of the run; give it more time")
         return plan, memory
 
     def rule(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -126,6 +126,6 @@ def as_rule(setup: Setup, *, starts: bool = False) -> Rule:
         starts: whether an exact solver with a time limit starts from the problem's warm-start rules.
     """
     call = _Call(setup, starts)
-    if setup.solver.asks == "horizon":
+    if setup.solver.called == "offline":
         return Rule(setup.solver.name, call.planner)
     return Rule(setup.solver.name, call.exact if setup.solver.rule is None else call.rule)

@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import Any
 
-from mlsched.api.asked import AnyAnswerer, resolve_answerer
+from mlsched.api.asked import AnySolver, resolve_solver
 from mlsched.api.calls import call_solver
 from mlsched.api.exact import check_hint, solve_exactly
 from mlsched.api.isolation import Isolated, check_memory_limit
@@ -23,7 +23,7 @@ from mlsched.core.result import Result
 @checked
 def solve(
     instance: Instance,
-    solver: AnyAnswerer,
+    solver: AnySolver,
     *,
     objective: str | None = None,
     time_limit: Positive | None = None,
@@ -46,53 +46,53 @@ def solve(
         instance: what is asked; `generate` and `load` make one.
         solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
         objective: one of the instance's, by name; the first by default.
-        time_limit: wall seconds, for exact answerers (finding a start included) and searches.
+        time_limit: wall seconds, for exact solvers (finding a start included) and searches.
         work_limit: the same in the backend's deterministic measure, which is reproducible, unlike seconds.
         seed: of everything random in the answer, an integer >= 0; the same seed gives the same answer.
-        threads: how many an exact answerer may use.
+        threads: how many an exact solver may use.
         hint: a plan to start from, added to those of the warm-start rules; "none" starts cold.
-        isolate: ask the answerer in a process of its own, which is ended at `time_limit`; an answerer that keeps to the
+        isolate: ask the solver in a process of its own, which is ended at `time_limit`; a solver that keeps to the
             limit by itself is ended only where it exceeds it by 10 % and 0.5 s.
         memory_limit: bytes that such a process may take.
-        confirm: where the answerer proves an optimum, ask another engine whether anything is better, within the time
-            that the answer took (or a second, where that is more); `Result.backing` then is "agreed".
-        certify: where it proves an optimum, look for a proof by prices, for as long as the answer took (or a second,
+        confirm: where the solver proves an optimum, ask another engine whether anything is better, within the time
+            that the answer took (or a second, where that is more); `Result.evidence` then is "confirmed".
+        certify: where it proves an optimum, look for a dual proof, for as long as the answer took (or a second,
             where that is more): of quality, workers, preemption, placement, and, where prices reach it, of task graphs.
-            Once checked, the backing is "certified". Admission and rounds have proofs by formulas alone, which only
+            Once checked, the evidence is "certified". Admission and rounds have logic proofs alone, which only
             `mlsched.certify` makes; it writes a proof of any problem to a folder.
-        params: further keywords are the answerer's parameters.
+        params: further keywords are the solver's parameters.
 
     Returns:
         A `Result`: the plan, its values as the judge computed them, and the bound that was proved, if any.
 
     Raises:
         InvalidInput: the call is wrong.
-        AnswererError: the answer breaks the contract (infeasible plan, refuted bound).
+        SolverError: the answer breaks the contract (infeasible plan, refuted bound).
         Contradiction: two engines disagree; their answers are then in a file.
-        RuleFailure: there is no answer, or the answerer tampered with the question.
-        SolverError: a backend fails, and no rule has a plan either.
+        RuleFailure: there is no answer, or the solver tampered with the question.
+        BackendError: a backend fails, and no rule has a plan either.
 
     Examples:
         >>> inst = mlsched.generate("preemption", preset="surge", seed=21)
         >>> rule = mlsched.solve(inst, "fitgpp")
-        >>> rule.figure, rule.unit, rule.status
+        >>> rule.value, rule.unit, rule.status
         (8924660, 'millionths', 'feasible')
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    answerer, values = resolve_answerer(instance.problem, solver, params)
+    registered, values = resolve_solver(instance.problem, solver, params)
     objective = goal_of(instance, objective).name
-    if answerer.rule is None and objective not in answerer.objectives:
-        raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
+    if registered.rule is None and objective not in registered.objectives:
+        raise InvalidInput(f"{registered.name} cannot optimise {objective}; it can {', '.join(registered.objectives)}")
     limits = Limits(time_limit, work_limit, int(threads), int(seed))
-    request = Request(answerer, objective, values, limits, instance=instance)
+    request = Request(registered, objective, values, limits, instance=instance)
     check_memory_limit(memory_limit, isolate)
     call = call_solver
     with contextlib.ExitStack() as stack:
         if isolate:
             call = stack.enter_context(Isolated(request, "solve", memory_limit=memory_limit)).answer
         started = time.perf_counter()
-        if answerer.kind == "exact":
+        if registered.kind == "exact":
             outcome = solve_exactly(request, call, hint)
         else:
             check_hint(instance, hint)

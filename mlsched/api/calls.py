@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched import solvers
-from mlsched.core.errors import AnswererError, MlschedError, a_or_an, said
+from mlsched.core.errors import MlschedError, SolverError, a_or_an, said
 from mlsched.core.formulation import Outcome
 from mlsched.core.interrupts import interrupts
 from mlsched.core.request import Request
@@ -14,12 +14,12 @@ from mlsched.core.request import Request
 def call_solver(request: Request) -> Outcome:
     """Call a solver of any form and return its outcome.
 
-    An exception of foreign code becomes an AnswererError, `sys.exit` included, unless the user pressed Ctrl-C.
+    An exception of foreign code becomes an SolverError, `sys.exit` included, unless the user pressed Ctrl-C.
     """
     solver, instance = request.solver, request.instance
     with interrupts() as came:
         try:
-            if not solver.answers(instance.asks):
+            if not solver.answers(instance.called):
                 from mlsched.api.adapters import adapted  # which loads the simulators
 
                 plan = adapted(request)
@@ -27,7 +27,7 @@ def call_solver(request: Request) -> Outcome:
             if solver.rule is None:
                 outcome = solvers.run(request)
                 if not isinstance(outcome, Outcome):
-                    raise AnswererError(f"{solver.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
+                    raise SolverError(f"{solver.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
                 return outcome
             rng = np.random.default_rng(request.limits.seed)
             plan, _ = solver.rule(solver.shown(instance), memory=None, rng=rng, limits=request.limits, **request.params)
@@ -36,8 +36,8 @@ def call_solver(request: Request) -> Outcome:
         except BaseException as error:
             if came():
                 raise
-            raise AnswererError(f"{solver.name} raised {said(error)}") from error
+            raise SolverError(f"{solver.name} raised {said(error)}") from error
     if plan is None:
         kind = a_or_an(instance.plan_type.kind)
-        raise AnswererError(f"{solver.name} returned no plan; a rule must return {kind}")
+        raise SolverError(f"{solver.name} returned no plan; a rule must return {kind}")
     return Outcome("feasible", plan, None)

@@ -20,18 +20,18 @@ from mlsched.certificates.translation import translation_of
 from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput, SolverError
 from mlsched.core.params import Positive
 from mlsched.core.registry import registry
 from mlsched.core.request import goal_of
 from mlsched.solvers import prices
 
 #: The kinds of proof; the first that an instance can have is taken where none is asked for.
-Proofs = Literal["prices", "formulas"]
+Proofs = Literal["dual", "logic"]
 #: Of the time for all, what finding the plan may take, and of what then remains, finding the proof: the rest is for
 #: its check.
 FOR_PLAN, FOR_PROOF = 0.5, 0.8
-#: The same for a proof by prices after which formulas are tried.
+#: The same for a dual proof after which formulas are tried.
 FOR_GAP = 0.3
 
 
@@ -65,12 +65,12 @@ def certify(
 
     Raises:
         InvalidInput: the folder exists, or the instance cannot be certified.
-        SolverError: no plan or no proof is found in time.
-        AnswererError: the plan is not optimal.
+        BackendError: no plan or no proof is found in time.
+        SolverError: the plan is not optimal.
 
     Examples:
         >>> inst = mlsched.generate("quality", "small")
-        >>> mlsched.certify(inst, "proof").backing
+        >>> mlsched.certify(inst, "proof").evidence
         'certified'
     """
     if not isinstance(instance, Instance):
@@ -99,12 +99,12 @@ class _Certification:
 
     def check(self) -> None:
         """Raise InvalidInput, before any work, if the certificate cannot be made."""
-        if "prices" in self.kinds:
+        if "dual" in self.kinds:
             statement_of(self.instance).check(self.objective)
         else:
             engine.version()
         bundle.check_target(self.folder)
-        if "prices" not in self.kinds:
+        if "dual" not in self.kinds:
             translation_of(self.instance)
 
     def found_plan(self, name: str | None) -> Plan:
@@ -113,36 +113,36 @@ class _Certification:
             problem = registry().problem(self.instance.problem)
             name = prover(self.instance, self.objective) or problem.default
         seconds = self.seconds
-        if seconds is not None and "prices" in self.kinds:
+        if seconds is not None and "dual" in self.kinds:
             seconds = FOR_PLAN * seconds
         plan = solve(self.instance, name, objective=self.objective, time_limit=seconds).plan
         if plan is None:
-            raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")
+            raise BackendError(f"{name} found no plan to certify; give it more time, or a plan")
         return plan
 
     def prove(self, plan: Plan, *, searched: bool) -> Checked:
         """Write the certificate of a plan; of one that was `searched`, also of a better plan that the proof finds."""
-        if "prices" not in self.kinds:
+        if "dual" not in self.kinds:
             return bundle.certify(self.instance, self.objective, plan, self.folder, seconds=self.seconds)
         if wrong := self.instance.violations(plan):
             raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
         trees, bound, others = self._trees(plan)
         if bound != self._value(plan) and searched:
             plan = self._best([plan, *(other for other in others if not self.instance.violations(other))])
-        if bound != self._value(plan) and "formulas" in self.kinds:
+        if bound != self._value(plan) and "logic" in self.kinds:
             gap = f"prices prove {self.objective} {bound} at best, and the plan has {self._value(plan)}"
             self.progress(f"{gap}; now looking for a proof of the best by formulas")
             remaining = self.deadline.remaining(MOMENT)
             seconds = None if remaining is None else FOR_PROOF * remaining
             try:
                 return bundle.certify(self.instance, self.objective, plan, self.folder, seconds=seconds)
-            except (SolverError, InvalidInput) as error:
+            except (BackendError, InvalidInput) as error:
                 self.progress(f"{error}; the gap is certified")
         return bundle.certify_by_prices(self.instance, self.objective, plan, self.folder, trees, bound)
 
     def _trees(self, plan: Plan) -> tuple[list[list[Any]], int, list[Plan]]:
-        """Return the proof by prices for a plan, the bound that it proves, and better plans found meanwhile."""
-        remaining, share = self.deadline.remaining(), FOR_GAP if "formulas" in self.kinds else FOR_PROOF
+        """Return the dual proof for a plan, the bound that it proves, and better plans found meanwhile."""
+        remaining, share = self.deadline.remaining(), FOR_GAP if "logic" in self.kinds else FOR_PROOF
         limit = Deadline(None if remaining is None else share * remaining)
         value, others = self._value(plan), list[Plan]()
         try:
@@ -150,7 +150,7 @@ class _Certification:
                 self.instance, self.objective, value, limit, self.progress, better=others.append
             )
         except prices.Refuted:
-            raise AnswererError(
+            raise SolverError(
                 f"the plan is not optimal: its {self.objective} is {value}, and a better plan exists"
             ) from None
         return trees, bound, others
@@ -169,15 +169,15 @@ def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
     """The kinds of proof that are tried, in this order, where none is asked for."""
     statement = statements().get(instance.kind)
     if statement is None or objective not in statement.module.CLAIMS:
-        return ("formulas",)
-    return ("prices",) if statement.reaches else ("prices", "formulas")
+        return ("logic",)
+    return ("dual",) if statement.reaches else ("dual", "logic")
 
 
 def check_folder(
-    folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None, proof: Proofs = "formulas"
+    folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None, proof: Proofs = "logic"
 ) -> None:
     """Refuse a folder in which no certificate of this kind can be made, before any work; `files` are written too."""
-    if proof == "formulas":
+    if proof == "logic":
         engine.version()
     bundle.check_target(Path(folder))
     for file in files:
@@ -189,8 +189,8 @@ def check_objectives(instance: Instance, objectives: Sequence[str], proof: Proof
     """The kind of proof by which a front in these objectives is certified; refuses those that cannot be."""
     statement = statements().get(instance.kind)
     if proof is None:
-        proof = "prices" if statement is not None and statement.limits else "formulas"
-    if proof == "prices":
+        proof = "dual" if statement is not None and statement.limits else "logic"
+    if proof == "dual":
         points.check_objectives(instance, objectives)
     else:
         fronts.fronts_of(instance, objectives, ())
@@ -228,14 +228,14 @@ def certify_front(
 
     Raises:
         InvalidInput: the folder exists, the plans are no front, or it cannot be certified.
-        SolverError: no proof is found in time.
-        AnswererError: a point is missing; by formulas.
+        BackendError: no proof is found in time.
+        SolverError: a point is missing; by formulas.
 
     Examples:
         >>> inst = mlsched.generate("quality", "small")
         >>> goals = ["total_loss_reduction", "worst_loss"]
         >>> front = mlsched.pareto(inst, goals)
-        >>> mlsched.certify_front(inst, front.plans, "whole-front", objectives=goals).backing
+        >>> mlsched.certify_front(inst, front.plans, "whole-front", objectives=goals).evidence
         'certified'
     """
     if not isinstance(instance, Instance):
@@ -243,7 +243,7 @@ def certify_front(
     objectives, first = ([names] if isinstance(names, str) else names for names in (objectives, first))
     kind = check_objectives(instance, objectives, proof)
     check_folder(folder, proof=kind)
-    if kind == "formulas":
+    if kind == "logic":
         return fronts.certify_front(
             instance, plans, objectives, Path(folder), first=first, seconds=time_limit, progress=progress
         )

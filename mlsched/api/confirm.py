@@ -1,6 +1,6 @@
 """A second opinion: another engine is asked whether anything is better than what a first has proved optimal.
 
-Two engines are of different code (`Answerer.engine_of`): HiGHS in another wrapper is no second opinion on HiGHS. A
+Two engines are of different code (`Solver.engine_of`): HiGHS in another wrapper is no second opinion on HiGHS. A
 model is asked only for plans that are better than the first's by one unit or more, so that "infeasible" confirms it;
 an algorithm of its own answers the whole question, and its value must be the same.
 """
@@ -14,16 +14,16 @@ from pathlib import Path
 
 from mlsched import solvers
 from mlsched.api.guard import is_foreign
-from mlsched.core.answerer import SOLVER
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import MOMENT, Deadline
-from mlsched.core.errors import Contradiction, InvalidInput, SolverError
+from mlsched.core.errors import BackendError, Contradiction, InvalidInput
 from mlsched.core.files import write_json
 from mlsched.core.formulation import Outcome
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
 from mlsched.core.result import Result
+from mlsched.core.solver import ENGINE
 
 #: Wall time that all second opinions together may take: a share of the first answer's, and at least so many seconds,
 #: since the first of a process to use a backend has to load it.
@@ -37,7 +37,8 @@ INSTALLED = ("scip",)
 def confirmed(
     request: Request, result: Result, work: Mapping[str, float] | None = None, least: float | None = None
 ) -> Result:
-    """Return the result with the verdict of a second engine: `backing` is "agreed", or "claimed" without one in time.
+    """Return the result with the verdict of a second engine: `evidence` is "confirmed", or "unconfirmed" without one in
+    time.
 
     Args:
         request: the call that gave the result; its threads and seed apply to the second engine.
@@ -63,7 +64,7 @@ def confirmed(
         other = other.but(limits=limits, better_than=better_than, start=start)
         try:
             outcome = solvers.run(other)
-        except (InvalidInput, SolverError):
+        except (InvalidInput, BackendError):
             # The engine refuses this instance, or failed: no opinion.
             continue
         if _agrees(result, other, outcome):
@@ -71,7 +72,7 @@ def confirmed(
             break
     return dataclasses.replace(
         result,
-        backing="agreed" if by is not None else result.backing,
+        evidence="confirmed" if by is not None else result.evidence,
         confirmed_by=by,
         confirm_seconds=time.perf_counter() - started,
     )
@@ -84,9 +85,9 @@ def second_opinions(request: Request) -> list[Request]:
     for other in registry().available(request.instance.problem, "exact"):
         if other.restricted or is_foreign(other) or request.objective not in other.objectives:
             continue
-        if not other.answers(request.instance.asks):
+        if not other.answers(request.instance.called):
             continue
-        settings = [{}, *({SOLVER: name} for name in INSTALLED if other.solved_by == "highs")]
+        settings = [{}, *({ENGINE: name} for name in INSTALLED if other.solved_by == "highs")]
         for given in settings:
             values = resolve(other.name, other.parameters, given)
             if other.engine_of(values) != engine:
@@ -97,7 +98,7 @@ def second_opinions(request: Request) -> list[Request]:
 
 def _label(request: Request) -> str:
     name, values = request.solver.name, request.params
-    return name if SOLVER not in values else f"{name}:{SOLVER}={values[SOLVER]}"
+    return name if ENGINE not in values else f"{name}:{ENGINE}={values[ENGINE]}"
 
 
 def _agrees(result: Result, other: Request, second: Outcome) -> bool:
@@ -105,7 +106,7 @@ def _agrees(result: Result, other: Request, second: Outcome) -> bool:
     instance, better_than = other.instance, other.better_than
     if second.status == "infeasible" and (better_than is not None or result.status == "infeasible"):
         return True
-    slack = instance.tolerance * max(1, abs(result.value or 0))
+    slack = instance.tolerance * max(1, abs(result.sort_key or 0))
     if second.plan is None:
         denies = (
             "calls the instance infeasible" if second.status == "infeasible" else _denying_bound(result, second, slack)
@@ -114,32 +115,32 @@ def _agrees(result: Result, other: Request, second: Outcome) -> bool:
         denies = f"has an infeasible plan ({wrong[0]})"
     else:
         value = instance.evaluate(second.plan)[result.objective]
-        better = result.value is None or instance.objective(result.objective).better(value, result.value)
-        if (better and (result.value is None or abs(value - result.value) > slack)) or better_than is not None:
+        better = result.sort_key is None or instance.objective(result.objective).better(value, result.sort_key)
+        if (better and (result.sort_key is None or abs(value - result.sort_key) > slack)) or better_than is not None:
             denies = f"has a plan of {value}"
-        elif second.status == "optimal" and result.value is not None and abs(value - result.value) > slack:
+        elif second.status == "optimal" and result.sort_key is not None and abs(value - result.sort_key) > slack:
             denies = f"proves {value}"
         else:
             denies = _denying_bound(result, second, slack)
     if denies:
         raise _contradiction(instance, result, _label(other), second, denies)
     return second.status == "optimal" or (
-        second.bound is not None and result.value is not None and abs(second.bound - result.value) <= slack
+        second.bound is not None and result.sort_key is not None and abs(second.bound - result.sort_key) <= slack
     )
 
 
 def _denying_bound(result: Result, second: Outcome, slack: float) -> str:
     """What a bound says that the plan of the result refutes; empty where there is no such bound."""
-    if second.bound is None or result.value is None:
+    if second.bound is None or result.sort_key is None:
         return ""
-    beyond = second.bound - result.value if result.sense == "min" else result.value - second.bound
+    beyond = second.bound - result.sort_key if result.sense == "min" else result.sort_key - second.bound
     return f"claims the bound {second.bound}" if beyond > slack else ""
 
 
 def _contradiction(instance: Instance, result: Result, other: str, outcome: Outcome, denies: str) -> Contradiction:
     """The error, after instance and both answers are written to a file in the working folder."""
     path = Path(f"contradiction-{instance.hash[:12]}-{result.objective}.json")
-    second = {**dataclasses.asdict(dataclasses.replace(outcome, plan=None)), "answerer": other}
+    second = {**dataclasses.asdict(dataclasses.replace(outcome, plan=None)), "solver": other}
     second["plan"] = None if outcome.plan is None else outcome.plan.to_json()
     document = {"instance": instance.to_json(), "first": result.to_json(), "second": second, "contradiction": denies}
     try:
@@ -147,5 +148,5 @@ def _contradiction(instance: Instance, result: Result, other: str, outcome: Outc
         where = f"both answers are in {path}"
     except InvalidInput as error:
         where = f"the answers could not be saved: {error}"
-    first = f"{result.answerer} proves {'no plan' if result.value is None else result.value}"
+    first = f"{result.solver} proves {'no plan' if result.sort_key is None else result.sort_key}"
     return Contradiction(f"{result.objective}: {first} optimal, but {other} {denies}; {where}")

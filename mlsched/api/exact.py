@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mlsched.api.calls import call_solver
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput, SolverError, a_or_an
+from mlsched.core.errors import BackendError, InvalidInput, a_or_an
 from mlsched.core.formulation import Outcome
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -28,14 +28,14 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
 
     Raises:
         InvalidInput: the hint is not a feasible plan.
-        SolverError: the backend failed, and no plan is known.
+        BackendError: the backend failed, and no plan is known.
     """
     started = start_within(request, hint)
     cold = request.optimises and hint != "none" and not request.solver.starts_warm(request.instance, request.objective)
     start = started.start
     try:
         outcome = call(started)
-    except SolverError as error:
+    except BackendError as error:
         if cold:
             start = unsearched_start(request, start)
         outcome = _without_backend(request, start, error)
@@ -134,7 +134,7 @@ def _stopped_unproved(request: Request, outcome: Outcome) -> bool:
     return request.optimises and outcome.status in ("feasible", "unknown")
 
 
-def _without_backend(request: Request, start: Plan | None, error: SolverError) -> Outcome:
+def _without_backend(request: Request, start: Plan | None, error: BackendError) -> Outcome:
     """Return the start as the outcome of a solver whose backend failed; raise the error if there is no start."""
     if start is None or request.solver.kind != "exact":
         raise error

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlsched.api.asked import resolve_answerer
+from mlsched.api.asked import resolve_solver
 from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, meant
@@ -39,8 +39,8 @@ def pareto(
     Args:
         instance: what is asked.
         objectives: names, all of the instance's by default.
-        solver: an exact answerer that hands a model to CP-SAT or HiGHS; by default the problem's where that is one,
-            else the first such answerer.
+        solver: an exact solver that hands a model to CP-SAT or HiGHS; by default the problem's where that is one,
+            else the first such solver.
         method: as for `mlsched.enumerate_front`, like the next five.
         stages: how each sub-problem is solved.
         time_limit: wall seconds, after which the front is partial.
@@ -48,13 +48,14 @@ def pareto(
         resume: a file of answers, created or continued.
         seed: an integer >= 0.
         threads: how many the solver may use.
-        confirm: another engine must prove every sub-problem again, beyond the limits; `Front.backing` then is "agreed".
+        confirm: another engine must prove every sub-problem again, beyond the limits; `Front.evidence` then is
+            "confirmed".
         progress: called with (points, sub-problems) after each solve.
         params: further keywords are the solver's parameters.
 
     Raises:
         InvalidInput: the call is wrong.
-        AnswererError: the judge disagrees with a plan of the front.
+        SolverError: the judge disagrees with a plan of the front.
         Contradiction: two engines disagree.
 
     Examples:
@@ -77,17 +78,19 @@ def pareto(
     default = registry().problem(instance.problem).default
     if solver is None:
         solver = default if default in able or not able else able[0]
-    answerer, values = resolve_answerer(instance.problem, solver, params)
-    if answerer.name not in able:
-        raise InvalidInput(f"solver = '{answerer.name}': has no model to enumerate; use {' or '.join(able) or 'none'}")
+    registered, values = resolve_solver(instance.problem, solver, params)
+    if registered.name not in able:
+        raise InvalidInput(
+            f"solver = '{registered.name}': has no model to enumerate; use {' or '.join(able) or 'none'}"
+        )
     for name in chosen:
-        if name not in answerer.objectives:
-            can = ", ".join(answerer.objectives)
-            raise InvalidInput(f"{answerer.name} cannot optimise {name}; name objectives that it can: {can}")
+        if name not in registered.objectives:
+            can = ", ".join(registered.objectives)
+            raise InvalidInput(f"{registered.name} cannot optimise {name}; name objectives that it can: {can}")
     from mlsched.solvers.front.planned import front_of
 
     front = front_of(
-        answerer,
+        registered,
         instance,
         chosen,
         values,

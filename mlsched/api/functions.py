@@ -17,7 +17,7 @@ _NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.\w+)*):(?P<function>[A-Za-z_]\w
 def is_function(text: str) -> bool:
     """Whether a policy is MODULE:FUNCTION, and no registered name with parameters ("fitgpp:s=8")."""
     match = _NAME.fullmatch(text)
-    return match is not None and all(name != match["module"] for _, name in registry().answerers)
+    return match is not None and all(name != match["module"] for _, name in registry().solvers)
 
 
 def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -32,7 +32,7 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
             raise InvalidInput(f"{text}: {name} needs {error.name}, which is not installed; install it") from None
         raise InvalidInput(
-            f"{text}: there is neither an answerer nor a module '{name}'; see `mlsched list solvers`, or run in the "
+            f"{text}: there is neither a solver nor a module '{name}'; see `mlsched list solvers`, or run in the "
             f"folder of {name}.py"
         ) from None
     except Exception as error:

@@ -1,7 +1,7 @@
-"""Answerers that are not mlsched's own are handed a copy of the instance, so that they cannot change the question.
+"""Solvers that are not mlsched's own are handed a copy of the instance, so that they cannot change the question.
 
 An instance is frozen and its arrays are read-only, which stops mistakes; `object.__setattr__` and `writeable = True`
-get around both. What is judged is therefore never what such an answerer had in its hands. mlsched's own answerers get
+get around both. What is judged is therefore never what such a solver had in its hands. mlsched's own solvers get
 the instance itself: `check_scheduler` holds each of them to leaving it as it was.
 """
 
@@ -16,30 +16,30 @@ from typing import Any
 import numpy as np
 
 from mlsched.core import plugins
-from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge, a_or_an
+from mlsched.core.errors import MlschedError, RuleFailure, SolverError, TooLarge, a_or_an
 from mlsched.core.record import specs
+from mlsched.core.solver import Solver
 
 
-def is_foreign(answerer: Answerer) -> bool:
-    """Whether the answerer is not one of mlsched's own."""
-    function: Any = answerer.function
+def is_foreign(solver: Solver) -> bool:
+    """Whether the solver is not one of mlsched's own."""
+    function: Any = solver.function
     module = getattr(function, "__module__", None) or type(function).__module__
     root = str(module).partition(".")[0]
     return root != plugins.CORE and root not in plugins.ours()
 
 
-def guarded(answerer: Answerer) -> Answerer:
-    """The answerer, what is called of it `Guarded` where it is foreign."""
-    if not is_foreign(answerer):
-        return answerer
+def guarded(solver: Solver) -> Solver:
+    """The solver, what is called of it `Guarded` where it is foreign."""
+    if not is_foreign(solver):
+        return solver
 
     def guard(form: Any) -> Any:
-        return form if form is None or isinstance(form, Guarded) else Guarded(answerer.name, form)
+        return form if form is None or isinstance(form, Guarded) else Guarded(solver.name, form)
 
     return dataclasses.replace(
-        answerer, rule=guard(answerer.rule), algorithm=guard(answerer.algorithm), model=guard(answerer.model)
+        solver, rule=guard(solver.rule), algorithm=guard(solver.algorithm), model=guard(solver.model)
     )
 
 
@@ -64,13 +64,13 @@ class Guarded:
         except TooLarge:
             raise  # what it refuses to answer is not answered wrongly
         except MlschedError as error:
-            raise AnswererError(f"{self.name} raised {type(error).__name__}: {error}") from error
+            raise SolverError(f"{self.name} raised {type(error).__name__}: {error}") from error
         if _touched(given, before, instance) or (self.thorough and not instance.same_as(given)):
             raise RuleFailure(f"{self.name} changed the instance that it was asked about", "cheated")
         plan = answer[0] if isinstance(answer, tuple) and answer else answer
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
             # A class of its own could say one thing to the judge and another to the clock.
-            raise AnswererError(
+            raise SolverError(
                 f"{self.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
             )
         return answer

@@ -1,7 +1,7 @@
-"""The other side of `api/isolation.py`: what runs in the processes of isolated answerers.
+"""The other side of `api/isolation.py`: what runs in the processes of isolated solvers.
 
 Three kinds of process. The server has imported everything and does nothing but fork (a fork of the caller would copy
-the threads of solvers). For each isolated answerer it forks a keeper, which forks the worker that calls the answerer,
+the threads of solvers). For each isolated solver it forks a keeper, which forks the worker that calls the solver,
 waits for it, and then ends everything that the worker has started: a keeper is the one that orphans of its offspring
 fall to. It also ends the worker when its caller closes the line, so nothing outlives the caller either.
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from mlsched.api.guard import Guarded
 from mlsched.core.contract import Plan
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure, a_or_an, said
+from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, SolverError, a_or_an, said
 from mlsched.core.request import Setup
 
 #: Linux: orphans of this process' offspring become its children.
@@ -67,7 +67,7 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    # Whom the caller has to wake where the answerer has stopped this process.
+    # Whom the caller has to wake where the solver has stopped this process.
     send(life, json.dumps({"keeper": os.getpid()}).encode())
     worker = os.fork()
     if worker == 0:
@@ -147,7 +147,7 @@ def descendants(parent: int) -> list[int]:
 
 
 def _work(data: socket.socket) -> NoReturn:
-    """Call the answerer for each message that comes, until the line is closed."""
+    """Call the solver for each message that comes, until the line is closed."""
     me, sys.stdout = os.getpid(), sys.stderr
     answer: Callable[[Any], dict[str, Any]] | None = None
     while (message := receive(data)) is not None:
@@ -160,7 +160,7 @@ def _work(data: socket.socket) -> NoReturn:
         except BaseException as error:
             text = json.dumps(_failure(error))
         if os.getpid() != me:
-            os._exit(0)  # a fork that the answerer made and that came back here
+            os._exit(0)  # a fork that the solver made and that came back here
         send(data, text.encode())
         if answer is None:
             break
@@ -178,7 +178,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
         return {"how": error.how, "message": str(error)}
     if isinstance(error, MlschedError):
         return {"error": type(error).__name__, "message": str(error)}
-    return {"error": "AnswererError", "message": f"raised {said(error)}"}
+    return {"error": "SolverError", "message": f"raised {said(error)}"}
 
 
 def _plain(value: Any) -> Any:
@@ -234,10 +234,10 @@ def _rule(setup: Setup) -> Callable[[Any], dict[str, Any]]:
     return answer
 
 
-def _written(answerer: Any, instance: Any, plan: Any) -> dict[str, Any]:
+def _written(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
     if not isinstance(plan, Plan):
-        raise AnswererError(
-            f"{answerer.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
+        raise SolverError(
+            f"{solver.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
         )
     return plan.to_json()
 

@@ -1,8 +1,8 @@
-"""An answerer in a process of its own: it may crash, hang, fill its memory, print, fork, or change what it likes.
+"""A solver in a process of its own: it may crash, hang, fill its memory, print, fork, or change what it likes.
 
 The caller judges its own instance, so nothing that happens over there changes what an answer is worth; what comes back
 is data (JSON), read as strictly as a file. What the processes are is said in `api/isolated.py`, the other side. They
-are no prison: an answerer that means harm can still delete files or end processes of the same user.
+are no prison: a solver that means harm can still delete files or end processes of the same user.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from mlsched.core import errors
-from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure, a_or_an
+from mlsched.core.errors import InvalidInput, RuleFailure, SolverError, a_or_an
 from mlsched.core.formulation import Outcome, Status, StoppedBy
 from mlsched.core.request import Request, Setup
+from mlsched.core.solver import Solver
 
 if TYPE_CHECKING:
     from mlsched.simulation.clock import Rule
 
-#: What an answerer that knows its time limit may take beyond it before it is ended: seconds, and share of the limit.
+#: What a solver that knows its time limit may take beyond it before it is ended: seconds, and share of the limit.
 GRACE_SECONDS, GRACE_SHARE = 0.5, 0.1
-#: Seconds that an answerer's own imports may take.
+#: Seconds that a solver's own imports may take.
 START_SECONDS = 60.0
 #: Seconds until a keeper that does not end is seen to, and how often that is tried, a tenth of it apart.
 PATIENCE, ATTEMPTS = 0.5, 100
@@ -76,9 +76,9 @@ class _Server:
         until = time.monotonic() + START_SECONDS
         while not select.select([life], [], [], PATIENCE)[0]:
             if self._process is not None:
-                self._process.send_signal(signal.SIGCONT)  # an answerer before may have stopped it
+                self._process.send_signal(signal.SIGCONT)  # a solver before may have stopped it
             if time.monotonic() > until:
-                raise errors.SolverError("isolate: the process that starts others does not answer; try again")
+                raise errors.BackendError("isolate: the process that starts others does not answer; try again")
         message = receive(life)
         return int((_parsed(message or b"") or {}).get("keeper", 0))
 
@@ -86,7 +86,7 @@ class _Server:
         if self._line is None or self._owner != os.getpid():
             ours, theirs = socket.socketpair()
             with theirs:
-                # Ctrl-C is the caller's, which then closes the line. What answerers print goes to the standard error.
+                # Ctrl-C is the caller's, which then closes the line. What solvers print goes to the standard error.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _LAUNCH, str(theirs.fileno()), json.dumps(sys.path)],
                     stdin=subprocess.DEVNULL,
@@ -97,7 +97,7 @@ class _Server:
             weakref.finalize(self, _end, ours, process)
             self._line, self._process, self._owner = ours, process, os.getpid()
             if not ours.recv(1):
-                raise errors.SolverError("isolate: the process that starts others could not be started; see above")
+                raise errors.BackendError("isolate: the process that starts others could not be started; see above")
         return self._line
 
 
@@ -151,7 +151,7 @@ class Isolated:
         return self._lines is not None
 
     def start(self) -> None:
-        """Start the process; what goes wrong with the answerer's own imports is said here."""
+        """Start the process; what goes wrong with the solver's own imports is said here."""
         self._lines = _server.keeper()
         self._keeper = _server.hello(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
@@ -219,7 +219,7 @@ class Isolated:
 def _last_words(life: socket.socket, keeper: int) -> bytes:
     """What the keeper says as it ends, at once or when it is made to.
 
-    An answerer may have stopped it (SIGSTOP), and have started processes that do so again and again. While it stands
+    A solver may have stopped it (SIGSTOP), and have started processes that do so again and again. While it stands
     still, none of its offspring is lost: all of it is ended here, and then the keeper goes on.
     """
     from mlsched.api.isolated import descendants
@@ -258,9 +258,9 @@ def isolated_rule(setup: Setup, memory_limit: int | None, *, tell_memory: bool) 
     return Rule(solver.name, call), process
 
 
-def allowed(answerer: Answerer, time_limit: float | None) -> float | None:
-    """Seconds after which an answerer is ended: its limit, and a little more where it keeps to the limit by itself."""
-    keeps = answerer.rule is None or answerer.searches
+def allowed(solver: Solver, time_limit: float | None) -> float | None:
+    """Seconds after which a solver is ended: its limit, and a little more where it keeps to the limit by itself."""
+    keeps = solver.rule is None or solver.searches
     return None if time_limit is None else time_limit * (1 + GRACE_SHARE * keeps) + GRACE_SECONDS * keeps
 
 
@@ -284,7 +284,7 @@ def _packed(setup: Setup) -> bytes:
 
 
 def _these(options: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """`Answerer.world` for one set of parameters."""
+    """`Solver.world` for one set of parameters."""
     return options
 
 
@@ -340,11 +340,11 @@ def _parsed(answer: bytes) -> dict[str, Any] | None:
 def _plan(name: str, instance: Instance, data: Any) -> Plan:
     kind = instance.plan_type
     if not isinstance(data, dict) or data.get("kind") != kind.kind:
-        raise AnswererError(f"{name} returned no plan; a rule must return {a_or_an(kind.kind)}")
+        raise SolverError(f"{name} returned no plan; a rule must return {a_or_an(kind.kind)}")
     try:
         return kind.from_json(data)
     except (InvalidInput, TypeError) as error:
-        raise AnswererError(f"{name} returned what is no {kind.kind}: {error}") from None
+        raise SolverError(f"{name} returned what is no {kind.kind}: {error}") from None
 
 
 def _failure(name: str, parsed: dict[str, Any]) -> errors.MlschedError:
@@ -355,7 +355,7 @@ def _failure(name: str, parsed: dict[str, Any]) -> errors.MlschedError:
         return RuleFailure(message, parsed["how"])
     kind = getattr(errors, str(parsed.get("error")), None)
     known = isinstance(kind, type) and issubclass(kind, errors.MlschedError) and kind is not RuleFailure
-    return kind(message) if known and kind is not None else AnswererError(message)
+    return kind(message) if known and kind is not None else SolverError(message)
 
 
 def _ending(status: int | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Outcome
 from mlsched.core.request import Request, goal_of
 from mlsched.core.result import Result, relative_gap
@@ -10,19 +10,17 @@ from mlsched.core.versions import versions
 
 
 def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
-    """Return the Result of an outcome, with values from the judge; raise AnswererError if they refute the outcome."""
-    instance, answerer, objective = request.instance, request.solver, request.objective
+    """Return the Result of an outcome, with values from the judge; raise SolverError if they refute the outcome."""
+    instance, solver, objective = request.instance, request.solver, request.objective
     goal = goal_of(instance, objective)
     values = value = gap = None
     if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
-        raise AnswererError(
-            f"{answerer.name} returned {'no' if outcome.plan is None else 'a'} plan and '{outcome.status}'"
-        )
+        raise SolverError(f"{solver.name} returned {'no' if outcome.plan is None else 'a'} plan and '{outcome.status}'")
     if outcome.status == "optimal" and outcome.bound is None:
-        raise AnswererError(f"{answerer.name} claims an optimum without a bound")
+        raise SolverError(f"{solver.name} claims an optimum without a bound")
     if outcome.plan is not None:
         if wrong := instance.violations(outcome.plan):
-            raise AnswererError(f"{answerer.name} returned an infeasible plan: {wrong[0]}")
+            raise SolverError(f"{solver.name} returned an infeasible plan: {wrong[0]}")
         values = instance.evaluate(outcome.plan)
         value = values.get(objective)
     if value is not None and outcome.bound is not None:
@@ -30,32 +28,30 @@ def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
         too_good = outcome.bound - value if minimise else value - outcome.bound
         slack = instance.tolerance * max(1, abs(value), abs(outcome.bound))
         if not too_good <= slack or (outcome.status == "optimal" and abs(too_good) > slack):
-            raise AnswererError(
-                f"{answerer.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}"
-            )
+            raise SolverError(f"{solver.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}")
         gap = relative_gap(value, outcome.bound)
     return Result(
         instance_hash=instance.hash,
         problem=instance.problem,
-        answerer=answerer.name,
+        solver=solver.name,
         objective=objective,
         sense=goal.sense,
         unit=goal.unit,
-        rank=instance.rank(objective),
+        primary=instance.primary(objective),
         params=dict(request.params),
         seed=request.limits.seed,
         plan=outcome.plan,
-        values=values,
-        value=value,
-        bound=outcome.bound,
+        sort_keys=values,
+        sort_key=value,
+        sort_bound=outcome.bound,
         gap=gap,
         status=outcome.status,
-        stopped_by=outcome.stopped_by if answerer.rule is None else None,
+        stopped_by=outcome.stopped_by if solver.rule is None else None,
         seconds=seconds,
         work=outcome.work,
         versions=versions(),
-        backing="claimed" if answerer.rule is None and outcome.status in ("optimal", "infeasible") else None,
+        evidence="unconfirmed" if solver.rule is None and outcome.status in ("optimal", "infeasible") else None,
         doubt=outcome.doubt,
-        figures=None if values is None else instance.figures(values),
+        values=None if values is None else instance.values(values),
         instance=instance,
     )

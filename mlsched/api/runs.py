@@ -1,4 +1,4 @@
-"""Running answerers over workloads."""
+"""Running solvers over workloads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlsched.api.adapters import as_rule
-from mlsched.api.asked import AnyAnswerer, resolve_answerer
+from mlsched.api.asked import AnySolver, resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.core.arguments import checked
@@ -30,10 +30,10 @@ from mlsched.simulation.wake import Wake
 @checked
 def simulate(
     workload: Any,
-    solver: AnyAnswerer,
+    solver: AnySolver,
     *,
     seed: Seed = 0,
-    wake: str | None = None,
+    scheduling_events: str | None = None,
     record: Share = 0.0,
     options: Mapping[str, Any] | None = None,
     objective: str | None = None,
@@ -43,7 +43,7 @@ def simulate(
     memory_limit: Number | None = None,
     **params: Any,
 ) -> Run:
-    """Run an answerer over a workload.
+    """Run a solver over a workload.
 
     "as-logged" is the log itself: every job starts and ends when the log says so (`Run.lint`: what in it cannot be). A
     workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
@@ -53,24 +53,25 @@ def simulate(
         solver: as for `solve`. Exact ones are asked for `objective` at every decision, within `time_limit` each; they
             then start from the problem's warm-start rules, and another machine may answer differently.
         seed: of everything random in the run, an integer >= 0.
-        wake: the cadence ("events", "interval:60", "events+interval:600", in seconds; default: the problem's).
+        scheduling_events: the cadence ("events", "interval:60", "events+interval:600", in seconds; default: the
+            problem's).
         record: share of decisions to keep for replay and exact gaps.
-        options: the world's readings by name (see its Options); a rule's own implications (FIFO: no priority) apply
-            unless set here.
-        objective: what exact answerers are asked for; the problem's first by default.
+        options: the world's interpretations by name (see its Options); a rule's own implications (FIFO: no priority)
+            apply unless set here.
+        objective: what exact solvers are asked for; the problem's first by default.
         time_limit: wall seconds of each decision.
-        progress: called with (time, unfinished jobs) at every wake.
-        isolate: ask the answerer in a process of its own, one for the run; it is ended when a decision takes longer
+        progress: called with (time, unfinished jobs) at every scheduling event.
+        isolate: ask the solver in a process of its own, one for the run; it is ended when a decision takes longer
             than `time_limit`, or more than `memory_limit` bytes (`solve` says more).
         memory_limit: bytes that such a process may take.
-        params: further keywords are the answerer's parameters.
+        params: further keywords are the solver's parameters.
 
     Returns:
         A `Run`: every job's fate, figures of merit, and the log by which the run is checked.
 
     Raises:
         InvalidInput: the call is wrong, or a job fits no node.
-        AnswererError: the answerer breaks its contract; the error says at which decision.
+        SolverError: the solver breaks its contract; the error says at which decision.
 
     Examples:
         >>> run = mlsched.simulate(mlsched.workload("synthetic:z", jobs=200), "fitgpp")
@@ -85,15 +86,18 @@ def simulate(
     if world.as_logged is not None and solver == world.as_logged.name:
         if params:
             raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
-        return _as_logged(world, world.as_logged, workload, dict(options or {}), wake, seed)
-    answerer, values = resolve_answerer(world.problem, solver, params)
-    settings = world.options({**answerer.world_options(values), **(options or {})})
+        return _as_logged(world, world.as_logged, workload, dict(options or {}), scheduling_events, seed)
+    registered, values = resolve_solver(world.problem, solver, params)
+    settings = world.options({**registered.world_options(values), **(options or {})})
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=3)  # above `checked`
-    setup = Setup(answerer, _objective(world.problem, objective), values, Limits(seconds=time_limit))
+    setup = Setup(registered, _objective(world.problem, objective), values, Limits(seconds=time_limit))
     check_memory_limit(memory_limit, isolate)
-    state, cadence = world.world(workload, settings), Wake.parse(world.wake if wake is None else wake)
+    state, cadence = (
+        world.world(workload, settings),
+        Wake.parse(world.scheduling_events if scheduling_events is None else scheduling_events),
+    )
     unit = world.parts_of_second(workload)
     with contextlib.ExitStack() as stack:
         process = None
@@ -103,15 +107,15 @@ def simulate(
         else:
             rule = as_rule(setup, starts=True)
         wall, cpu = time.perf_counter(), cpu_time()
-        trip = run_clock(state, rule, wake=cadence, seed=seed, record=record, progress=progress, unit=unit)
+        trip = run_clock(state, rule, scheduling_events=cadence, seed=seed, record=record, progress=progress, unit=unit)
     cpu = cpu_time() - cpu + (0.0 if process is None else process.cpu_seconds)
     return Run(
         simulation=world,
         workload=workload,
-        answerer=answerer.name,
+        solver=registered.name,
         params=values,
         options=settings,
-        wake=cadence,
+        scheduling_events=cadence,
         seed=seed,
         log=state.log,
         decisions=trip.decisions,
@@ -134,16 +138,16 @@ def _refuse_endless(world: Simulation, workload: Any) -> None:
 
 def refusal(
     workload: Any,
-    solver: AnyAnswerer,
+    solver: AnySolver,
     *,
     options: Mapping[str, Any] | None = None,
     objective: str | None = None,
     seed: int = 0,
 ) -> str:
-    """Why `simulate` would refuse an answerer over a workload, as far as that can be known without a run; "" if not.
+    """Why `simulate` would refuse a solver over a workload, as far as that can be known without a run; "" if not.
 
     A rule or policy of mlsched is asked the run's first question. A function of the user's is not called, and an exact
-    answerer is not asked to solve: of these, parameters, options and objective are looked at alone.
+    solver is not asked to solve: of these, parameters, options and objective are looked at alone.
     """
     world = next((s for s in every_simulation() if s.workload_type is type(workload)), None)
     if world is None:
@@ -152,12 +156,12 @@ def refusal(
         if world.as_logged is not None and solver == world.as_logged.name:
             world.as_logged.played(workload)
             return ""
-        answerer, values = resolve_answerer(world.problem, solver, {})
-        settings = world.options({**answerer.world_options(values), **(options or {})})
+        registered, values = resolve_solver(world.problem, solver, {})
+        settings = world.options({**registered.world_options(values), **(options or {})})
         aim = _objective(world.problem, objective)
         _refuse_endless(world, workload)
         own = isinstance(solver, str) and not is_function(solver)
-        if not own or answerer.rule is None or answerer.asks == "horizon" or answerer.searches:
+        if not own or registered.rule is None or registered.called == "offline" or registered.searches:
             return ""
         state = world.world(workload, settings)
         first = state.next_event()
@@ -166,7 +170,7 @@ def refusal(
         state.advance(first)
         question = state.ask()
         if question is not None:
-            as_rule(Setup(answerer, aim, values)).call(question, None, decision_rng(seed, 0))
+            as_rule(Setup(registered, aim, values)).call(question, None, decision_rng(seed, 0))
     except InvalidInput as error:
         return str(error)
     except (Exception, SystemExit):
@@ -175,7 +179,12 @@ def refusal(
 
 
 def _as_logged(
-    world: Simulation, policy: AsLogged, workload: Any, options: dict[str, Any], wake: str | None, seed: int
+    world: Simulation,
+    policy: AsLogged,
+    workload: Any,
+    options: dict[str, Any],
+    scheduling_events: str | None,
+    seed: int,
 ) -> Run:
     """The run that the log is."""
     wall, cpu = time.perf_counter(), cpu_time()
@@ -183,10 +192,10 @@ def _as_logged(
     return Run(
         simulation=policy.simulation,
         workload=workload,
-        answerer=policy.name,
+        solver=policy.name,
         params={},
         options=world.options({"pausing": "keep", **options}),  # whatever happened in it was allowed
-        wake=Wake.parse(world.wake if wake is None else wake),
+        scheduling_events=Wake.parse(world.scheduling_events if scheduling_events is None else scheduling_events),
         seed=seed,
         log=log,
         decisions=0,
@@ -203,6 +212,6 @@ def _nobody_decided(*_: Any) -> Any:
 
 
 def _objective(problem: str, name: str | None) -> str:
-    """The objective that exact answerers are asked for: the named one, or the problem's first."""
+    """The objective that exact solvers are asked for: the named one, or the problem's first."""
     main = registry().problem(problem).instance_type
     return main.objectives[0].name if name is None else main.objective(name).name

@@ -14,7 +14,7 @@ from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.fields import IntArray
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
-from mlsched.core.result import Backing
+from mlsched.core.result import Evidence
 from mlsched.core.scalar import Status
 from mlsched.solvers.front.certificate import Certificate, Subproblem
 from mlsched.solvers.front.planned import judge, replayer
@@ -25,11 +25,11 @@ def document(front: Front, name: str) -> dict[str, Any]:
     """What the file of a front holds beside its kind and version; `name` is the file's, for messages."""
     if front.plans is not None and not all(isinstance(plan, Plan) for plan in front.plans):
         raise InvalidInput(
-            f"{name}: the front's plans are {a_or_an(type(front.plans[0]).__name__)} each; save front.values"
+            f"{name}: the front's plans are {a_or_an(type(front.plans[0]).__name__)} each; save front.sort_keys"
         )
     return {
         "objectives": None if front.objectives is None else list(front.objectives),
-        "answerer": front.answerer,
+        "solver": front.solver,
         "params": front.params,
         **front.to_json(),
         "solutions": None if front.instance is not None else [list(s) for s in front.solutions],
@@ -43,12 +43,12 @@ def read(fields: Fields) -> Front:
     senses = fields.texts("senses")
     if len(senses) < 2 or not set(senses) <= {"min", "max"}:
         raise fields.wrong("senses", list(senses), "must be two or more of min and max")
-    values = fields.matrix("values", len(senses))
+    values = fields.matrix("sort_keys", len(senses))
     certificate = _certificate(Fields(fields.any("certificate"), "certificate"), len(senses))
     points = _points(values, senses)
     open_boxes = boxes(*certificate.open_zones(points), senses)
     front = Front(
-        values=values,
+        sort_keys=values,
         solutions=(),
         plans=None,
         senses=senses,
@@ -63,11 +63,11 @@ def read(fields: Fields) -> Front:
         seconds=fields.number("seconds", low=0),
         _scalar=_no_model,
         confirmed_by=fields.text("confirmed_by", none=True),
-        answerer=fields.text("answerer", none=True),
+        solver=fields.text("solver", none=True),
         params=fields.mapping("params", int, float, bool, str),
     )
-    if (backing := fields.text("backing", get_args(Backing))) != front.backing:
-        raise fields.wrong("backing", backing, "does not follow from confirmed_by")
+    if (evidence := fields.text("evidence", get_args(Evidence))) != front.evidence:
+        raise fields.wrong("evidence", evidence, "does not follow from confirmed_by")
     return _with_solutions(fields, front) if fields.data.get("instance") is None else _with_plans(fields, front)
 
 
@@ -124,9 +124,9 @@ def _with_solutions(fields: Fields, front: Front) -> Front:
     fields.any("instance")
     if plans is not None or objectives is not None:
         raise InvalidInput("instance: is missing; plans and objectives need one")
-    fine = isinstance(solutions, list) and len(solutions) == len(front.values)
+    fine = isinstance(solutions, list) and len(solutions) == len(front.sort_keys)
     if not fine or not all(isinstance(s, list) and all(type(v) in (int, float) for v in s) for s in solutions):
-        raise fields.wrong("solutions", solutions, f"must be {len(front.values)} lists of numbers")
+        raise fields.wrong("solutions", solutions, f"must be {len(front.sort_keys)} lists of numbers")
     return dataclasses.replace(front, solutions=tuple(tuple(s) for s in solutions))
 
 
@@ -136,18 +136,18 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     fields.any("solutions")
     instance = fields.instance()
     _check_objectives(fields, instance, objectives, front)
-    if not isinstance(plans, list) or len(plans) != len(front.values):
-        raise InvalidInput(f"plans: must be {len(front.values)}, one for each point")
-    answerer, _ = registry().answerer(instance.problem, str(front.answerer))
+    if not isinstance(plans, list) or len(plans) != len(front.sort_keys):
+        raise InvalidInput(f"plans: must be {len(front.sort_keys)}, one for each point")
+    solver, _ = registry().solver(instance.problem, str(front.solver))
     front = dataclasses.replace(
         front,
         plans=tuple(Fields({"plan": plan}, f"plans[{i}]").plan(instance) for i, plan in enumerate(plans)),
         objectives=tuple(objectives),
         instance=instance,
-        params=resolve(answerer.name, answerer.parameters, front.params),
+        params=resolve(solver.name, solver.parameters, front.params),
     )
     judge("the file", instance, objectives, front)
-    again = replayer(answerer, instance, objectives, front.params, threads=1, seed=0)
+    again = replayer(solver, instance, objectives, front.params, threads=1, seed=0)
     return dataclasses.replace(front, _scalar=again)
 
 

@@ -9,7 +9,7 @@ from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.request import goal_of
-from mlsched.core.result import Backing, Result, relative_gap
+from mlsched.core.result import Evidence, Result, relative_gap
 
 
 def document(result: Result, name: str, instance: Instance | None) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def read(fields: Fields) -> Result:
         raise InvalidInput(f"plan: is infeasible: {wrong[0]}")
     values = None if plan is None else instance.evaluate(plan)
     value = None if values is None else values.get(goal.name)
-    compared = fields.inner("compared")
+    compared = fields.inner("sort_keys")
     bound = compared.number("bound", none=True)
     follows: dict[str, Any] = {
         "instance_hash": instance.hash,
@@ -52,29 +52,29 @@ def read(fields: Fields) -> Result:
         raise fields.wrong("status", status, "has no bound")
     result = Result(
         **follows,
-        values=values,
-        value=value,
-        figures=None if values is None else instance.figures(values),
+        sort_keys=values,
+        sort_key=value,
+        values=None if values is None else instance.values(values),
         rank=instance.rank(goal.name),
         instance=instance,
         objective=goal.name,
         plan=plan,
         status=status,
-        bound=bound,
-        answerer=fields.text("answerer"),
+        sort_bound=bound,
+        solver=fields.text("solver"),
         params=fields.mapping("params", int, float, bool, str),
         seed=fields.integer("seed"),
         stopped_by=fields.text("stopped_by", get_args(StoppedBy), none=True),
         seconds=fields.number("seconds", low=0),
         work=fields.mapping("work", int, float),
         versions=fields.mapping("versions", str),
-        backing=fields.text("backing", get_args(Backing), none=True),
+        evidence=fields.text("evidence", get_args(Evidence), none=True),
         confirmed_by=fields.text("confirmed_by", none=True),
         confirm_seconds=fields.number("confirm_seconds", none=True, low=0),
         doubt=fields.text("doubt", none=True),
     )
     said = result.to_json()
-    _hold(fields, {name: said[name] for name in ("values", "value", "bound", "rank")})
+    _hold(fields, {name: said[name] for name in ("values", "value", "bound", "primary")})
     compared.end()
     return result
 

@@ -17,11 +17,11 @@ def document(run: Run) -> dict[str, Any]:
     """What the file of a run holds beside its kind and version."""
     return {
         "problem": run.simulation.problem,
-        "physics": run.simulation.physics,
-        "answerer": run.answerer,
+        "simulator": run.simulation.simulator,
+        "solver": run.solver,
         "params": run.params,
         "options": said(run.options, dataclasses.asdict(run.options)),
-        "wake": str(run.wake),
+        "scheduling_events": str(run.scheduling_events),
         "seed": run.seed,
         "decisions": run.decisions,
         "seconds": run.seconds,
@@ -38,25 +38,25 @@ def document(run: Run) -> dict[str, Any]:
 
 def read(fields: Fields) -> Run:
     """A Run of the `Fields` of a file; its log must pass the world's own replay."""
-    problem, physics = fields.text("problem"), fields.text("physics")
-    world = simulation(problem, physics or None)
+    problem, simulator = fields.text("problem"), fields.text("simulator")
+    world = simulation(problem, simulator or None)
     kinds: dict[str, type[Record]] = {s.workload_type.kind: s.workload_type for s in every_simulation()}
     workload = fields.record("workload", kinds)
     if type(workload) is not world.workload_type:
         raise InvalidInput(f"workload: is {a_or_an(workload.kind)}: must be {a_or_an(world.workload_type.kind)}")
     options = world.options(fields.mapping("options", int, float, bool, str))
-    answerer = fields.text("answerer")
-    if world.as_logged is not None and answerer == world.as_logged.name:
+    solver = fields.text("solver")
+    if world.as_logged is not None and solver == world.as_logged.name:
         log_type, world = world.as_logged.log_type, world.as_logged.simulation
     else:
         log_type = type(world.world(workload, options).log)
     run = Run(
         simulation=world,
         workload=workload,
-        answerer=answerer,
+        solver=solver,
         params=fields.mapping("params", int, float, bool, str),
         options=options,
-        wake=Wake.parse(fields.text("wake")),
+        scheduling_events=Wake.parse(fields.text("scheduling_events")),
         seed=fields.integer("seed"),
         log=log_type.from_json(fields.any("log")),
         decisions=fields.integer("decisions"),
@@ -64,7 +64,7 @@ def read(fields: Fields) -> Run:
         seconds=fields.number("seconds", low=0),
         cpu_seconds=fields.number("cpu_seconds", low=0),
         versions=fields.mapping("versions", str),
-        rule=Rule(answerer, _not_here),
+        rule=Rule(solver, _not_here),
     )
     try:
         wrong = run.violations()

@@ -27,7 +27,7 @@ def workload(
     cluster: str | None = None,
     limit: Number | None = None,
     seed: Seed = 0,
-    physics: str | None = None,
+    simulator: str | None = None,
     read: str | Mapping[str, str] | None = None,
     read_cluster: str | Mapping[str, str] | None = None,
     strict: bool = False,
@@ -38,15 +38,15 @@ def workload(
     Args:
         source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"); a workload file that `save`
             wrote; a log of jobs (CSV or Parquet, Slurm's sacct, Standard Workload Format, or a public trace's format;
-            see `read_log`); "twin:NAME" or "data:NAME" (see `mlsched data list`); a pandas or polars DataFrame; or what
-            `read_log` returned.
+            see `read_log`); "sample:NAME" or "data:NAME" (see `mlsched data list`); a pandas or polars DataFrame; or
+            what `read_log` returned.
         problem: which problem's world shall run it. A synthetic name that only one problem has, or a file, says it
             itself; a log runs as gangs of GPUs (taskgraph, by iterations) unless something else is named.
         cluster: for a log, "84x(32cpu,256gb,8gpu)" (84 nodes, each with so much), or a file of nodes; for rounds, GPUs
             of each type, "v100=8,k80=24".
         limit: of a log, its first so many jobs.
         seed: of what is drawn, an integer >= 0.
-        physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"), or of which
+        simulator: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"), or of which
             problem ("gavel": rounds). Left out, the first that has the synthetic name, and for a log the one that
             replays it without drawing anything.
         read: which column of a log is what ("gpus=num_gpus").
@@ -57,13 +57,13 @@ def workload(
     Raises:
         InvalidInput: the call is wrong.
         InvalidFile: a log or a file of nodes cannot be read.
-        UnknownName: there is no such synthetic workload, problem or physics.
+        UnknownName: there is no such synthetic workload, problem or simulator.
 
     Examples:
         >>> mlsched.workload("synthetic:z", jobs=200).kind
         'preemption.workload'
     """
-    world = simulation_of(source, problem, physics)
+    world = simulation_of(source, problem, simulator)
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
         if read is not None or read_cluster is not None or strict:
@@ -76,9 +76,9 @@ def workload(
         return world.from_file(text, cluster, limit, **resolve("log", parameters_of(world.from_file), options))
     trace = read_log(source, limit=limit, read=read, strict=strict)
     if trace is None:
-        if any(given is not None for given in (cluster, limit, physics, read, read_cluster)) or strict or options:
+        if any(given is not None for given in (cluster, limit, simulator, read, read_cluster)) or strict or options:
             raise InvalidInput(
-                f"{source}: is a finished workload; cluster, limit, physics and further options do not apply"
+                f"{source}: is a finished workload; cluster, limit, simulator and further options do not apply"
             )
         return _finished(source)
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
@@ -139,25 +139,25 @@ def read_log(
     return read_trace(path, limit=limit, read=read, strict=strict)
 
 
-def simulation_of(source: Any, problem: str | None, physics: str | None = None) -> Simulation:
-    """The simulation that runs a workload source: by problem and physics, and by what the source itself says."""
+def simulation_of(source: Any, problem: str | None, simulator: str | None = None) -> Simulation:
+    """The simulation that runs a workload source: by problem and simulator, and by what the source itself says."""
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
         name = split(text.removeprefix("synthetic:"))[0]
-        of_physics = None if physics is None else _problem_of_physics(physics)
-        world = simulation(problem or of_physics or _problem_of_source(name), physics)
+        of_simulator = None if simulator is None else _problem_of_simulator(simulator)
+        world = simulation(problem or of_simulator or _problem_of_source(name), simulator)
         having = [s for s in every_simulation() if s.problem == world.problem and name in s.sources]
-        return having[0] if having and physics is None and world not in having else world
+        return having[0] if having and simulator is None and world not in having else world
     if text and (own := _world_of_file(text)) is not None:
         return own
-    if physics is None:
+    if simulator is None:
         return of_logs(problem)
-    return simulation(problem or _problem_of_physics(physics) or of_logs().problem, physics)
+    return simulation(problem or _problem_of_simulator(simulator) or of_logs().problem, simulator)
 
 
-def _problem_of_physics(physics: str) -> str | None:
-    """The one problem that has a world of those physics."""
-    having = {s.problem for s in every_simulation() if s.physics == physics}
+def _problem_of_simulator(simulator: str) -> str | None:
+    """The one problem that has a world of those simulator."""
+    having = {s.problem for s in every_simulation() if s.simulator == simulator}
     return having.pop() if len(having) == 1 else None
 
 

@@ -1,1 +1,1 @@
-"""Suites that measure answerers against proven optima, and the papers' experiments."""
+"""Suites that measure solvers against proven optima, and the papers' experiments."""

@@ -32,7 +32,7 @@ WARM_UP_SEED = 10**6 - 1
 WARM_UP_SECONDS = 1.0
 #: Calls of a task that repeats its call, at least.
 LEAST_CALLS = 3
-#: Wall seconds and bytes that an answerer in a process of its own may take for a call, where the case has no limit.
+#: Wall seconds and bytes that a solver in a process of its own may take for a call, where the case has no limit.
 FOREIGN_SECONDS, FOREIGN_MEMORY = 60.0, 2**32
 #: Least wall seconds for second opinions: a backstop, so that limits of work come first on a machine that is busy.
 CONFIRM_SECONDS = 10.0
@@ -40,13 +40,13 @@ CONFIRM_SECONDS = 10.0
 #: engine that is not asked about an instance for being slow there would use up all of it.
 CONFIRM_SHARE = 0.2
 #: Whose optima carry what binds, on the instances that everybody answers: each relaxation is a solve of its own.
-RELAXED_PRESET, RELAXING_ANSWERER = "small", "brute-force"
+RELAXED_PRESET, RELAXING_SOLVER = "small", "brute-force"
 
 
 def answer(task: Asked, isolate: bool = True) -> list[Row]:
-    """The rows of one task. Whatever the answerer does wrong becomes a failed row, never an exception.
+    """The rows of one task. Whatever the solver does wrong becomes a failed row, never an exception.
 
-    isolate: ask an answerer that is not mlsched's own in a process of its own. There, only it can crash or hang; it
+    isolate: ask a solver that is not mlsched's own in a process of its own. There, only it can crash or hang; it
     takes about 15 ms a call, which is more than most rules take, so that mlsched's own are asked in this process.
     """
     try:
@@ -54,7 +54,7 @@ def answer(task: Asked, isolate: bool = True) -> list[Row]:
             return task.answered()
         assert isinstance(task, Task)
         return _answered(task, isolate)
-    except UnknownName as error:  # an answerer registered in the parent process only
+    except UnknownName as error:  # a solver registered in the parent process only
         return failed(task, _line(error))
     except TooLarge as error:
         # Exact algorithms and trained policies may refuse what is beyond them; a rule must answer every instance.
@@ -66,12 +66,12 @@ def answer(task: Asked, isolate: bool = True) -> list[Row]:
     except MlschedError as error:
         return failed(task, _line(error))
     except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
-        return failed(task, f"{task.answerer}: {' '.join(said(error).split())}")
+        return failed(task, f"{task.solver}: {' '.join(said(error).split())}")
 
 
 def _answered(task: Task, isolate: bool) -> list[Row]:
-    """The rows of a task, or what its answerer raises."""
-    if task.answerer == PUBLISHED:
+    """The rows of a task, or what its solver raises."""
+    if task.solver == PUBLISHED:
         return task.rows(status="optimal", value=task.published, bound=task.published, gap=0.0)
     found = task.found
     apart = isolate and found is not None and is_foreign(found)
@@ -80,16 +80,16 @@ def _answered(task: Task, isolate: bool) -> list[Row]:
         if task.source is not None:
             return failed(task, f"{task.source} holds another instance by now")
         return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
-    if task.answerer == JUDGE:
+    if task.solver == JUDGE:
         return _judged(task, instance)
     # Algorithms load nothing beforehand, and may be slow.
     if not apart and (found is None or found.algorithm is None):
-        _warm_up(task.problem, task.answerer)
+        _warm_up(task.problem, task.solver)
 
     def ask() -> Result:
         return solve(
             instance,
-            task.answerer,
+            task.solver,
             objective=task.objectives[0],
             time_limit=task.time_limit or (FOREIGN_SECONDS if apart else None),
             work_limit=task.work_limit,
@@ -135,17 +135,17 @@ def _judged(task: Task, instance: Instance) -> list[Row]:
     calls, spent = _repeated(lambda: (instance.violations(plan), instance.evaluate(plan)), task.repeat or 0.0)
     values = instance.evaluate(plan)
     made = task.rows(status="feasible", values=values, cpu_seconds=spent, work=_cost(calls), peak_mib=_peak_mib())
-    return [dataclasses.replace(row, value=values[row.objective]) for row in made]
+    return [dataclasses.replace(row, sort_key=values[row.objective]) for row in made]
 
 
 def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     """The result with a second engine's word, where the suite asks for it."""
-    if task.confirm is None or (answerer := task.found) is None:
+    if task.confirm is None or (solver := task.found) is None:
         return result
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
     share = CONFIRM_SECONDS if task.time_limit is None else CONFIRM_SHARE * task.time_limit
     seconds = share if task.confirm_limit is None else task.confirm_limit
-    request = Request(answerer, result.objective, dict(task.params), limits, instance=instance)
+    request = Request(solver, result.objective, dict(task.params), limits, instance=instance)
     return confirmed(request, result, dict(task.confirm), seconds)
 
 
@@ -160,7 +160,7 @@ def _line(error: Exception) -> str:
 
 @functools.cache
 def _warm_up(problem: str, name: str) -> None:
-    """Call an answerer once, untimed: the first call of a process imports its backend or loads its weights.
+    """Call a solver once, untimed: the first call of a process imports its backend or loads its weights.
 
     What goes wrong here goes wrong again in the timed call.
     """
@@ -174,21 +174,24 @@ def _rows(task: Task, instance: Instance, result: Result, cpu_seconds: float) ->
     exact = len(task.objectives) == 1
     made = task.rows(
         status=result.status,
-        values=result.values,
-        bound=result.bound,
+        values=result.sort_keys,
+        bound=result.sort_bound,
         gap=result.gap,
         stopped_by=result.stopped_by,
         seconds=result.seconds,
         cpu_seconds=cpu_seconds,
         peak_mib=_peak_mib(),
         work=dict(result.work),
-        backing=result.backing,
+        evidence=result.evidence,
         confirmed_by=result.confirmed_by,
         confirm_seconds=result.confirm_seconds,
         doubt=result.doubt,
         **(_hardness(task, instance, result) if exact else {}),
     )
-    return [dataclasses.replace(row, value=None if row.values is None else row.values[row.objective]) for row in made]
+    return [
+        dataclasses.replace(row, sort_key=None if row.sort_keys is None else row.sort_keys[row.objective])
+        for row in made
+    ]
 
 
 def _peak_mib() -> float:
@@ -203,7 +206,7 @@ def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:
         return {}
     hardness: dict[str, Any] = {"cases": registry().problem(task.problem).cases(instance, result.plan)}
     default = instance.objectives[0].name
-    if (task.preset, task.answerer, task.objectives[0]) == (RELAXED_PRESET, RELAXING_ANSWERER, default):
+    if (task.preset, task.solver, task.objectives[0]) == (RELAXED_PRESET, RELAXING_SOLVER, default):
         hardness["binding"] = _binding(task, instance, result.plan)
     return hardness
 
@@ -221,6 +224,6 @@ def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
     for name, relaxed in problem.relaxations(instance).items():
         with contextlib.suppress(InvalidInput):
             better = solve(relaxed, problem.default, objective=objective.name, hint="none", **limits)
-            if better.status == "optimal" and better.value is not None:
-                binding[name] = objective.better(better.value, relaxed.evaluate(plan)[objective.name])
+            if better.status == "optimal" and better.sort_key is not None:
+                binding[name] = objective.better(better.sort_key, relaxed.evaluate(plan)[objective.name])
     return binding

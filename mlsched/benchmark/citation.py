@@ -39,23 +39,23 @@ def software(version: str = __version__) -> str:
 
 
 def gaps(rows: Sequence[Row]) -> list[str]:
-    """BibTeX of each gap to a proven optimum, of rows that `reference.with_gaps` made; answerers of other code, too."""
+    """BibTeX of each gap to a proven optimum, of rows that `reference.with_gaps` made; solvers of other code, too."""
     proved = references(rows)
     made = {}
     for row in rows:
         reference = proved.get((row.instance_hash, row.objective))
-        if row.gap_to_optimum is None or reference is None or row.kind == "exact" or row.answerer in (JUDGE, PUBLISHED):
+        if row.gap_to_optimum is None or reference is None or row.kind == "exact" or row.solver in (JUDGE, PUBLISHED):
             continue
-        key = f"mlsched-{row.instance_hash[:KEY_DIGITS]}-{row.objective}-{row.answerer}-{row.answer_seed}"
-        optimum, value = (worded(v, row.rank, row.unit) for v in (reference.value, row.value))
+        key = f"mlsched-{row.instance_hash[:KEY_DIGITS]}-{row.objective}-{row.solver}-{row.answer_seed}"
+        optimum, value = (worded(v, row.primary, row.unit) for v in (reference.value, row.sort_key))
         made[re.sub(r"[^A-Za-z0-9.-]+", "-", key)] = {
             "title": _tex(
-                f"Gap of {row.answerer} to the optimum of {row.problem}, {row.objective}: {row.gap_to_optimum}"
+                f"Gap of {row.solver} to the optimum of {row.problem}, {row.objective}: {row.gap_to_optimum}"
             ),
             "author": "{The mlsched developers}",
             "year": (row.made or "2026")[:4],
             "note": _tex(
-                f"Instance {row.instance_hash}; value {value}, bound {optimum}, {reference.backing}; mlsched "
+                f"Instance {row.instance_hash}; value {value}, bound {optimum}, {reference.evidence}; mlsched "
                 f"{row.versions.get('mlsched', __version__)}"
             ),
             "howpublished": rf"\texttt{{{_tex(' && '.join(commands(row)))}}}",
@@ -72,7 +72,7 @@ def commands(row: Row) -> list[str]:
         sizes = [word for name, value in sorted(row.sizes.items()) for word in ("--size", f"{name}={value}")]
         drawn = ["mlsched", "generate", row.problem, *preset, *sizes, "--seed", str(row.seed), "-o", source]
         made.append(shlex.join(drawn))
-    options = ["--solver", row.answerer, "--objective", row.objective, "--seed", str(row.answer_seed)]
+    options = ["--solver", row.solver, "--objective", row.objective, "--seed", str(row.answer_seed)]
     read = [word for name, value in sorted(row.sizes.items()) for word in ("--read", f"{name}={value}")]
     made.append(shlex.join(["mlsched", "solve", source, *options, *(read if row.source is not None else [])]))
     return made

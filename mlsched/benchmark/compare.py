@@ -1,4 +1,4 @@
-"""Two stores, or two answerers, held against each other question by question: did my change help?
+"""Two stores, or two solvers, held against each other question by question: did my change help?
 
 Rows are paired that answer the same instance by the same objective. The change of a value is the gap of the second to
 the first (`core/gap.py`): below 0 the second is better. Intervals are of the mean over the pairs, by the bootstrap
@@ -66,16 +66,16 @@ class Comparison:
 
 
 def compared(first: Sequence[Row], second: Sequence[Row], solvers: Sequence[str] | None = None) -> list[Comparison]:
-    """Every answerer of both against itself; or with `solvers` ("a" or "a=b"), a of the first against b of the second.
+    """Every solver of both against itself; or with `solvers` ("a" or "a=b"), a of the first against b of the second.
 
     Raises InvalidInput where there is nothing to pair.
     """
-    labels = list(dict.fromkeys(row.answerer for row in first))
+    labels = list(dict.fromkeys(row.solver for row in first))
     if solvers is None:
-        there = {row.answerer for row in second}
+        there = {row.solver for row in second}
         wanted = [(label, label) for label in labels if label in there]
     else:
-        wanted = [_two(text, labels, [row.answerer for row in second]) for text in solvers]
+        wanted = [_two(text, labels, [row.solver for row in second]) for text in solvers]
     lines = [line for a, b in wanted for line in _lines(first, second, a, b)]
     if not lines:
         raise InvalidInput("the stores have no question in common; bench the same suite into both")
@@ -90,7 +90,7 @@ def _two(text: str, first: Sequence[str], second: Sequence[str]) -> tuple[str, s
         if a is not None and b is not None:
             return a, b
     known = ", ".join(dict.fromkeys([*first, *second]))
-    raise InvalidInput(f"--solver {text}: must be an answerer of both stores, or A=B; there are {known}")
+    raise InvalidInput(f"--solver {text}: must be a solver of both stores, or A=B; there are {known}")
 
 
 def _labelled(text: str, labels: Sequence[str]) -> str | None:
@@ -118,16 +118,16 @@ def _lines(first: Sequence[Row], second: Sequence[Row], a: str, b: str) -> list[
 
 
 def _questions(rows: Sequence[Row], label: str) -> dict[tuple[str, str, int], Row]:
-    """The rows of an answerer by question: instance, objective and seed."""
-    return {(row.instance_hash, row.objective, row.seed): row for row in rows if row.answerer == label}
+    """The rows of a solver by question: instance, objective and seed."""
+    return {(row.instance_hash, row.objective, row.seed): row for row in rows if row.solver == label}
 
 
 def _line(problem: str, objective: str, a: str, b: str, pairs: list[tuple[Row, Row]]) -> Comparison:
-    both = [(x, y) for x, y in pairs if x.value is not None and y.value is not None]
+    both = [(x, y) for x, y in pairs if x.sort_key is not None and y.sort_key is not None]
     gaps = [
-        gap_between(y.value, x.value, sense=x.sense, unit=x.unit, rank=x.rank)
+        gap_between(y.sort_key, x.sort_key, sense=x.sense, unit=x.unit, rank=x.primary)
         for x, y in both
-        if x.value is not None and y.value is not None
+        if x.sort_key is not None and y.sort_key is not None
     ]
     shares = [gap.share for gap in gaps if gap.share is not None]
     cut = sum(x.censored or y.censored for x, y in pairs)
@@ -149,8 +149,8 @@ def _line(problem: str, objective: str, a: str, b: str, pairs: list[tuple[Row, R
         time=math.exp(statistics.fmean(times)) if times else None,
         time_interval=None if spread is None else (math.exp(spread[0]), math.exp(spread[1])),
         cut=cut,
-        only_first=sum(x.value is not None and y.value is None for x, y in pairs),
-        only_second=sum(x.value is None and y.value is not None for x, y in pairs),
+        only_first=sum(x.sort_key is not None and y.sort_key is None for x, y in pairs),
+        only_second=sum(x.sort_key is None and y.sort_key is not None for x, y in pairs),
     )
 
 

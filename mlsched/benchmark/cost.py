@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mlsched.benchmark.formats import NONE, duration
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.benchmark.table import group_by
-from mlsched.core.answerer import Kind
+from mlsched.core.solver import Kind
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +32,7 @@ COST_NOTE = (
 
 @dataclasses.dataclass(frozen=True)
 class CostLine:
-    """One answerer on the instances of one case, by one objective.
+    """One solver on the instances of one case, by one objective.
 
     size: mean number of integers in an instance. calls: rows with a time; seconds: their median CPU time; censored:
     how many of them a limit ended. load: median multiple of the calibration load, None where it was not measured.
@@ -41,7 +41,7 @@ class CostLine:
     problem: str
     objective: str
     case: str
-    answerer: str
+    solver: str
     kind: Kind
     size: float
     calls: int
@@ -51,7 +51,7 @@ class CostLine:
 
 
 def cost_lines(rows: Sequence[Row]) -> list[CostLine]:
-    """The costs by problem, answerer, objective and case; a rule's call for all objectives counts once."""
+    """The costs by problem, solver, objective and case; a rule's call for all objectives counts once."""
     first = {row.problem: row.objective for row in reversed(rows)}
     timed = [
         row
@@ -60,7 +60,7 @@ def cost_lines(rows: Sequence[Row]) -> list[CostLine]:
         and row.status not in BROKEN
         and (row.kind == "exact" or row.objective == first[row.problem])
     ]
-    groups = group_by(timed, lambda r: (r.problem, r.answerer, r.objective, r.case))
+    groups = group_by(timed, lambda r: (r.problem, r.solver, r.objective, r.case))
     return [_line(group) for group in groups.values()]
 
 
@@ -72,7 +72,7 @@ def _line(group: list[Row]) -> CostLine:
         problem=row.problem,
         objective=row.objective,
         case=row.case,
-        answerer=row.answerer,
+        solver=row.solver,
         kind=row.kind,
         size=statistics.fmean(r.size for r in group),
         calls=len(seconds),
@@ -83,7 +83,7 @@ def _line(group: list[Row]) -> CostLine:
 
 
 def growth(lines: Sequence[CostLine]) -> float | None:
-    """The exponent e of seconds ~ size^e of one answerer, None below three sizes without a censored time."""
+    """The exponent e of seconds ~ size^e of one solver, None below three sizes without a censored time."""
     whole = [line for line in lines if not line.censored and line.seconds > 0]
     if len({line.size for line in whole}) < FEW:
         return None
@@ -94,7 +94,7 @@ def growth(lines: Sequence[CostLine]) -> float | None:
 
 
 def cost_tables(rows: Sequence[Row]) -> list[Table]:
-    """A table a problem: a line an answerer, a column a case, smallest instances first."""
+    """A table a problem: a line a solver, a column a case, smallest instances first."""
     lines = cost_lines(rows)
     return [
         _table(problem, [x for x in lines if x.problem == problem])
@@ -111,11 +111,11 @@ def _table(problem: str, lines: Sequence[CostLine]) -> Table:
     cases = list(dict.fromkeys(cases))
     loaded = any(x.load is not None for x in lines)
     made = Table(title=Text(f"{problem}: CPU time a call"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    made.add_column("answerer", overflow="fold")
+    made.add_column("solver", overflow="fold")
     for name in [*cases, *["load"] * loaded, *["growth"] * (len(cases) >= FEW)]:
         made.add_column(name, justify="right")
-    for (answerer, objective), own in _by_answerer(lines).items():
-        several = len({x.objective for x in lines if x.answerer == answerer}) > 1
+    for (solver, objective), own in _by_solver(lines).items():
+        several = len({x.objective for x in lines if x.solver == solver}) > 1
         by_case = {x.case: x for x in own}
         cells = [_cell(by_case.get(case)) for case in cases]
         if loaded:
@@ -123,14 +123,14 @@ def _table(problem: str, lines: Sequence[CostLine]) -> Table:
         if len(cases) >= FEW:
             exponent = growth(own)
             cells.append(NONE if exponent is None else f"{exponent:.2f}")
-        made.add_row(Text(f"{answerer}, {objective}" if several else answerer), *cells)
+        made.add_row(Text(f"{solver}, {objective}" if several else solver), *cells)
     return made
 
 
-def _by_answerer(lines: Sequence[CostLine]) -> dict[tuple[str, str], list[CostLine]]:
+def _by_solver(lines: Sequence[CostLine]) -> dict[tuple[str, str], list[CostLine]]:
     lines_of: dict[tuple[str, str], list[CostLine]] = {}
     for line in lines:
-        lines_of.setdefault((line.answerer, line.objective), []).append(line)
+        lines_of.setdefault((line.solver, line.objective), []).append(line)
     return lines_of
 
 

@@ -49,7 +49,7 @@ def _result(task: Asked, future: Any) -> list[Row]:
     if error is None:
         rows: list[Row] = future.result()
         return rows
-    return failed(task, f"{task.answerer}: {type(error).__name__}: {' '.join(str(error).split())}")
+    return failed(task, f"{task.solver}: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _distributed() -> Any:

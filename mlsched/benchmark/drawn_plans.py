@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mlsched.api import pareto, resolve_answerer, solve
+from mlsched.api import pareto, resolve_solver, solve
 from mlsched.api.guard import is_foreign
 from mlsched.benchmark import plots
 from mlsched.benchmark.answer import FOREIGN_MEMORY, FOREIGN_SECONDS
@@ -59,7 +59,7 @@ def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[P
         instance, plan = _plan(row)
         made = plot(plan, instance).figure
         told = "the proven optimum" if row.status == "optimal" else f"gap {row.gap_to_optimum}"
-        title = f"{row.place}: {worded(row.value, row.rank)} (unit: {row.unit}) by {row.answerer}, {told}"
+        title = f"{row.place}: {worded(row.sort_key, row.primary)} (unit: {row.unit}) by {row.solver}, {told}"
         yield Picture(title, inline(made, title, f"{key}-{number}"))
     if (front := _longest_front(rows, f"{key}-front")) is not None:
         yield front
@@ -79,26 +79,26 @@ def _proofs(rows: Sequence[Row], objective: str, most: float) -> dict[str, dict[
 def _chosen(rows: Sequence[Row], best: str | None) -> list[Row]:
     """A row that proves an optimum quickly, and the best rule's on the same instance."""
     proofs = next(iter(_proofs(rows, rows[0].objective, MOST_SECONDS).values()), {})
-    rules = [row for row in rows if row.answerer == best and row.instance_hash in proofs and row.value is not None]
+    rules = [row for row in rows if row.solver == best and row.instance_hash in proofs and row.sort_key is not None]
     rules = sorted((row for row in rules if row.objective == rows[0].objective), key=lambda row: -_distance(row))
     return [proofs[rules[0].instance_hash], rules[0]] if rules else list(proofs.values())[:1]
 
 
 def _distance(row: Row) -> float:
     gap = row.gap_to_optimum
-    return 0.0 if gap is None else float("inf") if gap.rank is not None else gap.share or 0.0
+    return 0.0 if gap is None else float("inf") if gap.primary is not None else gap.share or 0.0
 
 
 def _plan(row: Row) -> tuple[Instance, Plan]:
-    """The instance and the plan that the row's answerer makes of it."""
+    """The instance and the plan that the row's solver makes of it."""
     task = task_of(row)
     instance = task.instance()
     if instance.hash != row.instance_hash:
         raise InvalidInput(f"{row.place}: the instance is another one by now")
-    apart = is_foreign(resolve_answerer(task.problem, task.answerer, {})[0])
+    apart = is_foreign(resolve_solver(task.problem, task.solver, {})[0])
     result = solve(
         instance,
-        task.answerer,
+        task.solver,
         objective=row.objective,
         time_limit=task.time_limit or (FOREIGN_SECONDS if apart else None),
         work_limit=task.work_limit,
@@ -108,8 +108,8 @@ def _plan(row: Row) -> tuple[Instance, Plan]:
         memory_limit=FOREIGN_MEMORY if apart else None,
         **dict(task.params),
     )
-    if result.plan is None or result.value != row.value:
-        raise InvalidInput(f"{row.place}: {row.answerer} gives {result.value} now, {row.value} then")
+    if result.plan is None or result.sort_key != row.sort_key:
+        raise InvalidInput(f"{row.place}: {row.solver} gives {result.sort_key} now, {row.sort_key} then")
     return instance, result.plan
 
 

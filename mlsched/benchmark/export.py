@@ -51,12 +51,10 @@ def flat(row: Row) -> dict[str, Any]:
     for name, value in found.items():
         if isinstance(value, dict):
             found[name] = canonical(value)
-    for name in ("value", "bound"):
-        exact = found[f"compared_{name}"] = found[name]
-        if row.rank is not None and exact is not None:
-            found[name] = row.rank.split(exact)[1]
-    found["compared_values"] = found.pop("values")
-    found["count"] = None if row.rank is None or row.value is None else row.rank.split(row.value)[0]
+    for name, kept in (("value", "sort_key"), ("bound", "sort_bound")):
+        exact = found[kept]
+        found[name] = exact if row.primary is None or exact is None else row.primary.split(exact)[1]
+    found["count"] = None if row.primary is None or row.sort_key is None else row.primary.split(row.sort_key)[0]
     found["gap_to_optimum"] = None if closeness is None else closeness.share
     found["difference_to_optimum"] = None if closeness is None else closeness.difference
     return found
@@ -122,7 +120,7 @@ def _gap_tables(rows: Sequence[Row]) -> list[_Table]:
 #: Title of a column, what it says of a line, and whether it is left out where it says nothing of any line.
 _COLUMNS: tuple[tuple[str, Callable[[GapLine], str], bool], ...] = (
     ("preset", lambda line: line.preset, False),
-    ("answerer", lambda line: line.answerer, False),
+    ("solver", lambda line: line.solver, False),
     ("n", lambda line: line.covered, False),
     ("optimal", lambda line: percent(line.gaps.optimal), False),
     ("mean gap [95 %]", lambda line: with_interval(line.gaps.mean, line.interval), False),

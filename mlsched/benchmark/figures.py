@@ -13,7 +13,7 @@ from mlsched.benchmark.profiles import LEAST_SECONDS, Profile
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.benchmark.table import group_by
 
-#: Answerer -> index of its line's style; the same in every chart of a problem.
+#: Solver -> index of its line's style; the same in every chart of a problem.
 Styles = dict[str, int]
 
 
@@ -34,7 +34,7 @@ SHARE = Axis("share of questions", 0, 1.02, write=lambda share: f"{100 * share:g
 
 
 def profile_charts(found: Sequence[Profile], styles: Styles) -> list[str]:
-    """A chart a profile: x the ratio, y the share of questions on which an answerer has at most that ratio."""
+    """A chart a profile: x the ratio, y the share of questions on which a solver has at most that ratio."""
     made = []
     for profile in found:
         largest = max((r[-1] for r in profile.ratios.values() if r), default=1.0)
@@ -72,7 +72,7 @@ def _rising(start: float, values: Sequence[float], whole: int, end: float) -> li
 def solve_times(rows: Sequence[Row], styles: Styles) -> str | None:
     """CPU seconds of one call over the size of the instance; lines join the medians of presets.
 
-    rows: of one problem. Exact answerers only; hollow marks are solves without a proof. None where there are none.
+    rows: of one problem. Exact solvers only; hollow marks are solves without a proof. None where there are none.
     """
     drawn = [
         row
@@ -82,7 +82,7 @@ def solve_times(rows: Sequence[Row], styles: Styles) -> str | None:
     if not drawn:
         return None
     series = []
-    for name, own in group_by(drawn, lambda row: row.answerer).items():
+    for name, own in group_by(drawn, lambda row: row.solver).items():
         presets = group_by(own, lambda row: row.case).values()
         line = sorted((_median([r.size for r in p]), _median([r.cpu_seconds or 0.0 for r in p])) for p in presets)
         marks: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
@@ -91,7 +91,7 @@ def solve_times(rows: Sequence[Row], styles: Styles) -> str | None:
         series.append(Series(name, styles[name], line, filled=marks[True], hollow=marks[False]))
     sizes = logarithmic("integers in the instance", [float(row.size) for row in drawn])
     spent = logarithmic("CPU time", [row.cpu_seconds for row in drawn if row.cpu_seconds], seconds)
-    return chart("exact answerers", sizes, spent, series)
+    return chart("exact solvers", sizes, spent, series)
 
 
 def _median(values: Sequence[float]) -> float:

@@ -28,7 +28,7 @@ def apart_notes(gaps: Iterable[Gaps]) -> list[str]:
             f"Optimum 0: how many instances have an optimum of 0, and how much worse the answers are there on average "
             f"({unit}); nothing is a percentage of 0, so they are in no mean gap."
         )
-    if rank := next((g.rank for g in summed if g.behind), None):
+    if rank := next((g.primary for g in summed if g.behind), None):
         found.append(
             f"Behind: on how many instances there are more {rank}{',' * (',' in rank)} than in the optimum, which is "
             "compared before the value, and how many more on average; they are in no mean gap."

@@ -12,7 +12,7 @@ from mlsched.benchmark.integer_programs import read_program
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.tasks import PUBLISHED
 from mlsched.core.clock import cpu_time, now
-from mlsched.core.errors import AnswererError, InvalidFile
+from mlsched.core.errors import InvalidFile, SolverError
 from mlsched.core.machine import machine
 from mlsched.core.versions import versions
 
@@ -24,14 +24,14 @@ PROBLEM, ENUMERATOR = "programs", "cp-sat"
 class FrontTask:
     """One front: the enumerator's, or the published one. A row's value is its number of points.
 
-    path: an .fgt file or a knapsack's folder. answerer: ENUMERATOR or PUBLISHED.
+    path: an .fgt file or a knapsack's folder. solver: ENUMERATOR or PUBLISHED.
     """
 
     suite: str
     path: str
     program_hash: str
     size: int
-    answerer: str
+    solver: str
 
     @property
     def keys(self) -> list[Key]:
@@ -61,8 +61,8 @@ class FrontTask:
             objective="points",
             sense="max",
             unit="points",
-            rank=None,
-            answerer=self.answerer,
+            primary=None,
+            solver=self.solver,
             kind="exact",
             params={},
             answer_seed=0,
@@ -77,21 +77,21 @@ class FrontTask:
         return [row]
 
     def answered(self) -> list[Row]:
-        """The row; raises AnswererError where the enumerated front is not the published one."""
+        """The row; raises SolverError where the enumerated front is not the published one."""
         from mlsched.solvers import enumerate_front
 
         program, known = read_program(Path(self.path))
         if program.hash != self.program_hash:
             raise InvalidFile(f"{self.path} holds another program by now")
-        if self.answerer == PUBLISHED:
+        if self.solver == PUBLISHED:
             return self.rows(status="optimal", value=len(known), bound=len(known), gap=0.0)
         begun = cpu_time()
         front = enumerate_front(*program.cp_sat())
         spent = cpu_time() - begun
-        points = {tuple(point) for point in front.values.tolist()}
+        points = {tuple(point) for point in front.sort_keys.tolist()}
         published = {tuple(point) for point in known}
         if not front.complete or points != published:
-            raise AnswererError(
+            raise SolverError(
                 f"{self.path}: {len(published - points)} points of the published front are missing, and "
                 f"{len(points - published)} others were found"
             )
@@ -112,5 +112,5 @@ def front_tasks(suite: Suite, solvers: Sequence[str] | None) -> Iterator[FrontTa
         return
     for path in suite.programs:
         program, _ = read_program(Path(path))
-        for answerer in (PUBLISHED, ENUMERATOR):
-            yield FrontTask(suite.name, path, program.hash, program.size, answerer)
+        for solver in (PUBLISHED, ENUMERATOR):
+            yield FrontTask(suite.name, path, program.hash, program.size, solver)

@@ -1,4 +1,4 @@
-"""Fills a collection: every instance of a suite, by its first objective, with what exact answerers find of it."""
+"""Fills a collection: every instance of a suite, by its first objective, with what exact solvers find of it."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def gather(
     progress(len(tasks), len(tasks))
     if proofs is not None:
         _prove(folder, proofs, progress)
-    backed = [(entry.instance.problem, entry.backing or "open") for entry in entries(folder)]
+    backed = [(entry.instance.problem, entry.evidence or "open") for entry in entries(folder)]
     return {
         "entries": len(backed),
-        **_counts(backing for _, backing in backed),
+        **_counts(evidence for _, evidence in backed),
         "problems": {
-            name: _counts(backing for problem, backing in backed if problem == name) for name in sorted(dict(backed))
+            name: _counts(evidence for problem, evidence in backed if problem == name) for name in sorted(dict(backed))
         },
         "disputed": disputed,
         "cpu_seconds": cpu_time() - begun,
@@ -66,7 +66,7 @@ def gather(
 
 
 def tasks_for(suite: str, seeds: int | None) -> list[Task]:
-    """Every instance of a suite, by its first objective, for its problem's exact answerer.
+    """Every instance of a suite, by its first objective, for its problem's exact solver.
 
     seeds: only the first so many of each case.
     """
@@ -76,7 +76,7 @@ def tasks_for(suite: str, seeds: int | None) -> list[Task]:
     return [
         task
         for task in tasks_of(dataclasses.replace(asked_for, cases=cases), sorted(set(asked.values())), confirm=False)
-        if task.answerer == asked[task.problem] and task.objectives[0] == _first(task)
+        if task.solver == asked[task.problem] and task.objectives[0] == _first(task)
     ]
 
 
@@ -86,7 +86,7 @@ def _prove(folder: Path, seconds: float, progress: Callable[[int, int], None]) -
     turn: Counter[str] = Counter()
     waiting: list[tuple[int, Entry]] = []
     for entry in entries(folder):
-        if entry.closed and entry.backing != "certified" and entry.instance.kind in kinds:
+        if entry.closed and entry.evidence != "certified" and entry.instance.kind in kinds:
             turn[entry.instance.problem] += 1
             waiting.append((turn[entry.instance.problem], entry))
     for done, (_, entry) in enumerate(sorted(waiting, key=lambda own: own[0])):
@@ -95,9 +95,9 @@ def _prove(folder: Path, seconds: float, progress: Callable[[int, int], None]) -
     progress(len(waiting), len(waiting))
 
 
-def _counts(backings: Iterable[str]) -> dict[str, int]:
-    counted = Counter(backings)
-    return {name: counted[name] for name in ("certified", "agreed", "claimed", "open")}
+def _counts(evidences: Iterable[str]) -> dict[str, int]:
+    counted = Counter(evidences)
+    return {name: counted[name] for name in ("certified", "confirmed", "unconfirmed", "open")}
 
 
 def _first(task: Task) -> str:
@@ -113,20 +113,20 @@ def _solve(folder: Path, task: Task, work: float) -> list[str]:
 
     Returns a sentence where the second engine contradicts the first.
     """
-    instance, answerer = task.instance(), task.found
-    assert answerer is not None
+    instance, solver = task.instance(), task.found
+    assert solver is not None
     limits = {"cp-sat": work, "highs": NODES_A_SECOND * work}
     said: list[str] = []
     try:
         # By what searches: an algorithm around CP-SAT keeps to its measure as a model does.
         own = limits.get(task.engine)
-        result = solve(instance, task.answerer, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
-        request = Request(answerer, result.objective, dict(task.params), instance=instance)
+        result = solve(instance, task.solver, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
+        request = Request(solver, result.objective, dict(task.params), instance=instance)
         result = confirmed(request, result, limits, CONFIRM_SECONDS)
     except TooLarge:
         return said
     except Contradiction as error:
         said.append(f"{task.problem} {task.preset}, seed {task.seed}: {error}")
     if result.plan is not None:
-        add(folder, instance, result, f"mlsched {task.answerer}")
+        add(folder, instance, result, f"mlsched {task.solver}")
     return said

@@ -23,9 +23,20 @@ from mlsched.core.opening import open_file, shown_path, target_of
 
 #: What must be the same of a row that two stores hold. The rest is of a machine and an hour: times, memory, the path of
 #: a file, whether a second engine had an answer in its seconds, the words of an error.
-SAME = ("status", "value", "bound", "values", "answer_seed", "time_limit", "work_limit", "rank", "cases", "binding")
-#: The backing that is kept of such a row: the better one.
-_BACKING = ("certified", "agreed", "claimed", None)
+SAME = (
+    "status",
+    "sort_key",
+    "sort_bound",
+    "sort_keys",
+    "answer_seed",
+    "time_limit",
+    "work_limit",
+    "primary",
+    "cases",
+    "binding",
+)
+#: The evidence that is kept of such a row: the better one.
+_EVIDENCE = ("certified", "confirmed", "unconfirmed", None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,7 +195,7 @@ def _united(parts: Sequence[_Part]) -> tuple[dict[Key, Row], int]:
                 what = differing[0]
                 cut = ", which the wall clock cut" if "time limit" in (row.stopped_by, known.stopped_by) else ""
                 conflicts.append(
-                    f"{row.place}, {row.answerer}{cut}: {what} {getattr(known, what)} in {name}, "
+                    f"{row.place}, {row.solver}{cut}: {what} {getattr(known, what)} in {name}, "
                     f"{getattr(row, what)} in {part.name}"
                 )
             found[row.key] = min(found[row.key], (part.name, row), key=lambda named: _preference(named[1]))
@@ -195,8 +206,8 @@ def _united(parts: Sequence[_Part]) -> tuple[dict[Key, Row], int]:
 
 
 def _preference(row: Row) -> tuple[int, str]:
-    """Of rows that say the same, the one that is kept has the best backing, and is the same whatever the order."""
-    return _BACKING.index(row.backing), str(dataclasses.astuple(row))
+    """Of rows that say the same, the one that is kept has the best evidence, and is the same whatever the order."""
+    return _EVIDENCE.index(row.evidence), str(dataclasses.astuple(row))
 
 
 def _summary(parts: Sequence[_Part], request: Request, found: dict[Key, Row], repeated: int) -> Merged:

@@ -25,7 +25,7 @@ from mlsched.core.registry import registry
 
 #: Where the published instances are: a folder in this one.
 VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"
-#: Rules that are asked beside the problem's default exact answerer.
+#: Rules that are asked beside the problem's default exact solver.
 RULES = ("best-effort-fifo", "graphene", "srpt")
 #: CP-SAT's deterministic seconds per solve: four times what the hardest of the job shops takes.
 WORK = 60.0

@@ -35,7 +35,7 @@ def plot(
     What is drawn has its size on paper: fonts are 7 points and more at any width. `axes.figure` is the figure.
 
     Args:
-        thing: a plan, with the instance that it answers; a `Result`, which holds its instance, and whose answerer,
+        thing: a plan, with the instance that it answers; a `Result`, which holds its instance, and whose solver,
             value and status head the picture; a `Front`; a `Run`, a list of them, or a dictionary by the names that the
             legend shall show; or losses, as `worst_cases` returns them, or one of them.
         instance: of a plan, what it answers.

@@ -34,7 +34,7 @@ def plot(
     if result is not None:
         instance = instance or result.instance
         if result.plan is None:
-            raise InvalidInput(f"plot: {result.answerer} found no plan ({result.status}); there is nothing to draw")
+            raise InvalidInput(f"plot: {result.solver} found no plan ({result.status}); there is nothing to draw")
         plan = result.plan
     if not isinstance(plan, Plan):
         raise InvalidInput(
@@ -70,11 +70,11 @@ def headline(result: Result, units: Mapping[str, tuple[str, float]] | None = Non
 
     units: an objective's unit -> what the picture counts in, and so many of it are one.
     """
-    value = worded(result.value, result.rank, result.unit)
-    if result.figure is not None and units and result.unit in units:
+    value = worded(result.sort_key, result.primary, result.unit)
+    if result.value is not None and units and result.unit in units:
         name, each = units[result.unit]
-        value = f"{result.figure * each:.4g} {name}"
-    return f"{result.answerer}: {result.objective} {value} ({result.status})"
+        value = f"{result.value * each:.4g} {name}"
+    return f"{result.solver}: {result.objective} {value} ({result.status})"
 
 
 def losses(pairs: Sequence[tuple[str, Result, Result]], width: float, notebook: bool) -> Figure:

@@ -88,12 +88,12 @@ def _legend(made: Figure, handle_of: Mapping[str, Any], side: str) -> None:
 
 
 def signs(inches: float) -> int:
-    """How many signs of a title fit beside each other."""
+    """How many characters of a title fit beside each other."""
     return max(14, int(72 * inches / (SIGN * TEXT)))
 
 
 def wrapped(text: str, room: int) -> str:
-    """Lines of at most so many signs."""
+    """Lines of at most so many characters."""
     return "\n".join(textwrap.fill(line, room) for line in text.split("\n"))
 
 
@@ -283,7 +283,7 @@ def front_of(found: Any, *, width: float = PAGE, notebook: bool = False) -> Figu
     names = list(found.objectives or list(table)[: len(found.senses)])
     labels = [goal(name, units.get(name), sense) for name, sense in zip(names, found.senses, strict=True)]
     plain = len(table) == len(names)
-    values = np.stack([table[name] for name in names], axis=1) if plain and len(found) else found.values
+    values = np.stack([table[name] for name in names], axis=1) if plain and len(found) else found.sort_keys
     boxes: list[tuple[Any, ...]] = [(box.lower, box.upper) for box in found.open]
     if not plain:
         labels = [f"{label}; with who waits" for label in labels]
@@ -294,7 +294,7 @@ def front_of(found: Any, *, width: float = PAGE, notebook: bool = False) -> Figu
 
 def _base(instance: Any, names: Sequence[str], end: Sequence[Any]) -> list[Any]:
     """The corner of a box without what is compared before the values."""
-    ranks = [instance.rank(name) for name in names]
+    ranks = [instance.primary(name) for name in names]
     return [e if e is None or rank is None else rank.split(e)[1] for e, rank in zip(end, ranks, strict=True)]
 
 

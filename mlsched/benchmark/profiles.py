@@ -1,13 +1,13 @@
 """Performance profiles of Dolan and Moré (Mathematical Programming 91, 2002, section 2).
 
-For a question p (an instance with an objective) and an answerer s with the cost t(p, s), the ratio is
+For a question p (an instance with an objective) and a solver s with the cost t(p, s), the ratio is
 
     r(p, s) = t(p, s) / min { t(p, s') : s' solved p },
 
 infinite where s did not solve p. The profile of s at x is the share of all questions with r(p, s) <= x: at 1 how often
 it is the best, far right how often it solves at all. What is not solved is never left out of the share.
 
-Every panel is over questions that were put to the same answerers, so that all its lines are shares of the same whole.
+Every panel is over questions that were put to the same solvers, so that all its lines are shares of the same whole.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mlsched.core.gap import gap_between
 #: CPU seconds below this count as this much: shorter ones are the clock's and the interpreter's.
 LEAST_SECONDS = 0.001
 
-#: The answers to one question, by answerer.
+#: The answers to one question, by solver.
 Question = dict[str, Row]
 
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """One panel. ratios: answerer -> its finite ratios, ascending; each line is a share of `questions`.
+    """One panel. ratios: solver -> its finite ratios, ascending; each line is a share of `questions`.
 
     left_out: questions that are in no panel line: nobody solved them, or their answers contradict each other.
     """
@@ -43,7 +43,7 @@ class Profile:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Questions by one objective that were put to the same answerers."""
+    """Questions by one objective that were put to the same solvers."""
 
     title: str
     questions: list[Question]
@@ -53,7 +53,7 @@ def grouped(rows: Sequence[Row]) -> list[Group]:
     """The questions of one problem, by objective and by whom they were put to; presets are named where it differs."""
     asked: dict[tuple[str, str, str, int], Question] = defaultdict(dict)
     for row in rows:
-        asked[row.objective, row.suite, row.instance_hash, row.seed][row.answerer] = row
+        asked[row.objective, row.suite, row.instance_hash, row.seed][row.solver] = row
     groups: dict[tuple[str, frozenset[str]], list[Question]] = defaultdict(list)
     for (objective, *_), question in asked.items():
         groups[objective, frozenset(question)].append(question)
@@ -70,9 +70,9 @@ def _cases(questions: Sequence[Question]) -> str:
 
 
 def time_profiles(rows: Sequence[Row]) -> list[Profile]:
-    """Cost: CPU seconds until the proof, over exact answerers; solved: an optimum or infeasibility proved.
+    """Cost: CPU seconds until the proof, over exact solvers; solved: an optimum or infeasibility proved.
 
-    rows: of one problem, with gaps. Groups in which fewer than two exact answerers were asked, or in which a call has
+    rows: of one problem, with gaps. Groups in which fewer than two exact solvers were asked, or in which a call has
     no CPU time, make no profile.
     """
     exact = [row for row in called(rows) if row.kind == "exact" and not row.restricted]
@@ -89,10 +89,10 @@ def time_profiles(rows: Sequence[Row]) -> list[Profile]:
 
 
 def called(rows: Sequence[Row]) -> list[Row]:
-    """The rows of answerers that were called: a published optimum, which is a row too, took no time."""
-    own = {row.answerer for row in rows if row.seconds is not None or row.cpu_seconds is not None}
-    own |= {row.answerer for row in rows if row.status in ("skipped", *BROKEN)}
-    return [row for row in rows if row.answerer in own]
+    """The rows of solvers that were called: a published optimum, which is a row too, took no time."""
+    own = {row.solver for row in rows if row.seconds is not None or row.cpu_seconds is not None}
+    own |= {row.solver for row in rows if row.status in ("skipped", *BROKEN)}
+    return [row for row in rows if row.solver in own]
 
 
 def is_timed(row: Row) -> bool:
@@ -101,10 +101,10 @@ def is_timed(row: Row) -> bool:
 
 
 def value_profiles(rows: Sequence[Row]) -> list[Profile]:
-    """Cost: the value of the plan; solved: there is a plan. All answerers take part in the best value.
+    """Cost: the value of the plan; solved: there is a plan. All solvers take part in the best value.
 
     Where more is better the ratio is best / value. A plan that is worse in the objective's rank, and one with another
-    value where the best is 0, have an infinite ratio. Exact answerers that are the best on every question are not
+    value where the best is 0, have an infinite ratio. Exact solvers that are the best on every question are not
     among the lines.
     """
     profiles = []
@@ -122,20 +122,20 @@ def value_profiles(rows: Sequence[Row]) -> list[Profile]:
 
 
 def _values(question: Question) -> dict[str, float]:
-    """Answerer -> value / best value (or best / value), which is the ratio itself: the least is 1."""
-    plans = {name: row for name, row in question.items() if row.value is not None}
+    """Solver -> value / best value (or best / value), which is the ratio itself: the least is 1."""
+    plans = {name: row for name, row in question.items() if row.sort_key is not None}
     if not plans:
         return {}
     sign = 1 if next(iter(plans.values())).sense == "min" else -1
-    best = min((row.value for row in plans.values() if row.value is not None), key=lambda value: sign * value)
+    best = min((row.sort_key for row in plans.values() if row.sort_key is not None), key=lambda value: sign * value)
     return {name: ratio(row, best) for name, row in plans.items()}
 
 
 def ratio(row: Row, best: int | float) -> float:
     """The ratio of a row's value to the best one, at least 1; infinite where the two have none."""
-    if row.value is None:
+    if row.sort_key is None:
         return math.inf
-    gap = gap_between(row.value, best, sense=row.sense, unit=row.unit, rank=row.rank, tolerance=TOLERANCE)
+    gap = gap_between(row.sort_key, best, sense=row.sense, unit=row.unit, rank=row.primary, tolerance=TOLERANCE)
     if gap.difference == 0:
         return 1.0
     if gap.share is None or (row.sense == "max" and gap.share >= 1):

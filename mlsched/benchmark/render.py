@@ -14,9 +14,9 @@ from mlsched.benchmark.formats import apart, apart_notes, count, duration, gap, 
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine, gap_lines
 
-#: Marks shares of proofs that are not all agreed or certified, and says so below the table.
+#: Marks shares of proofs that are not all confirmed or certified, and says so below the table.
 CLAIMED = "*"
-CLAIMED_NOTE = "* Some of these proofs rest on one engine's word: claimed, not agreed."
+UNCONFIRMED_NOTE = "* Some of these proofs rest on one engine's word: unconfirmed."
 _STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
 
 
@@ -40,7 +40,7 @@ def gap_table(rows: Sequence[Row]) -> list[RenderableType]:
 
 def _notes(lines: Sequence[GapLine]) -> list[str]:
     notes = apart_notes(line.gaps for line in lines)
-    return notes + [CLAIMED_NOTE] * any(line.agreed is not None and line.agreed < 1 for line in lines)
+    return notes + [UNCONFIRMED_NOTE] * any(line.confirmed is not None and line.confirmed < 1 for line in lines)
 
 
 def _table(title: str, lines: Sequence[GapLine]) -> Table:
@@ -56,7 +56,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         show_edge=False,
         collapse_padding=True,
     )
-    for name in ("preset", "answerer"):
+    for name in ("preset", "solver"):
         made.add_column(name, overflow="fold")
     names = ["n", "optimal", "gap", "max", *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
     for name in names:
@@ -68,7 +68,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         starts = i == 0 or lines[i - 1].preset != line.preset
         if starts and i:
             made.add_section()
-        cells = [line.preset if starts else "", in_lines(line.answerer)]
+        cells = [line.preset if starts else "", in_lines(line.solver)]
         made.add_row(*map(Text, cells), *_numbers(line, zero, behind, failed, skipped), style=_STYLE[line.kind])
     return made
 
@@ -87,7 +87,7 @@ def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: boo
     gaps = line.gaps
     cells = [line.covered.replace(" of ", "/"), percent(gaps.optimal), gap(gaps.mean), gap(gaps.largest)]
     cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
-    alone = line.agreed is not None and line.agreed < 1
+    alone = line.confirmed is not None and line.confirmed < 1
     proven = f"{percent(line.proven)} {CLAIMED}" if alone else percent(line.proven)
     cells += [proven if line.label == "exact" else "", duration(line.seconds)]
     return cells + [count(line.failures)] * failed + [count(line.skipped)] * skipped

@@ -21,13 +21,13 @@ from mlsched.core.files import atomic_write
 CELLS = {
     "gap": GAP_NOTE.removeprefix("Gap: "),
     "n": "How many instances the mean, median and largest gap are over. “6 of 8”: of 8 instances that were put to the "
-    "answerer, 6 have a gap in percent. The others are counted in columns of their own: no plan, failed, skipped, "
+    "solver, 6 have a gap in percent. The others are counted in columns of their own: no plan, failed, skipped, "
     "optimum 0, behind; or no optimum is proved there.",
     "brackets": "95 % bootstrap interval (bias-corrected, accelerated) of the mean over the instances; from five on.",
     "optimum 0, behind": "Instances whose gap has no percentage, and the mean difference; they are in no mean gap.",
     "optimal": "Share of the answers with a known optimum that are optimal.",
-    "proven": "Share of the answers that an exact answerer proved itself to be optimal, or that there is no plan.",
-    "agreed": "Share of these proofs that an engine of different code agrees with, or that a checker accepted.",
+    "proven": "Share of the answers that an exact solver proved itself to be optimal, or that there is no plan.",
+    "confirmed": "Share of these proofs that an engine of different code agrees with, or that a checker accepted.",
     "kind": "exact: searches among all plans and proves what it finds. restricted: an exact search among some of the "
     "plans, which proves nothing about all of them. heuristic, trained: rules and trained policies.",
     "CPU time, wall time": "Mean of one call on one thread, after an untimed first call that loads the backend. “≥”: a "
@@ -65,7 +65,7 @@ def report(rows: Sequence[Row], *, title: str | None = None, written: str | None
     sections = [*_trouble(rows), *_what_ran(rows, written)]
     if rows:
         sections += [html.heading("What the cells mean"), html.facts(CELLS)]
-    answers = [row for row in rows if row.answerer != JUDGE]
+    answers = [row for row in rows if row.solver != JUDGE]
     gaps, hardness = gap_lines(answers, intervals=True), hardness_lines(answers)
     for number, (problem, group) in enumerate(group_by(answers, lambda row: row.problem).items()):
         lines = [line for line in gaps if line.problem == problem]
@@ -107,7 +107,7 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
     )
     yield html.text(known.sentence)
     if known.skipped:
-        yield html.text(f"Answers skipped by answerers that refuse instances of that size: {known.skipped}.")
+        yield html.text(f"Answers skipped by solvers that refuse instances of that size: {known.skipped}.")
     if known.wall_limited:
         yield html.text(
             f"Solves cut by the wall clock: {known.wall_limited}; they may end differently on another machine."
@@ -118,7 +118,7 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
         )
     found = group_by(rows, lambda row: (row.problem, row.case))
     cells = [[problem, case, *_extent(group)] for (problem, case), group in found.items()]
-    header = ["problem", "preset", "instances", "objectives", "answerers", "integers per instance"]
+    header = ["problem", "preset", "instances", "objectives", "solvers", "integers per instance"]
     table = html.table(header, cells, label="What was run")
     yield table if len(cells) <= FEW else html.folded(f"Instances of {len(cells)} presets", [table])
 
@@ -141,7 +141,7 @@ def _extent(group: list[Row]) -> list[str]:
     sizes = [row.size for row in group]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     distinct = [
-        len(set(values)) for values in zip(*((r.instance_hash, r.objective, r.answerer) for r in group), strict=True)
+        len(set(values)) for values in zip(*((r.instance_hash, r.objective, r.solver) for r in group), strict=True)
     ]
     return [*map(str, distinct), span]
 
@@ -180,11 +180,11 @@ def _cite(rows: Sequence[Row]) -> Iterator[str]:
 
 def _skipped(rows: Sequence[Row]) -> Iterator[str]:
     """Who refused what, with one reason each."""
-    groups = group_by([r for r in rows if r.status == "skipped"], lambda r: (r.problem, r.case, r.answerer))
+    groups = group_by([r for r in rows if r.status == "skipped"], lambda r: (r.problem, r.case, r.solver))
     if groups:
         yield html.heading("Skipped")
         cells = [[*key, str(len(group)), _short(group[0].error or "")] for key, group in groups.items()]
-        header = ["problem", "preset", "answerer", "questions", "reason of the first"]
+        header = ["problem", "preset", "solver", "questions", "reason of the first"]
         yield html.table(header, cells, label="Skipped questions")
 
 

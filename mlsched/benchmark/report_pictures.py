@@ -13,28 +13,28 @@ from mlsched.core.errors import MlschedError
 
 LEAST = seconds(LEAST_SECONDS)
 TIME_PROFILE_NOTE = (
-    "Performance profile (Dolan and Moré 2002) of exact answerers. Ratio of an answerer on a question (an "
-    "instance with an objective): its CPU seconds divided by the least CPU seconds of any exact answerer that "
+    "Performance profile (Dolan and Moré 2002) of exact solvers. Ratio of a solver on a question (an "
+    "instance with an objective): its CPU seconds divided by the least CPU seconds of any exact solver that "
     "solved the question; solved means that an optimum, or that there is no plan, was proved. Height at 1: how "
     "often it is the fastest; far right: how often it solves at all. What it did not solve has no ratio and stays"
     f" in n. Less than {LEAST} counts as {LEAST}."
 )
 VALUE_PROFILE_NOTE = (
-    "Performance profile by value. Ratio of an answerer on a question: its value divided by the best value of any"
-    " answerer (where more is better: the best value divided by its own). Height at 1: how often nobody is "
+    "Performance profile by value. Ratio of a solver on a question: its value divided by the best value of any"
+    " solver (where more is better: the best value divided by its own). Height at 1: how often nobody is "
     "better. A question without its plan, a plan that is worse in what the objective compares first, and a value "
-    "other than a best value of 0 have no ratio and stay in n. Exact answerers that are the best everywhere are "
+    "other than a best value of 0 have no ratio and stay in n. Exact solvers that are the best everywhere are "
     "not drawn."
 )
 TIME_TO_GAP_NOTE = (
     "Share of questions with a proven optimum that are answered within a gap of it, over CPU time. An answer "
     "counts from the moment that its call returned: plans found on the way are not recorded, so the line of an "
-    "exact answerer lies where its proof ended. A tick on a line: a call that a limit ended there outside the gap"
+    "exact solver lies where its proof ended. A tick on a line: a call that a limit ended there outside the gap"
     " (censored: with more time it might have come within). Calls without a plan, refusals and failures stay in "
     f"n. Less than {LEAST} counts as {LEAST}."
 )
 SOLVE_TIME_NOTE = (
-    "CPU time of exact answerers over the size of the instance, all objectives. A mark is a solve, hollow where "
+    "CPU time of exact solvers over the size of the instance, all objectives. A mark is a solve, hollow where "
     "nothing was proved (a limit ended it); lines join the medians of presets."
 )
 PLANS_NOTE = (
@@ -48,7 +48,7 @@ NO_TIMES = "No charts of CPU times: the rows of some calls have none."
 
 def pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
     """Charts of all rows, and plans of one instance. rows: of one problem, with gaps; key: unique within the page."""
-    styles = {name: index for index, name in enumerate(dict.fromkeys(row.answerer for row in rows))}
+    styles = {name: index for index, name in enumerate(dict.fromkeys(row.solver for row in rows))}
     yield from _profiles(rows, styles)
     panels = time_to_gap.panels(rows)
     if panels:
@@ -61,7 +61,7 @@ def pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
             folded = f"Time to gap on further presets and by further objectives ({len(charts) - most} charts)"
             yield html.folded(folded, [others])
     if (times := solve_times(rows, styles)) is not None:
-        exact = {row.answerer: None for row in rows if row.kind == "exact" and not row.restricted}
+        exact = {row.solver: None for row in rows if row.kind == "exact" and not row.restricted}
         yield html.heading("Solve times", 3)
         yield html.panels([times], SOLVE_TIME_NOTE, _drawn(styles, [exact]))
     elif any(row.cpu_seconds is None and row.seconds is not None for row in rows):
@@ -71,7 +71,7 @@ def pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
 
 def _profiles(rows: Sequence[Row], styles: Styles) -> Iterator[str]:
     wanted = [
-        ("time, exact answerers", profiles.time_profiles(rows), TIME_PROFILE_NOTE),
+        ("time, exact solvers", profiles.time_profiles(rows), TIME_PROFILE_NOTE),
         ("value, everyone", profiles.value_profiles(rows), VALUE_PROFILE_NOTE),
     ]
     for what, found, note in wanted:
@@ -85,7 +85,7 @@ def _profiles(rows: Sequence[Row], styles: Styles) -> Iterator[str]:
 
 
 def _drawn(styles: Styles, lines: Sequence[Container[str]]) -> dict[str, str]:
-    """The legend of the answerers that are drawn."""
+    """The legend of the solvers that are drawn."""
     return chart.legend({name: style for name, style in styles.items() if any(name in own for own in lines)})
 
 

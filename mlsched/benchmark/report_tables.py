@@ -1,4 +1,4 @@
-"""The report's tables of one problem: mean gaps side by side, every answerer in full, differences from the best."""
+"""The report's tables of one problem: mean gaps side by side, every solver in full, differences from the best."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mlsched.core.gap import amount, percentage
 
 OVERVIEW_NOTE = (
     "Mean gap to the proven optimum, a line per preset and objective, with its 95 % bootstrap interval over the "
-    "instances. The best mean of a line is marked. Only answerers with a gap in percent on every instance of the line "
+    "instances. The best mean of a line is marked. Only solvers with a gap in percent on every instance of the line "
     "compete for it, so that all means are over the same instances; of the others, brackets say on how many they have "
-    "one. Exact answerers are in the tables below."
+    "one. Exact solvers are in the tables below."
 )
 PAIRED_NOTE = (
     "Paired by instance, over all presets. change: mean of (value - best rule's value) / |best rule's value|, "
@@ -37,10 +37,10 @@ COST_NOTE = (
 
 def overview(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
     """Presets and objectives down, rules and policies across, the best of each line marked."""
-    names = list(dict.fromkeys(line.answerer for line in lines if line.label != "exact"))
+    names = list(dict.fromkeys(line.solver for line in lines if line.label != "exact"))
     groups: dict[tuple[str, str], dict[str, GapLine]] = {}
     for line in lines:
-        groups.setdefault((line.objective, line.preset), {})[line.answerer] = line
+        groups.setdefault((line.objective, line.preset), {})[line.solver] = line
     if not names or all(line.gaps.count == 0 for line in lines):
         return
     cells = [_overview_row(f"{objective}, {preset}", own, names) for (objective, preset), own in groups.items()]
@@ -76,8 +76,8 @@ def _overview_row(label: str, own: dict[str, GapLine], names: Sequence[str]) -> 
 
 
 def gap_tables(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
-    """One table per objective, every answerer on every preset."""
-    yield html.heading("Every answerer", 3)
+    """One table per objective, every solver on every preset."""
+    yield html.heading("Every solver", 3)
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]
         yield html.folded(f"{objective} ({len(own)} lines)", list(_gap_table(problem, objective, own)))
@@ -100,7 +100,7 @@ def _columns() -> list[_Column]:
         return _Column(title, lambda x: Cell(count(value(x)), value(x) or None, mark if value(x) else ""), True)
 
     return [
-        text("answerer", lambda line: line.answerer),
+        text("solver", lambda line: line.solver),
         text("preset", lambda line: line.preset),
         text("kind", lambda line: line.label),
         _Column("n", lambda line: Cell(line.covered, line.gaps.relative)),
@@ -113,7 +113,9 @@ def _columns() -> list[_Column]:
         ),
         _Column("behind", lambda x: Cell(apart(x.gaps.behind, x.gaps.mean_behind), x.gaps.mean_behind), True),
         _Column("proven", lambda line: Cell("" if line.proven is None else percent(line.proven), line.proven)),
-        _Column("agreed", lambda line: Cell(percent(line.agreed) if line.proven is not None else "", line.agreed)),
+        _Column(
+            "confirmed", lambda line: Cell(percent(line.confirmed) if line.proven is not None else "", line.confirmed)
+        ),
         _Column("CPU time", _cpu_time),
         _Column("wall time", lambda line: Cell(censored(line.seconds, line.censored), line.seconds)),
         number("no plan", lambda line: line.unsolved),
@@ -151,7 +153,7 @@ def best_rule(lines: Sequence[GapLine]) -> str | None:
     found: dict[str, list[GapLine]] = {}
     for line in lines:
         if line.kind != "exact" and line.gaps.mean is not None:
-            found.setdefault(line.answerer, []).append(line)
+            found.setdefault(line.solver, []).append(line)
 
     def rank(own: list[GapLine]) -> tuple[int, float]:
         covered = sum(line.gaps.relative for line in own)
@@ -166,14 +168,14 @@ def paired(problem: str, rows: Sequence[Row], lines: Sequence[GapLine]) -> Itera
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]
         best = best_rule(own)
-        others = [x for x in dict.fromkeys(line.answerer for line in own if line.label != "exact") if x != best]
+        others = [x for x in dict.fromkeys(line.solver for line in own if line.label != "exact") if x != best]
         asked = [row for row in rows if row.objective == objective]
-        if best is None or not others or sum(line.gaps.count for line in own if line.answerer == best) < 2:
+        if best is None or not others or sum(line.gaps.count for line in own if line.solver == best) < 2:
             continue
-        theirs = {row.instance_hash for row in asked if row.answerer == best}
-        known = {row.answerer for row in asked if row.instance_hash in theirs}
+        theirs = {row.instance_hash for row in asked if row.solver == best}
+        known = {row.solver for row in asked if row.instance_hash in theirs}
         found = [line for name in others if name in known for line in compared(asked, asked, [f"{best}={name}"])]
-        header = ["answerer", "verdict", "pairs", "better", "worse", "change", "CPU", "apart", "only one"]
+        header = ["solver", "verdict", "pairs", "better", "worse", "change", "CPU", "apart", "only one"]
         caption = f"{objective}: against {best}"
         made.append(
             html.folded(caption, [html.table(header, [_paired_row(x) for x in found], label=f"{problem}: {caption}")])
@@ -215,17 +217,17 @@ def cost_table(problem: str, rows: Sequence[Row]) -> Iterator[str]:
         return
     groups: dict[tuple[str, str], list[CostLine]] = {}
     for line in lines:
-        groups.setdefault((line.answerer, line.objective), []).append(line)
-    answerers = [answerer for answerer, _ in groups]
+        groups.setdefault((line.solver, line.objective), []).append(line)
+    solvers = [solver for solver, _ in groups]
     cells = []
-    for (answerer, objective), own in groups.items():
+    for (solver, objective), own in groups.items():
         by_case = {line.case: line for line in own}
-        name = answerer if answerers.count(answerer) == 1 else f"{answerer}, {objective}"
+        name = solver if solvers.count(solver) == 1 else f"{solver}, {objective}"
         exponent = growth(own)
         shown = [censored(x.seconds, x.censored) if (x := by_case.get(case)) else NONE for case in cases]
         keys = [x.seconds if (x := by_case.get(case)) else None for case in cases]
         times = [Cell(text, key) for text, key in zip(shown, keys, strict=True)]
         cells.append([Cell(name), *times, Cell(NONE if exponent is None else f"{exponent:.2f}", exponent)])
-    table = html.table(["answerer", *cases, "growth"], cells, label=f"{problem}: CPU time by preset")
+    table = html.table(["solver", *cases, "growth"], cells, label=f"{problem}: CPU time by preset")
     yield html.heading("CPU time by preset", 3)
     yield html.folded(f"median of a call ({len(cells)} lines)", [html.text(COST_NOTE, note=True), table])

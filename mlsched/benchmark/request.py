@@ -19,7 +19,7 @@ _FIELDS = {"suite": str, "fingerprint": str, "settings": dict, "total": int, "sh
 class Request:
     """What a suite was asked.
 
-    fingerprint: a digest of every question, answerer, parameter and limit of the whole suite, whatever their order.
+    fingerprint: a digest of every question, solver, parameter and limit of the whole suite, whatever their order.
     settings: what the call said, by which people recognise a difference. total: rows of the whole suite. shards: the
     parts (I, N) that were asked, (1, 1) for all. places: digest of a row's key -> its place in the suite, for the rows
     of these parts.

@@ -11,7 +11,7 @@ from mlsched.core.versions import versions
 
 
 def rerun(row: Row, isolate: bool = True) -> Row:
-    """The row that its answerer makes of the question now: the same instance, parameters, seed and limits."""
+    """The row that its solver makes of the question now: the same instance, parameters, seed and limits."""
     return next(row_anew for row_anew in answer(task_of(row), isolate) if row_anew.objective == row.objective)
 
 
@@ -22,7 +22,7 @@ def differences(before: Row, after: Row) -> list[str]:
     """
     differing = [
         f"{name}: {getattr(before, name)} then, {getattr(after, name)} now"
-        for name in ("status", "value", "bound", "values")
+        for name in ("status", "sort_key", "sort_bound", "sort_keys")
         if getattr(before, name) != getattr(after, name)
     ]
     if differing:
@@ -35,14 +35,14 @@ def differences(before: Row, after: Row) -> list[str]:
 
 
 def task_of(row: Row) -> Task:
-    """The call that made the row; InvalidInput for rows that no answerer made."""
-    if row.answerer in (JUDGE, PUBLISHED):
-        raise InvalidInput(f"{row.place}: '{row.answerer}' is no answerer; there is nothing to ask again")
+    """The call that made the row; InvalidInput for rows that no solver made."""
+    if row.solver in (JUDGE, PUBLISHED):
+        raise InvalidInput(f"{row.place}: '{row.solver}' is no solver; there is nothing to ask again")
     problem = registry().problem(row.problem)
     if row.objective not in [objective.name for objective in problem.instance_type.objectives]:
         raise InvalidInput(f"{row.place}: {row.problem} has no objective '{row.objective}' any more")
-    name = row.answerer.partition(":")[0]
-    known = registry().answerers.get((row.problem, name))
+    name = row.solver.partition(":")[0]
+    known = registry().solvers.get((row.problem, name))
     return Task(
         row.suite,
         row.problem,
@@ -51,12 +51,12 @@ def task_of(row: Row) -> Task:
         row.answer_seed - ANSWER_SEED,
         row.instance_hash,
         row.size,
-        row.answerer if known is None else name,
-        row.answerer,
+        row.solver if known is None else name,
+        row.solver,
         row.kind,
         tuple(sorted(row.params.items())),
         (row.objective,),
-        (row.rank,),
+        (row.primary,),
         row.time_limit,
         row.work_limit,
         source=row.source,

@@ -32,7 +32,7 @@ def plot_runs(runs: Iterable[Run] | Mapping[str, Run], path: str | os.PathLike[s
     """Draw runs over one workload into a picture (.png, .svg, .pdf).
 
     Args:
-        runs: by the names that the legend shall show, or one after another, called by their answerers.
+        runs: by the names that the legend shall show, or one after another, called by their solvers.
         path: the file.
 
     Examples:
@@ -94,10 +94,10 @@ def _counts(ax: Any) -> None:
 def _named(runs: Iterable[Run]) -> dict[str, Run]:
     named: dict[str, Run] = {}
     for run in runs:
-        name, count = run.answerer, 1
+        name, count = run.solver, 1
         while name in named:
             count += 1
-            name = f"{run.answerer} ({count})"
+            name = f"{run.solver} ({count})"
         named[name] = run
     return named
 

@@ -53,7 +53,7 @@ def run_suite(
 ) -> list[Row]:
     """Answer every instance of a suite; the rows come in the suite's order, whoever finished first.
 
-    A failing answerer makes failed rows and the suite goes on. Answerers registered at run time are known to this
+    A failing solver makes failed rows and the suite goes on. Solvers registered at run time are known to this
     process only: they need `workers=1`.
 
     Args:
@@ -64,7 +64,7 @@ def run_suite(
             the suite is refused.
         workers: processes; each solve has one thread, so the rows are the same for any number (apart from seconds, and
             from solves that hit a wall limit).
-        isolate: ask answerers that are not mlsched's own in processes of their own, so that one that crashes, hangs or
+        isolate: ask solvers that are not mlsched's own in processes of their own, so that one that crashes, hangs or
             fills the memory makes a row that says so; they must stand in a module.
         confirm: where the suite asks one engine alone, ask another whether anything is better than its optimum, apart
             from the time of its answer.
@@ -84,7 +84,7 @@ def run_suite(
         >>> pathlib.Path("instances").mkdir()
         >>> mlsched.save(mlsched.generate("quality", "small"), "instances/0.json")
         >>> rows = mlsched.run_suite("instances", solvers=["slaq", "dp"])
-        >>> [(row.answerer, row.status) for row in rows if row.objective == "total_loss_reduction"]
+        >>> [(row.solver, row.status) for row in rows if row.objective == "total_loss_reduction"]
         [('slaq', 'feasible'), ('dp', 'optimal')]
     """
     if isinstance(suite, str):
@@ -198,6 +198,6 @@ def _result(task: Asked, future: Future[list[Row]]) -> list[Row]:
     try:
         return future.result()
     except BrokenProcessPool:
-        return failed(task, f"{task.answerer}: its process died: a crash, or out of memory")
+        return failed(task, f"{task.solver}: its process died: a crash, or out of memory")
     except Exception as error:
-        return failed(task, f"{task.answerer}: {said(error)}")
+        return failed(task, f"{task.solver}: {said(error)}")

@@ -1,6 +1,6 @@
 """A suite in parts that machines run apart from each other: `mlsched bench --shard I/N`.
 
-A part holds whole instances, so that the rows of an exact answerer stand beside those that are held against them. The
+A part holds whole instances, so that the rows of an exact solver stand beside those that are held against them. The
 instances are sorted by what they are (problem, size, hash) and dealt out in turn: each part has as many as the others,
 give or take one, and as many large ones; neither the order of the suite nor the machine matters.
 """

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from mlsched.benchmark.request import Request
 from mlsched.benchmark.row import Row, canonical
-from mlsched.core.contract import Rank
+from mlsched.core.contract import Primary
 from mlsched.core.errors import InvalidFile
 from mlsched.core.opening import open_file, target_of
 
@@ -37,12 +37,12 @@ PATIENCE = 60.0
 #: Fields that may be unknown: a store without such a column is read, and gets it when it is added to, so that a field
 #: may be added to Row; the rule of `Record`.
 OPTIONAL = tuple(f.name for f in dataclasses.fields(Row) if f.default is None and f.name in FIELDS)
-JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
+JSON_FIELDS = frozenset({"sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions"})
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)
 _CREATE = (
     f"CREATE TABLE rows (id INTEGER PRIMARY KEY, {_COLUMNS}, "
-    "UNIQUE (suite, instance_hash, objective, answerer, params, seed))"
+    "UNIQUE (suite, instance_hash, objective, solver, params, seed))"
 )
 #: What was asked of a suite, as JSON.
 _CREATE_REQUESTS = "CREATE TABLE requests (suite TEXT PRIMARY KEY, request TEXT NOT NULL)"
@@ -178,8 +178,8 @@ class Store:
                 name: json.loads(cell) if name in JSON_FIELDS and cell is not None else cell
                 for name, cell in zip(FIELDS, cells, strict=True)
             }
-            if values["rank"] is not None:
-                values["rank"] = Rank(**values["rank"])
+            if values["primary"] is not None:
+                values["primary"] = Primary(**values["primary"])
         except (ValueError, TypeError) as error:
             raise InvalidFile(f"{self.path}: row {number} is damaged: {error}; start a new file") from None
         return Row(**values)
@@ -208,7 +208,7 @@ def _encode(row: Row) -> list[Any]:
     cells = []
     for name in FIELDS:
         value = getattr(row, name)
-        value = dataclasses.asdict(value) if isinstance(value, Rank) else value
+        value = dataclasses.asdict(value) if isinstance(value, Primary) else value
         cells.append(canonical(value) if name in JSON_FIELDS and value is not None else value)
     return cells
 

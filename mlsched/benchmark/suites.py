@@ -60,7 +60,7 @@ def quick() -> Iterator[Case]:
 
 
 def gaps() -> Iterator[Case]:
-    """Every answerer of every problem by every objective on small instances, and by its default one on harder ones.
+    """Every solver of every problem by every objective on small instances, and by its default one on harder ones.
 
     All of them are solved to proven optimality. Brute force refuses the harder ones.
     """
@@ -79,20 +79,20 @@ def gaps() -> Iterator[Case]:
 
 
 def exact() -> Iterator[Case]:
-    """The exact answerers of every problem, and its plain model."""
+    """The exact solvers of every problem, and its plain model."""
     from mlsched.benchmark import plain
 
     for problem in registry().problems.values():
         known = registry().available(problem.name, kind="exact")
-        names = [a.name for a in known if not a.restricted and can_answer(a, problem.instance_type.asks)]
+        names = [a.name for a in known if not a.restricted and can_answer(a, problem.instance_type.called)]
         if plain.has(problem.name):
             names.append(f"{PLAIN}:{problem.name}")
         for preset in problem.suites.exact or (_small(problem),):
-            yield Case(problem.name, preset, seeds=EXACT_SEEDS, answerers=tuple(names), work_limit=FULL_WORK)
+            yield Case(problem.name, preset, seeds=EXACT_SEEDS, solvers=tuple(names), work_limit=FULL_WORK)
 
 
 def scale() -> Iterator[Case]:
-    """Every answerer, by the default objective, on instances that double in size."""
+    """Every solver, by the default objective, on instances that double in size."""
     for problem in registry().problems.values():
         preset, steps = problem.suites.scale or (None, ())
         for sizes in steps:
@@ -165,8 +165,8 @@ def _default(problem: Problem) -> tuple[str, ...]:
 NAMED: Mapping[str, tuple[str, Callable[[], Iterator[Case]]]] = MappingProxyType(
     {
         "quick": ("every problem, small instances; about a minute", quick),
-        "gaps": ("every answerer: 10 small instances per problem, 3 to 5 harder ones; about two minutes", gaps),
-        "exact": ("the exact answerers against each other and against plain models; about a minute", exact),
+        "gaps": ("every solver: 10 small instances per problem, 3 to 5 harder ones; about two minutes", gaps),
+        "exact": ("the exact solvers against each other and against plain models; about a minute", exact),
         "scale": ("what an answer costs as instances double in size; about two minutes", scale),
         "speed": ("CPU time per call of every rule and judge, beside a calibration load; about a minute", speed),
         "collection": ("40 and 50 instances of every problem in it, for `mlsched collection make`", collection),

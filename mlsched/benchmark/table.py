@@ -11,26 +11,26 @@ from typing import Any, TypeVar
 from mlsched.benchmark.compare import Interval, interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
-from mlsched.core.answerer import Kind
 from mlsched.core.arguments import checked
 from mlsched.core.brief import brief, counted
 from mlsched.core.gap import Gaps, sum_up
+from mlsched.core.solver import Kind
 
 K = TypeVar("K", bound=Hashable)
 
 
 @dataclasses.dataclass(frozen=True)
 class GapLine:
-    """One answerer on the instances of one preset, by one objective.
+    """One solver on the instances of one preset, by one objective.
 
     instances: how many it was asked. gaps: to the optimum, summed up over the instances with its plan and an
     undisputed proven optimum. proven: share of the answered instances on which it proved its own optimum (exact
-    answerers); agreed: share of these proofs that another engine agrees with or that a checker accepted. seconds and
+    solvers); confirmed: share of these proofs that another engine agrees with or that a checker accepted. seconds and
     cpu_seconds: mean wall and CPU time a call. censored: calls that a limit of time or work ended, whose times would
     have been longer without it; wall_limited: those cut by the clock, which may differ on another machine. unsolved:
     answers without a plan (infeasible or unknown). interval, cpu_interval: 95 % bootstrap intervals of the mean gap and
     of the mean CPU time, over the instances; None where they were not asked for, with fewer than five, and for times of
-    which some are censored. restricted: the answerer's model holds only
+    which some are censored. restricted: the solver's model holds only
     some of the plans, so that it proves nothing. Shares and means are None where there is nothing to take them over.
     """
 
@@ -38,12 +38,12 @@ class GapLine:
     preset: str
     objective: str
     unit: str
-    answerer: str
+    solver: str
     kind: Kind
     instances: int
     gaps: Gaps
     proven: float | None
-    agreed: float | None
+    confirmed: float | None
     seconds: float | None
     failures: int
     skipped: int
@@ -56,11 +56,11 @@ class GapLine:
     restricted: bool = False
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.answerer} on {self.problem} {self.preset}", self.objective, str(self.gaps))
+        return brief(self, f"{self.solver} on {self.problem} {self.preset}", self.objective, str(self.gaps))
 
     @property
     def label(self) -> str:
-        """The kind of answerer as tables show it: a restricted model is none that answers exactly."""
+        """The kind of solver as tables show it: a restricted model is none that answers exactly."""
         return "restricted" if self.restricted else self.kind
 
     @property
@@ -87,7 +87,7 @@ class Verified:
     """What the judge and the exact methods have checked among the rows.
 
     plans: plans judged (one a call). questions: pairs of instance and objective; optima: those with a proven optimum,
-    certified: by a proof that a checker accepted, confirmed: else by two or more engines; others are claimed by one.
+    certified: by a proof that a checker accepted, confirmed: else by two or more engines; others are unconfirmed.
     confirm_seconds: what asking second engines apart took. wall_limited: rows cut by the clock.
     """
 
@@ -119,7 +119,7 @@ class Verified:
         """What the optima rest on, in words."""
         claimed = self.optima - self.certified - self.confirmed
         parts = [f"{self.certified} certified"] * bool(self.certified)
-        return ", ".join([*parts, f"{self.confirmed} agreed by two or more engines", f"{claimed} claimed by one"])
+        return ", ".join([*parts, f"{self.confirmed} confirmed by two or more engines", f"{claimed} unconfirmed"])
 
 
 def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
@@ -132,7 +132,7 @@ def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]
 
 @checked
 def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
-    """The gap table: how far each answerer is from the proven optimum, preset by preset and objective by objective.
+    """The gap table: how far each solver is from the proven optimum, preset by preset and objective by objective.
 
     Args:
         rows: as `run_suite` returns them (or `reference.with_gaps` of stored ones).
@@ -143,13 +143,13 @@ def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
         >>> pathlib.Path("instances").mkdir()
         >>> mlsched.save(mlsched.generate("quality", "small"), "instances/0.json")
         >>> for line in mlsched.gap_lines(mlsched.run_suite("instances", solvers=["slaq", "dp"])):
-        ...     print(line.answerer, line.objective, line.gaps)
+        ...     print(line.solver, line.objective, line.gaps)
         slaq total_loss_reduction mean gap 67.5 %, largest 67.5 %
         dp total_loss_reduction mean gap 0 %, largest 0 %
         slaq worst_loss mean gap 77.1 %, largest 77.1 %
         dp worst_loss mean gap 0 %, largest 0 %
     """
-    groups = group_by(rows, lambda r: (r.problem, r.objective, r.case, r.answerer))
+    groups = group_by(rows, lambda r: (r.problem, r.objective, r.case, r.solver))
     places = {key: i for i, key in enumerate(dict.fromkeys((p, o, c) for p, o, c, _ in groups))}
     order = sorted(groups, key=lambda k: places[k[:3]])
     return [_gap_line(groups[key], intervals) for key in order]
@@ -169,19 +169,19 @@ def _gap_line(group: list[Row], intervals: bool) -> GapLine:
         preset=first.case,
         objective=first.objective,
         unit=first.unit,
-        answerer=first.answerer,
+        solver=first.solver,
         kind=first.kind,
         instances=len(group),
         gaps=sum_up(gaps),
         proven=_mean(proven) if exact else None,
-        agreed=_mean([row.backing in ("agreed", "certified") for row in answered if row.backing is not None]),
+        confirmed=_mean([row.evidence in ("confirmed", "certified") for row in answered if row.evidence is not None]),
         seconds=_mean(times),
         failures=sum(row.status in BROKEN for row in group),
         skipped=sum(row.status == "skipped" for row in group),
         wall_limited=sum(row.stopped_by == "time limit" for row in group),
         cpu_seconds=_mean(spent),
         censored=cut,
-        unsolved=sum(row.value is None for row in answered),
+        unsolved=sum(row.sort_key is None for row in answered),
         interval=interval([gap.share for gap in gaps if gap.share is not None]) if intervals else None,
         cpu_interval=interval(spent) if intervals and not cut else None,
         restricted=first.restricted,
@@ -213,17 +213,17 @@ def hardness_lines(rows: Sequence[Row]) -> list[HardnessLine]:
 def verified(rows: Sequence[Row]) -> Verified:
     """What the rows have verified."""
     known = [r for r in references(rows).values() if not r.disputes]
-    # A rule's one plan appears in a row for every objective; an exact answerer makes a plan for each.
+    # A rule's one plan appears in a row for every objective; an exact solver makes a plan for each.
     calls = {
-        (r.instance_hash, r.answerer, r.objective if r.kind == "exact" else "") for r in rows if r.values is not None
+        (r.instance_hash, r.solver, r.objective if r.kind == "exact" else "") for r in rows if r.sort_keys is not None
     }
     return Verified(
         plans=len(calls),
         instances=len({row.instance_hash for row in rows}),
         questions=len({(row.instance_hash, row.objective) for row in rows}),
         optima=len(known),
-        certified=sum(r.backing == "certified" for r in known),
-        confirmed=sum(r.backing == "agreed" for r in known),
+        certified=sum(r.evidence == "certified" for r in known),
+        confirmed=sum(r.evidence == "confirmed" for r in known),
         confirm_seconds=sum(row.confirm_seconds or 0.0 for row in rows),
         disagreements=len(disagreements(rows)),
         failed=sum(row.status in BROKEN for row in rows),

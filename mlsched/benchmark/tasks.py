@@ -1,4 +1,4 @@
-"""A suite as a list of tasks: one call of one answerer each, ready to be sent to another process."""
+"""A suite as a list of tasks: one call of one solver each, ready to be sent to another process."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import numpy as np
 
 from mlsched.api import generate, load
 from mlsched.api.adapters import can_answer
-from mlsched.api.asked import resolve_answerer
+from mlsched.api.asked import resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import Key, Row, canonical
-from mlsched.core.answerer import Answerer, Kind
 from mlsched.core.clock import now
-from mlsched.core.contract import Instance, Objective, Rank
+from mlsched.core.contract import Instance, Objective, Primary
 from mlsched.core.errors import UnknownName
 from mlsched.core.machine import machine
 from mlsched.core.params import split
 from mlsched.core.registry import registry
+from mlsched.core.solver import Kind, Solver
 from mlsched.core.versions import versions
 
-#: Added to an instance's seed for the answerer, so that a random rule does not draw the generator's own numbers.
+#: Added to an instance's seed for the solver, so that a random rule does not draw the generator's own numbers.
 ANSWER_SEED = 10**6
 #: Name of the exact algorithms that examine every plan.
 ENUMERATION = "brute-force"
-#: In the place of an answerer: the judge is timed, a published optimum is noted.
+#: In the place of a solver: the judge is timed, a published optimum is noted.
 JUDGE, PUBLISHED = "judge", "published"
 
 
@@ -38,7 +38,7 @@ class Asked(Protocol):
     """What a runner does: something that makes rows, in any process."""
 
     @property
-    def answerer(self) -> str:
+    def solver(self) -> str:
         """Who is asked."""
         ...
 
@@ -64,12 +64,12 @@ class Asked(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One call: an instance by its recipe, an answerer by name and parameters, the objectives the answer is read for.
+    """One call: an instance by its recipe, a solver by name and parameters, the objectives the answer is read for.
 
-    An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
+    An exact solver is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
     each of the objectives compares first on the instance. confirm: another engine is asked to confirm an optimum,
     within these limits of work by backend; None where the rows of another engine do that. confirm_limit: wall seconds
-    for that, None for a share of the time limit. source: the instance's file, None where it is drawn. answerer: a
+    for that, None for a share of the time limit. source: the instance's file, None where it is drawn. solver: a
     registered name, or MODULE:FUNCTION, which keeps its parameters, or JUDGE or PUBLISHED, with the `published`
     optimum. repeat: CPU seconds for which the call is repeated.
     """
@@ -81,12 +81,12 @@ class Task:
     seed: int
     instance_hash: str
     size: int
-    answerer: str
+    solver: str
     label: str
     kind: Kind
     params: tuple[tuple[str, Any], ...]
     objectives: tuple[str, ...]
-    ranks: tuple[Rank | None, ...]
+    ranks: tuple[Primary | None, ...]
     time_limit: float | None
     work_limit: float | None
     confirm: tuple[tuple[str, float], ...] | None = None
@@ -96,17 +96,17 @@ class Task:
     confirm_limit: float | None = None
 
     @property
-    def found(self) -> Answerer | None:
-        """The answerer; None for the judge and a published optimum."""
-        if self.answerer in (JUDGE, PUBLISHED):
+    def found(self) -> Solver | None:
+        """The solver; None for the judge and a published optimum."""
+        if self.solver in (JUDGE, PUBLISHED):
             return None
-        return resolve_answerer(self.problem, self.answerer, {})[0]
+        return resolve_solver(self.problem, self.solver, {})[0]
 
     @property
     def engine(self) -> str:
-        """The code that a proof of this answerer's rests on."""
+        """The code that a proof of this solver's rests on."""
         found = self.found
-        return self.answerer if found is None else found.engine_of(dict(self.params))
+        return self.solver if found is None else found.engine_of(dict(self.params))
 
     @property
     def keys(self) -> list[Key]:
@@ -153,8 +153,8 @@ class Task:
             objective=objective.name,
             sense=objective.sense,
             unit=objective.unit,
-            rank=self.ranks[self.objectives.index(objective.name)],
-            answerer=self.label,
+            primary=self.ranks[self.objectives.index(objective.name)],
+            solver=self.label,
             kind=self.kind,
             params=dict(self.params),
             answer_seed=self.seed + ANSWER_SEED,
@@ -181,7 +181,7 @@ def _instance(
 def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True, reference: bool = True) -> list[Task]:
     """Every call that the suite asks for, in a fixed order. `solvers` replaces whom the cases name.
 
-    reference: where no exact answerer is among `solvers` (or those of a case with a reference), the problem's default
+    reference: where no exact solver is among `solvers` (or those of a case with a reference), the problem's default
     is asked as well, for the gaps.
 
     Draws every instance, so that a wrong case is an error before any work is done. confirm: an optimum for which the
@@ -204,7 +204,7 @@ def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True, 
 
 
 def _question(task: Task) -> tuple[str, str] | None:
-    """What an exact answerer is asked: instance and objective."""
+    """What an exact solver is asked: instance and objective."""
     return (task.instance_hash, task.objectives[0]) if task.kind == "exact" else None
 
 
@@ -226,31 +226,31 @@ def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
     known = {a.name for problem in problems for a in registry().available(problem)}
     for text in solvers:
         if not is_function(text) and split(text)[0] not in known:
-            raise UnknownName(f"no answerer '{text}' for suite {suite.name}; there are {', '.join(sorted(known))}")
+            raise UnknownName(f"no solver '{text}' for suite {suite.name}; there are {', '.join(sorted(known))}")
 
 
-def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[tuple[str, Answerer, dict[str, Any]]]:
-    """The answerers of a case with all their parameters, each under the name that it is asked by."""
+def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[tuple[str, Solver, dict[str, Any]]]:
+    """The solvers of a case with all their parameters, each under the name that it is asked by."""
     problem = registry().problem(case.problem)
-    names = [a.name for a in registry().available(case.problem) if can_answer(a, problem.instance_type.asks)]
+    names = [a.name for a in registry().available(case.problem) if can_answer(a, problem.instance_type.called)]
     if solvers is not None:
         texts = [text for text in solvers if is_function(text) or split(text)[0] in names]
-    elif case.answerers is not None:
-        texts = list(case.answerers)
+    elif case.solvers is not None:
+        texts = list(case.solvers)
     else:
         texts = [name for name in names if name not in case.without]
-    found = [(text, *resolve_answerer(case.problem, text, {})) for text in texts]
+    found = [(text, *resolve_solver(case.problem, text, {})) for text in texts]
     found = [
         (text if is_function(text) else a.name, a, params) for text, a, params in found if a.problem == case.problem
     ]
     wanted = reference and (solvers is not None or case.reference)
     if found and wanted and not any(a.kind == "exact" for _, a, _ in found):
-        found.append((problem.default, *registry().answerer(case.problem, problem.default)))
+        found.append((problem.default, *registry().solver(case.problem, problem.default)))
     return found
 
 
 def _tasks(
-    suite: str, case: Case, source: str | None, seed: int, chosen: list[tuple[str, Answerer, dict[str, Any]]]
+    suite: str, case: Case, source: str | None, seed: int, chosen: list[tuple[str, Solver, dict[str, Any]]]
 ) -> Iterator[Task]:
     sizes = tuple(sorted(case.sizes.items()))
     instance = _instance(case.problem, case.preset, sizes, seed, source)
@@ -269,7 +269,7 @@ def _tasks(
         "heuristic",
         (),
         tuple(asked),
-        tuple(instance.rank(objective) for objective in asked),
+        tuple(instance.primary(objective) for objective in asked),
         None,
         None,
         source=source,
@@ -280,21 +280,21 @@ def _tasks(
         yield judge
     if source is not None and source in case.published:
         value = case.published[source]
-        yield dataclasses.replace(judge, answerer=PUBLISHED, label=PUBLISHED, kind="exact", published=value)
-    for name, answerer, params in chosen:
-        exact = answerer.kind == "exact"
-        groups = [(o,) for o in asked if o in answerer.objectives] if exact else [tuple(asked)]
+        yield dataclasses.replace(judge, solver=PUBLISHED, label=PUBLISHED, kind="exact", published=value)
+    for name, solver, params in chosen:
+        exact = solver.kind == "exact"
+        groups = [(o,) for o in asked if o in solver.objectives] if exact else [tuple(asked)]
         for objectives in groups:
             yield dataclasses.replace(
                 judge,
-                answerer=name,
-                label=name if is_function(name) else label(answerer, params),
-                kind=answerer.kind,
+                solver=name,
+                label=name if is_function(name) else label(solver, params),
+                kind=solver.kind,
                 params=tuple(sorted(params.items())),
                 objectives=objectives,
-                ranks=tuple(instance.rank(objective) for objective in objectives),
+                ranks=tuple(instance.primary(objective) for objective in objectives),
                 time_limit=case.time_limit if exact else None,
-                work_limit=case.work_limit.get(answerer.engine or answerer.solved_by or "") if exact else None,
+                work_limit=case.work_limit.get(solver.engine or solver.solved_by or "") if exact else None,
             )
 
 
@@ -306,10 +306,10 @@ def _objectives(case: Case, instance: Instance) -> list[str]:
     return [name for name in names if case.objectives is None or name in case.objectives]
 
 
-def label(answerer: Answerer, params: dict[str, Any]) -> str:
-    """The name, and the parameters that differ from their defaults: equal answerers have equal labels."""
-    changed = [f"{k}={v}" for k, v in sorted(params.items()) if v != answerer.parameters[k].default]
-    return f"{answerer.name}:{','.join(changed)}" if changed else answerer.name
+def label(solver: Solver, params: dict[str, Any]) -> str:
+    """The name, and the parameters that differ from their defaults: equal solvers have equal labels."""
+    changed = [f"{k}={v}" for k, v in sorted(params.items()) if v != solver.parameters[k].default]
+    return f"{solver.name}:{','.join(changed)}" if changed else solver.name
 
 
 def _size(instance: Instance) -> int:

@@ -1,7 +1,7 @@
 """Shares of questions that are answered within a gap, over CPU time.
 
 An answer counts from the CPU second at which its call returned: stores keep the last plan of a call, not the plans on
-the way, so that an exact answerer's line lies where its proof ended, not where its plan came. A call that a limit ended
+the way, so that an exact solver's line lies where its proof ended, not where its plan came. A call that a limit ended
 outside the gap is censored at that second: with more time it might have come within. It stays in the whole that the
 share is taken of, as do calls without a plan, refused instances and failures.
 """
@@ -20,7 +20,7 @@ GAPS = (0.0, 0.01, 0.1)
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """One answerer. within: CPU seconds of answers within the gap, censored: of calls cut outside it; sorted."""
+    """One solver. within: CPU seconds of answers within the gap, censored: of calls cut outside it; sorted."""
 
     within: list[float]
     censored: list[float]
@@ -28,7 +28,7 @@ class Course:
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """One gap, over `questions` that have an undisputed proven optimum and were put to the same answerers."""
+    """One gap, over `questions` that have an undisputed proven optimum and were put to the same solvers."""
 
     title: str
     gap: float
@@ -66,6 +66,6 @@ def is_within(row: Row, gap: float) -> bool:
     An optimum of 0 is met by 0 alone.
     """
     found = row.gap_to_optimum
-    if found is None or found.rank is not None:
+    if found is None or found.primary is not None:
         return False
     return found.difference <= 0 or (found.share is not None and found.share <= gap)

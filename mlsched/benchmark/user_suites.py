@@ -12,9 +12,9 @@
     read = {processors = 4}         # for the readers of others' files (.stg)
     solvers = ["cp-sat", "my_rules:rule"]
     objectives = ["total_score"]
-    time_limit = 60                 # wall seconds per solve, for exact answerers
+    time_limit = 60                 # wall seconds per solve, for exact solvers
     work_limit = {cp-sat = 10}      # a backend's deterministic measure
-    reference = false               # ask no exact answerer where `solvers` names none
+    reference = false               # ask no exact solver where `solvers` names none
 
 In both, `solvers` (all that are registered), `objectives` (all), the limits (none) and `reference` (true) may be left
 out.
@@ -76,7 +76,7 @@ def find_suite(name: str) -> Suite:
 
 
 def _of_folder(folder: Path) -> Suite:
-    """All instance files of a folder, put to every answerer."""
+    """All instance files of a folder, put to every solver."""
     suffixes = {".json", *(suffix for p in registry().problems.values() for suffix in p.readers)}
     files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and path.is_file())
     if not files:
@@ -124,7 +124,7 @@ def _cases(where: str, folder: Path, said: dict[str, Any]) -> list[Case]:
             raise InvalidFile(f"{where}: {key}: belongs to cases with {'a problem' if key in _DRAWN else 'files'}")
     common = {
         "seeds": _seeds(where, said.get("seeds", [0])),
-        "answerers": _texts(where, said, "solvers"),
+        "solvers": _texts(where, said, "solvers"),
         "objectives": _texts(where, said, "objectives"),
         "time_limit": said.get("time_limit"),
         "work_limit": said.get("work_limit", {}),
@@ -175,7 +175,7 @@ def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str,
         instance = load(path, **(read if path.suffix != ".json" else {}))
         if not isinstance(instance, Instance):
             raise InvalidFile(f"{shown_path(path)}: is {a_or_an(instance.kind)}: must be an instance")
-        if instance.asks != registry().problem(instance.problem).instance_type.asks:
+        if instance.called != registry().problem(instance.problem).instance_type.called:
             raise InvalidFile(
                 f"{shown_path(path)}: is {a_or_an(instance.kind)}, which has no objective; suites need one"
             )
@@ -184,18 +184,17 @@ def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str,
         Case(problem, name, read, files=tuple(paths), **{"seeds": (0,), **common})
         for problem, paths in of_problem.items()
     ]
-    for what, said in (("solvers", "answerers"), ("objectives", "objectives")):
+    for what, said in (("solvers", "solvers"), ("objectives", "objectives")):
         for text in common.get(said) or ():
             if not any(_knows(case.problem, said, text) for case in cases):
                 raise InvalidInput(f"{what}: none of these files' problems has '{text}'")
     return [
-        dataclasses.replace(case, answerers=_own(case, "answerers"), objectives=_own(case, "objectives"))
-        for case in cases
+        dataclasses.replace(case, solvers=_own(case, "solvers"), objectives=_own(case, "objectives")) for case in cases
     ]
 
 
 def _knows(problem: str, what: str, text: str) -> bool:
-    """Whether the problem has an answerer or an objective of that name."""
+    """Whether the problem has a solver or an objective of that name."""
     if what == "objectives":
         return any(text == objective.name for objective in registry().problem(problem).instance_type.objectives)
     return is_function(text) or any(split(text)[0] == a.name for a in registry().available(problem))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """One instance, by its name: what the rule answered, what an exact answerer did, and how much the rule is worse.
+    """One instance, by its name: what the rule answered, what an exact solver did, and how much the rule is worse.
 
     `gap` is to what `best` proved: its value where it is optimal, else its bound, so that the rule is at most so bad.
     """
@@ -40,7 +40,7 @@ class Loss:
 
     def __repr__(self) -> str:
         said = "worse than the optimum" if self.best.status == "optimal" else "worse than the bound, at most"
-        return brief(self, f"instance {self.name}", f"{self.result.answerer} is {self.gap} {said}")
+        return brief(self, f"instance {self.name}", f"{self.result.solver} is {self.gap} {said}")
 
     def _repr_html_(self) -> str:
         """For notebooks: both values, and the gap."""
@@ -49,14 +49,14 @@ class Loss:
     @property
     def order(self) -> tuple[float, ...]:
         """Larger is worse: first by what the objective counts before its value, then by share, then by difference."""
-        behind = self.gap.difference if self.gap.rank is not None else 0
+        behind = self.gap.difference if self.gap.primary is not None else 0
         share = self.gap.share
         return behind, float("inf") if share is None and self.gap.difference > 0 else share or 0.0, self.gap.difference
 
     @property
     def worded(self) -> tuple[str, str]:
         """The rule's value and the best one, as people read them."""
-        return worded(self.result.value, self.result.rank), worded(self.best.value, self.best.rank)
+        return worded(self.result.sort_key, self.result.primary), worded(self.best.sort_key, self.best.primary)
 
     def plot(self) -> list[Any]:
         """Two matplotlib axes side by side: the rule's plan, and the best one."""
@@ -74,10 +74,10 @@ class Losses(list[Loss]):
         """A row an instance: its name, the rule's value, the best one, how that is backed, and the gap as a share."""
         return {
             "instance": [loss.name for loss in self],
-            "answerer": [loss.result.answerer for loss in self],
-            "value": [loss.result.figure for loss in self],
-            "best": [loss.best.figure for loss in self],
-            "bound": [loss.best.bound_figure for loss in self],
+            "solver": [loss.result.solver for loss in self],
+            "value": [loss.result.value for loss in self],
+            "best": [loss.best.value for loss in self],
+            "bound": [loss.best.bound for loss in self],
             "status": [loss.best.status for loss in self],
             "gap": [loss.gap.share for loss in self],
             "difference": [loss.gap.difference for loss in self],
@@ -94,15 +94,15 @@ class Losses(list[Loss]):
 
 
 def _refuse_unproving(best: str, instance: Instance) -> None:
-    """Raise InvalidInput for an answerer from which no gap can be measured, before any work."""
-    if registry().answerer(instance.problem, best)[0].kind != "exact":
+    """Raise InvalidInput for a solver from which no gap can be measured, before any work."""
+    if registry().solver(instance.problem, best)[0].kind != "exact":
         known = ", ".join(found.name for found in registry().available(instance.problem, "exact"))
-        raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact answerer: {known}")
+        raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact solver: {known}")
 
 
 @checked
 def worst_cases(
-    solver: api.AnyAnswerer,
+    solver: api.AnySolver,
     instances: Iterable[Instance] | Mapping[str, Instance],
     *,
     most: Number = 3,
@@ -121,15 +121,15 @@ def worst_cases(
         solver: as for `solve`.
         instances: by the names that shall be shown, or one after another.
         most: how many to return.
-        best: the exact answerer to compare with, the problem's by default.
+        best: the exact solver to compare with, the problem's by default.
         objective: one of the instances', by name; the first by default.
-        time_limit: wall seconds of the exact answerer on each instance.
+        time_limit: wall seconds of the exact solver on each instance.
         seed: of the solver, an integer >= 0.
         progress: called with (done, total) after each instance.
         params: further keywords are the solver's parameters.
 
     Raises:
-        AnswererError: the rule finds no plan although there is one.
+        SolverError: the rule finds no plan although there is one.
         InvalidInput: there is no instance, or the call is wrong.
 
     Examples:

@@ -35,9 +35,9 @@ from mlsched.certificates.received import (
 from mlsched.certificates.translation import translation_of
 from mlsched.core import html
 from mlsched.core.brief import brief
-from mlsched.core.contract import Instance, Plan, Rank, bound_figure, worded
+from mlsched.core.contract import Instance, Plan, Primary, stated_bound, worded
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.opening import shown_path
@@ -62,58 +62,58 @@ class Checked:
     instance: Instance
     plan: Plan
     objective: str
-    value: int
+    sort_key: int
     lemma: str
     wrong: tuple[str, ...]
     seconds: float
     claims: tuple[str, ...] = ()
-    bound: int | None = None
-    proof: Literal["prices", "formulas"] = "formulas"
+    sort_bound: int | None = None
+    proof: Literal["dual", "logic"] = "logic"
 
     def __repr__(self) -> str:
         goal = self.instance.objective(self.objective)
-        value = f"{goal.name} {worded(self.value, self.rank, goal.unit)}"
+        value = f"{goal.name} {worded(self.sort_key, self.primary, goal.unit)}"
         if self.wrong:
             return brief(self, value, f"not certified: {self.wrong[0]}")
         away = f"certified: at most {self.shown_gap} from the best"
-        return brief(self, value, "certified" if self.backing else away)
+        return brief(self, value, "certified" if self.evidence else away)
 
     def _repr_html_(self) -> str:
         """For notebooks: what is certified, or what does not hold."""
         goal = self.instance.objective(self.objective)
-        row = [goal.name, goal.sense, goal.unit, self.figure, self.bound_figure, self.shown_gap]
+        row = [goal.name, goal.sense, goal.unit, self.value, self.bound, self.shown_gap]
         values = html.table(["objective", "sense", "unit", "value", "bound", "gap at most"], [row])
         wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
         state = "not certified" if self.wrong else "certified"
         return html.block(f"certificate by {self.proof}", [state, f"checked in {self.seconds:.3g} s"], values, wrong)
 
     @property
-    def rank(self) -> Rank | None:
+    def primary(self) -> Primary | None:
         """What the objective compares first."""
-        return self.instance.rank(self.objective)
+        return self.instance.primary(self.objective)
 
     @property
-    def figure(self) -> int:
+    def value(self) -> int:
         """The value as people read it, without what is compared first."""
-        return self.value if self.rank is None else int(self.rank.split(self.value)[1])
+        return self.sort_key if self.primary is None else int(self.primary.split(self.sort_key)[1])
 
     @property
-    def bound_figure(self) -> int | None:
+    def bound(self) -> int | None:
         """The bound as people read it; None where it has another count than the plan."""
-        shown = bound_figure(self.value, self.bound, self.rank)
+        shown = stated_bound(self.sort_key, self.sort_bound, self.primary)
         return None if shown is None else int(shown)
 
     @property
-    def backing(self) -> Literal["certified"] | None:
+    def evidence(self) -> Literal["certified"] | None:
         """ "certified" where the check passed and the plan is optimal."""
-        return None if self.wrong or self.bound != self.value else "certified"
+        return None if self.wrong or self.sort_bound != self.sort_key else "certified"
 
     @property
     def gap(self) -> Gap | None:
         """How far the plan is from the best at most, where the check passed."""
-        if self.wrong or self.bound is None:
+        if self.wrong or self.sort_bound is None:
             return None
-        return gap_of(self.instance, self.objective, self.value, self.bound)
+        return gap_of(self.instance, self.objective, self.sort_key, self.sort_bound)
 
     @property
     def shown_gap(self) -> str | None:
@@ -123,10 +123,10 @@ class Checked:
 
 def gap_of(instance: Instance, objective: str, value: int, bound: int) -> Gap:
     """How far a value is from the best at most, where no plan is better than a bound."""
-    goal, rank = instance.objective(objective), instance.rank(objective)
+    goal, rank = instance.objective(objective), instance.primary(objective)
     gap = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
     figure = value if rank is None else int(rank.split(value)[1])
-    if figure * (bound_figure(value, bound, rank) or 0) < 0:  # the best may be close to 0: no share of it is so much
+    if figure * (stated_bound(value, bound, rank) or 0) < 0:  # the best may be close to 0: no share of it is so much
         return Gap(gap.difference, goal.unit, None)
     return gap
 
@@ -144,8 +144,8 @@ def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, sec
 
     seconds: limit on the search for each proof and on writing out its steps; the check then takes less. The folder
     appears when it is complete and its check has passed.
-    Raises InvalidInput where the folder exists, the plan is infeasible or the instance cannot be certified, SolverError
-    where no proof was found, AnswererError where the plan is not optimal.
+    Raises InvalidInput where the folder exists, the plan is infeasible or the instance cannot be certified,
+    BackendError where no proof was found, SolverError where the plan is not optimal.
     """
     write = functools.partial(by_formulas.write, instance, objective, plan, seconds=seconds)
     return made(instance, objective, plan, folder, write)
@@ -172,7 +172,7 @@ def made(
         seal(new, instance, {**proofs, "objective": objective, "value": instance.evaluate(plan)[objective]})
         checked = check(new, seconds=None)
         if checked.wrong:
-            raise SolverError(f"the certificate did not pass its own check: {checked.wrong[0]}")
+            raise BackendError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked
 
 
@@ -239,7 +239,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
         took,
         tuple(claims),
         manifest["bound"] if prices else manifest["value"],
-        "prices" if prices else "formulas",
+        "dual" if prices else "logic",
     )
 
 

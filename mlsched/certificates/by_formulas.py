@@ -1,4 +1,4 @@
-"""Certificates by formulas: 0-1 formulas that an instance and an objective ask, and logged proofs of their minima.
+"""Logic certificates: 0-1 formulas that an instance and an objective ask, and logged proofs of their minima.
 
     1.opb, 1.log, 2.opb, ...      a formula, and a proof of its minimum
     checker.py                    decides about formula and proof without mlsched: python checker.py 1.opb 1.log
@@ -22,7 +22,7 @@ from mlsched.certificates.received import KIND, MOST_LOG, VERSION
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, SolverError, shortened
+from mlsched.core.errors import BackendError, SolverError, shortened
 
 
 def write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds: float | None) -> dict[str, Any]:
@@ -35,32 +35,30 @@ def write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds:
     for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
         minimum = write_proof(folder, k, formula, seconds)
         if minimum is None:
-            raise AnswererError(f"the formula '{formula.claim}' has no solution, but the plan is one")
+            raise SolverError(f"the formula '{formula.claim}' has no solution, but the plan is one")
         parts.append(_part(formula, minimum))
         proved += formula.value(minimum)
     if proved != value:
-        raise AnswererError(
-            f"the plan is not optimal: its {objective} is {value}, and {proved} is proved to be the best"
-        )
+        raise SolverError(f"the plan is not optimal: its {objective} is {value}, and {proved} is proved to be the best")
     return {"kind": KIND, "version": VERSION, "lemma": translation.lemma(objective), "parts": parts, **signed(folder)}
 
 
 def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -> int | None:
     """Find a proof of the formula's minimum and write both as number k; the minimum, None: there is no solution.
 
-    seconds: limit on the search and on writing out its steps. Raises SolverError where there is no proof then.
+    seconds: limit on the search and on writing out its steps. Raises BackendError where there is no proof then.
     """
     text, deadline = formula.text(), Deadline(seconds)
     try:
         proof = elaborated(text, engine.log_of(text, seconds), deadline)
         minimum = checker.check(text, proof)
     except OutOfTime:
-        raise SolverError(
+        raise BackendError(
             f"exact found a proof, but not all of its steps could be written out for the checker in {seconds:g} s; "
             "give more time or certify a smaller instance"
         ) from None
     except checker.Wrong as wrong:
-        raise SolverError(f"exact logged a proof that does not hold: {wrong}") from None
+        raise BackendError(f"exact logged a proof that does not hold: {wrong}") from None
     (folder / f"{k}.opb").write_text(text, encoding="utf-8")
     (folder / f"{k}.log").write_text(proof, encoding="utf-8")
     return minimum

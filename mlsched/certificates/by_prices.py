@@ -1,4 +1,4 @@
-"""Certificates by prices: a tree of prices that bounds every plan, for whatever the objective asks (`prices/core.py`).
+"""Dual certificates: a tree of prices that bounds every plan, for whatever the objective asks (`prices/core.py`).
 
     tree.json                     a tree for each claim that the instance, the objective and the bound make
     checker.py                    decides about them without mlsched: python -I checker.py FOLDER

@@ -37,7 +37,7 @@ class Fronts:
 
     `plans(claim, instance)`: a new formula that states the feasible plans. `costs`: objective -> of these plans its
     base value, negative where it is maximised. `rank`: what is compared before every base value, where the objectives
-    have that (`Instance.rank`).
+    have that (`Instance.primary`).
     """
 
     plans: Callable[[str, Any], Any]
@@ -90,7 +90,7 @@ def points_of(
 
 def _split(instance: Instance, name: str, value: int) -> tuple[int, int]:
     """(rank, cost) of a value; the rank is 0 where the objective has none."""
-    objective, rank = instance.objective(name), instance.rank(name)
+    objective, rank = instance.objective(name), instance.primary(name)
     count, base = (0, value) if rank is None else divmod(value, rank.weight)
     return count, base if objective.sense == "min" else -base
 
@@ -142,7 +142,7 @@ def _largest(terms: list[Term]) -> int:
 def claim(instance: Instance, points: Points) -> str:
     """What it means that the formula has no solution, in a sentence with these numbers."""
     names, number = " and ".join(points.objectives), len(points.costs)
-    rank = instance.rank(points.objectives[0])
+    rank = instance.primary(points.objectives[0])
     before = [f"{rank.name} {points.before[0]}"] if rank else []
     before += [f"{name} {cost}" for name, cost in zip(points.first, points.before[1:], strict=True)]
     first = f"no plan is better in what is compared first ({', then '.join(before)}), and " if before else ""

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from mlsched.certificates.checker import Proof
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.temporary import swept_folder
 
 #: Largest log that is read, in bytes, and how long the process may go on after its own time limit, s.
@@ -49,18 +49,18 @@ def log_of(formula: str, seconds: float | None) -> str:
             raise _unfinished(seconds) from None
         if done.returncode:
             said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-            raise SolverError(f"exact failed: {said}")
+            raise BackendError(f"exact failed: {said}")
         if done.stdout.split()[-1:] != ["complete"]:
             raise _unfinished(seconds)
         if log.with_suffix(".proof").stat().st_size >= MOST_LOG:
-            raise SolverError(f"exact logged more than {MOST_LOG // 10**6} MB; certify a smaller instance")
+            raise BackendError(f"exact logged more than {MOST_LOG // 10**6} MB; certify a smaller instance")
         theirs = log.with_suffix(".formula").read_text(encoding="utf-8")
         return _numbered_as(formula, theirs, log.with_suffix(".proof").read_text(encoding="utf-8"))
 
 
-def _unfinished(seconds: float | None) -> SolverError:
+def _unfinished(seconds: float | None) -> BackendError:
     limit = "" if seconds is None else f" in {seconds:g} s"
-    return SolverError(f"exact did not finish its proof{limit}; give more time or certify a smaller instance")
+    return BackendError(f"exact did not finish its proof{limit}; give more time or certify a smaller instance")
 
 
 def _numbered_as(formula: str, theirs: str, log: str) -> str:
@@ -72,6 +72,6 @@ def _numbered_as(formula: str, theirs: str, log: str) -> str:
     try:
         number = [places[frozenset(terms.items()), bound] for terms, bound in written]
     except KeyError:
-        raise SolverError("exact changed a constraint: its proof is of another formula") from None
+        raise BackendError("exact changed a constraint: its proof is of another formula") from None
     words = (line.split() for line in log.split("\n"))
     return "\n".join(f"l {number[int(w[1]) - 1]}" if w[:1] == ["l"] else " ".join(w) for w in words)

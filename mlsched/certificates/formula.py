@@ -18,7 +18,7 @@ MOST_VARIABLES, MOST_TERMS = 200_000, 3_000_000
 
 
 class TooLong(Exception):
-    """The formulas have more signs than they may have (`within`)."""
+    """The formulas have more characters than they may have (`within`)."""
 
 
 @dataclasses.dataclass
@@ -33,7 +33,7 @@ _limits: contextvars.ContextVar[_Limits] = contextvars.ContextVar("limits", defa
 @contextlib.contextmanager
 def within(deadline: Deadline, signs: int) -> Iterator[None]:
     """What is translated in this block raises OutOfTime at the deadline, and TooLong where the text of its formulas
-    would have more than so many signs: an instance from a stranger may be made to be without end.
+    would have more than so many characters: an instance from a stranger may be made to be without end.
     """
     token = _limits.set(_Limits(deadline, signs))
     try:

@@ -26,7 +26,7 @@ from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError, a_or_an, shortened
+from mlsched.core.errors import BackendError, InvalidInput, SolverError, a_or_an, shortened
 from mlsched.core.files import write_json
 
 
@@ -43,7 +43,7 @@ class CheckedFront:
     plans: tuple[Plan, ...]
     objectives: tuple[str, ...]
     first: tuple[str, ...]
-    values: tuple[tuple[int, ...], ...]
+    sort_keys: tuple[tuple[int, ...], ...]
     claim: str
     wrong: tuple[str, ...]
     seconds: float
@@ -55,12 +55,12 @@ class CheckedFront:
     def _repr_html_(self) -> str:
         """For notebooks: the points, or what does not hold."""
         wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
-        points = html.table(self.objectives, self.values, most=html.MOST_ROWS)
+        points = html.table(self.objectives, self.sort_keys, most=html.MOST_ROWS)
         state = "not certified" if self.wrong else "certified"
         return html.block("certificate of a front", [state, f"checked in {self.seconds:.3g} s"], points, wrong)
 
     @property
-    def backing(self) -> Literal["certified"] | None:
+    def evidence(self) -> Literal["certified"] | None:
         """ "certified" where the check passed."""
         return None if self.wrong else "certified"
 
@@ -78,7 +78,7 @@ def certify_front(
     """Prove by a formula that these plans are the whole front and write the certificate to `folder`.
 
     Raises InvalidInput where the folder exists, a plan is infeasible or no better than another, or the problem's fronts
-    cannot be certified; SolverError where no proof was found; AnswererError where a point is missing.
+    cannot be certified; BackendError where no proof was found; SolverError where a point is missing.
     """
     bundle.check_target(folder)
     fronts = fronts_of(instance, objectives, first)
@@ -97,13 +97,13 @@ def certify_front(
             with within(deadline, MOST_LOG):
                 formula = uncovered(fronts, instance, points)
         except (OutOfTime, TooLong):
-            raise SolverError(
+            raise BackendError(
                 "the formula could not be stated within the limits; give more time, or ask less"
             ) from None
         size = f"{len(formula.meanings)} variables, {len(formula.constraints)} constraints"
         progress(f"proving that none is missing beside {len(plans)} points: {size}")
         if by_formulas.write_proof(new, 1, formula, deadline.remaining(MOMENT)) is not None:
-            raise AnswererError(f"the front is not whole: a plan exists that none of its {len(plans)} points covers")
+            raise SolverError(f"the front is not whole: a plan exists that none of its {len(plans)} points covers")
         write_json(new / "plans.json", {"instance_hash": instance.hash, "plans": [plan.to_json() for plan in plans]})
         values = [[row[name] for name in (*first, *objectives)] for row in judged]
         said = {"kind": FRONT, "version": VERSION, "objectives": list(objectives), "first": list(first)}
@@ -111,7 +111,7 @@ def certify_front(
         bundle.seal(new, instance, {**said, "values": values, **by_formulas.signed(new)})
         checked = check_front(new, seconds=None)
         if checked.wrong:
-            raise SolverError(f"the certificate did not pass its own check: {checked.wrong[0]}")
+            raise BackendError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked
 
 
@@ -126,7 +126,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
             raise InvalidInput(f"fronts in {name} cannot be certified; {', '.join(fronts.costs)} can")
     if len(set(names)) < len(names) or not objectives:
         raise InvalidInput(f"objectives = {', '.join(names)}: must be one or more, none of them twice")
-    if any((instance.rank(name) is None) != (fronts.rank is None) for name in names):
+    if any((instance.primary(name) is None) != (fronts.rank is None) for name in names):
         raise InvalidInput(
             f"fronts of {a_or_an(instance.kind)} cannot be certified: what they compare first is not stated"
         )

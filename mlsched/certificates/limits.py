@@ -106,7 +106,7 @@ def lines_of(path: Path, most: int, deadline: Deadline) -> Iterator[str]:
                 deadline.check()
                 line = text.readline(MOST_LINE + 1)
                 if len(line) > MOST_LINE:
-                    raise InvalidFile(f"{shown_path(path)}, line {place}: has more than {MOST_LINE} signs")
+                    raise InvalidFile(f"{shown_path(path)}, line {place}: has more than {MOST_LINE} characters")
                 if not line:
                     return
                 yield line

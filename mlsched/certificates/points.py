@@ -34,7 +34,7 @@ from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import InvalidInput, SolverError, a_or_an
+from mlsched.core.errors import BackendError, InvalidInput, a_or_an
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gap
 
@@ -56,22 +56,22 @@ class CheckedPoints:
     instance: Instance
     plans: tuple[Plan, ...]
     objectives: tuple[str, ...]
-    values: tuple[tuple[int, ...], ...]
+    sort_keys: tuple[tuple[int, ...], ...]
     bounds: tuple[int, ...]
     wrong: tuple[str, ...]
     seconds: float
 
     def __repr__(self) -> str:
-        said = f"not certified: {self.wrong[0]}" if self.wrong else "certified" if self.backing else self.claim
+        said = f"not certified: {self.wrong[0]}" if self.wrong else "certified" if self.evidence else self.claim
         return brief(self, f"front of {', '.join(self.objectives)}", counted(len(self.plans), "point"), said)
 
     def _repr_html_(self) -> str:
         """For notebooks: the points and their gaps, or what does not hold."""
         wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
-        of_points = zip(self.values, self.bounds, self.gaps, strict=False)  # the last bound is of no point
+        of_points = zip(self.sort_keys, self.bounds, self.gaps, strict=False)  # the last bound is of no point
         rows = [[*row, bound, gap.rounded_up] for row, bound, gap in of_points]
         points = html.table([*self.objectives, "bound", "gap at most"], rows, most=html.MOST_ROWS)
-        state = "not certified" if self.wrong else "certified" if self.backing else self.claim
+        state = "not certified" if self.wrong else "certified" if self.evidence else self.claim
         return html.block("certificate of points", [state, f"checked in {self.seconds:.3g} s"], points, wrong)
 
     @property
@@ -82,14 +82,14 @@ class CheckedPoints:
         """
         if self.wrong:
             return ()
-        asked = claims_of(self.instance, self.objectives, self.values)
+        asked = claims_of(self.instance, self.objectives, self.sort_keys)
         return tuple(
             bundle.gap_of(self.instance, name, value, bound)
             for (name, value, _), bound in zip(asked, self.bounds, strict=True)
         )
 
     @property
-    def backing(self) -> Literal["certified"] | None:
+    def evidence(self) -> Literal["certified"] | None:
         """ "certified" where the check passed and the points are the whole front."""
         return "certified" if self.gaps and not any(gap.difference for gap in self.gaps) else None
 
@@ -116,7 +116,7 @@ def check_objectives(instance: Instance, objectives: Sequence[str]) -> None:
         )
     for name in objectives:
         statement.check(instance.objective(name).name)
-        if instance.rank(name) is not None:
+        if instance.primary(name) is not None:
             raise InvalidInput(f"points of fronts in {name} cannot be certified: what it compares first is not stated")
 
 
@@ -154,7 +154,7 @@ def certify_points(
         bundle.seal(new, instance, {**said, "values": [list(row) for row in values], "claims": claims})
         checked = check_points(new, seconds=None)
         if checked.wrong:
-            raise SolverError(f"the certificate did not pass its own check: {checked.wrong[0]}")
+            raise BackendError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked
 
 

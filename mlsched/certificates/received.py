@@ -43,13 +43,14 @@ RELEASED = {
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
 #: Bytes: of manifest and checker, of instance and plan, of the trees of prices, of a formula or a log.
 MOST_SMALL, MOST_RECORD, MOST_TREE, MOST_LOG = 2**20, 2**23, 2**23, 2**28
-#: Parts of a manifest, signs of a name in it, entries of a folder that are looked at, and files that a message names.
+#: Parts of a manifest, characters of a name in it, entries of a folder that are looked at, and files that a message
+#: names.
 MOST_PARTS, MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 100, 1000, 3
 #: Bits of a value and of a bound.
 MOST_BITS = 256
 #: Points of a front, and the objectives that it is of, or that are compared before.
 MOST_POINTS, MOST_OBJECTIVES = 1000, 20
-#: Fields of a manifest -> their types, and how long they may be: signs or entries.
+#: Fields of a manifest -> their types, and how long they may be: characters or entries.
 TYPES = {"problem": str, "objective": str, "value": int, "sha256": dict, "lemma": str, "parts": list, "bound": int}
 TYPES |= {"objectives": list, "first": list, "values": list, "claims": list}
 MOST_OF = {"problem": MOST_NAME, "objective": MOST_NAME, "parts": MOST_PARTS, "values": MOST_POINTS}
@@ -83,11 +84,15 @@ def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
             raise InvalidFile(f"{name}: field {field!r}: has more than {MOST_BITS} bits")
     for field, most in MOST_OF.items():
         if field in fields and (size := len(manifest[field])) > most:
-            what = f"must have at most {most} signs" if TYPES[field] is str else f"has {size}: must have at most {most}"
+            what = (
+                f"must have at most {most} characters"
+                if TYPES[field] is str
+                else f"has {size}: must have at most {most}"
+            )
             raise InvalidFile(f"{name}: field {field!r}: {what}")
     for field in ("objectives", "first"):
         if field in fields and any(type(word) is not str or len(word) > MOST_NAME for word in manifest[field]):
-            raise InvalidFile(f"{name}: field {field!r}: must be names of at most {MOST_NAME} signs")
+            raise InvalidFile(f"{name}: field {field!r}: must be names of at most {MOST_NAME} characters")
     return manifest
 
 

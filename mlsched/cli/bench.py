@@ -1,4 +1,4 @@
-"""`mlsched bench SUITE`: a suite of instances x answerers, as a verified gap table."""
+"""`mlsched bench SUITE`: a suite of instances x solvers, as a verified gap table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bench(
         ),
     ],
     solver: Annotated[
-        list[str] | None, typer.Option(help="Only these answerers, e.g. fitgpp:s=8.", autocompletion=complete_solver)
+        list[str] | None, typer.Option(help="Only these solvers, e.g. fitgpp:s=8.", autocompletion=complete_solver)
     ] = None,
     store: Annotated[Path | None, to_write(text="SQLite file that keeps every row as it is done.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
@@ -44,13 +44,13 @@ def bench(
     ] = None,
     html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
     isolate: Annotated[
-        bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
+        bool, typer.Option("--isolate/--no-isolate", help="Ask solvers of other packages in processes of their own.")
     ] = True,
     confirm: Annotated[
         bool, typer.Option("--confirm/--no-confirm", help="Ask a second engine where the suite asks one alone.")
     ] = True,
     reference: Annotated[
-        bool, typer.Option("--reference/--no-reference", help="Ask an exact answerer too where --solver names none.")
+        bool, typer.Option("--reference/--no-reference", help="Ask an exact solver too where --solver names none.")
     ] = True,
     folder: Annotated[Path | None, typer.Option(help="Published instances, for the suite `outside`.")] = None,
     as_json: Json = False,

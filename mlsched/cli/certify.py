@@ -33,10 +33,10 @@ def certify(
 ) -> None:
     """Prove that a plan is optimal, or how far from it at most, for a checker that needs nothing of mlsched.
 
-    Preemption, quality, workers and placement have proofs by prices, which
+    Preemption, quality, workers and placement have dual proofs, which
     need nothing more. Those of task graphs prove a gap as a rule; then a proof
     of the best is looked for by formulas, for the rest of the time. Admission
-    and rounds have proofs by formulas alone. Formulas need the extra "certify".
+    and rounds have logic proofs alone. Formulas need the extra "certify".
     """
     from mlsched import api
 
@@ -60,19 +60,19 @@ def certify(
 
 def document(folder: Path, checked: Checked) -> dict[str, Any]:
     """What the check of a certificate's folder found, as JSON: values as people read them, and as they order plans."""
-    rank = checked.rank
-    counted = {} if rank is None else {"rank": {"name": rank.name, "count": rank.split(checked.value)[0]}}
+    rank = checked.primary
+    counted = {} if rank is None else {"primary": {"name": rank.name, "count": rank.split(checked.sort_key)[0]}}
     return {
         "folder": str(folder),
         "instance_hash": checked.instance.hash,
         "problem": checked.instance.problem,
         "objective": checked.objective,
-        "value": checked.figure,
-        "bound": checked.bound_figure,
+        "value": checked.value,
+        "bound": checked.bound,
         **counted,
-        "compared": {"value": checked.value, "bound": checked.bound},
+        "sort_keys": {"value": checked.sort_key, "bound": checked.sort_bound},
         "proof": checked.proof,
-        "backing": checked.backing,
+        "evidence": checked.evidence,
         "lemma": checked.lemma,
         "claims": list(checked.claims),
         "violations": list(checked.wrong),
@@ -93,10 +93,10 @@ def front_document(folder: Path, checked: CheckedFront | CheckedPoints) -> dict[
         "problem": instance.problem,
         "objectives": list(names),
         **more,
-        "points": [instance.figures(dict(zip(names, row, strict=True))) for row in checked.values],
-        "compared": [list(row) for row in checked.values],
-        "proof": "prices" if by_prices else "formulas",
-        "backing": checked.backing,
+        "points": [instance.values(dict(zip(names, row, strict=True))) for row in checked.sort_keys],
+        "sort_keys": [list(row) for row in checked.sort_keys],
+        "proof": "dual" if by_prices else "logic",
+        "evidence": checked.evidence,
         "claims": [checked.claim] if checked.claim else [],
         "violations": list(checked.wrong),
         "seconds": checked.seconds,
@@ -113,7 +113,7 @@ def front_shown(folder: Path, checked: CheckedFront | CheckedPoints) -> list[Any
     whole = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
     line = f"{folder}: certified: {whole} of {' and '.join(checked.objectives)}"
     if isinstance(checked, CheckedPoints):
-        line = line if checked.backing else f"{folder}: certified: {checked.claim}"
+        line = line if checked.evidence else f"{folder}: certified: {checked.claim}"
         return [line, _points(checked), _again(folder, checked)]
     first = f", after {' and '.join(checked.first)}" if checked.first else ""
     return [f"{line}{first}", f"  rests on: {checked.claim}", _again(folder, checked)]
@@ -124,9 +124,9 @@ def _points(checked: CheckedPoints) -> Any:
     from mlsched.certificates.points import claims_of
 
     (first, second), rows = checked.objectives, []
-    asked = claims_of(checked.instance, checked.objectives, checked.values)
+    asked = claims_of(checked.instance, checked.objectives, checked.sort_keys)
     sign = {"min": "<=", "max": ">="}
-    for k, (row, (_, _, within), bound, gap) in enumerate(zip(checked.values, asked, checked.bounds, checked.gaps)):  # noqa: B905
+    for k, (row, (_, _, within), bound, gap) in enumerate(zip(checked.sort_keys, asked, checked.bounds, checked.gaps)):  # noqa: B905
         limit = "".join(f"{sign[checked.instance.objective(name).sense]} {most}" for name, most in within)
         rows.append([str(k), *map(str, row), limit or "any", str(bound), gap.rounded_up])
     return table("", ["point", first, second, f"bounded where {second}", f"{first} at best", "gap at most"], rows)
@@ -140,13 +140,13 @@ def shown(folder: Path, checked: Checked) -> list[str]:
         return list(checked.wrong)
     goal = checked.instance.objective(checked.objective)
     best = "less" if goal.sense == "min" else "more"
-    rank = checked.rank
-    value = f"{goal.name} = {worded(checked.value, rank, goal.unit)}"
-    if checked.backing is not None:
+    rank = checked.primary
+    value = f"{goal.name} = {worded(checked.sort_key, rank, goal.unit)}"
+    if checked.evidence is not None:
         lines = [f"{folder}: certified: {value}, no plan has {best}"]
     else:
         lines = [f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {best} than"]
-        lines[0] += f" {worded(checked.bound, rank)}"
+        lines[0] += f" {worded(checked.sort_bound, rank)}"
     lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
     lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
     return [*lines, _again(folder, checked)]

@@ -53,14 +53,14 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
     faults = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]
     faults += instance.violations(answer)
     values = None if faults else instance.evaluate(answer)
-    figures = {} if values is None else instance.figures(values)
+    figures = {} if values is None else instance.values(values)
     document = {
         "instance_hash": instance.hash,
         "feasible": not faults,
         "violations": faults,
         "values": None if values is None else {name: figures[name] for name in values},
         "counts": {name: count for name, count in figures.items() if values is not None and name not in values},
-        "compared": values,
+        "sort_keys": values,
     }
     rows = [[name, number(value), unit_of(instance, name)] for name, value in figures.items()]
     deferred = [] if faults else instance.deferrals(answer)

@@ -25,7 +25,7 @@ def make(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a collection that was interrupted.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a collection: the suite's instances by their first objective, each with what an exact answerer finds."""
+    """Write a collection: the suite's instances by their first objective, each with what an exact solver finds."""
     from mlsched.benchmark.collection import create, described, rewrite_card, write_table
     from mlsched.benchmark.gather import gather, tasks_for
 
@@ -46,10 +46,10 @@ def make(
 
 
 def _sentence(folder: Path, counts: dict[str, Any]) -> str:
-    backings = ", ".join(
-        f"{counts[name]} {name}" for name in ("certified", "agreed", "claimed", "open") if counts[name]
+    evidences = ", ".join(
+        f"{counts[name]} {name}" for name in ("certified", "confirmed", "unconfirmed", "open") if counts[name]
     )
-    return f"{folder}: {counts['entries']} entries: {backings}; {counts['cpu_seconds']:.0f} CPU s"
+    return f"{folder}: {counts['entries']} entries: {evidences}; {counts['cpu_seconds']:.0f} CPU s"
 
 
 @collection.command()

@@ -50,15 +50,19 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """What two files of runs have in common: figures, the physics of their runs, and sentences on what differs."""
+    """What two files of runs have in common: figures, the simulator of their runs, and sentences on what differs."""
 
     figures: list[Figure]
-    physics: list[str]
+    simulator: list[str]
     notes: list[str]
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON data."""
-        return {"figures": [figure.to_json() for figure in self.figures], "physics": self.physics, "notes": self.notes}
+        return {
+            "measures": [figure.to_json() for figure in self.figures],
+            "simulator": self.simulator,
+            "notes": self.notes,
+        }
 
 
 def is_runs(path: Path) -> bool:
@@ -77,7 +81,7 @@ def compared(first: Path, second: Path) -> Compared:
     """
     one, other = _read(first), _read(second)
     figures, notes = list[Figure](), list[str]()
-    physics: dict[str, None] = {}
+    simulator: dict[str, None] = {}
     for key, run in one.items():
         beside = other.get(key)
         if beside is None:
@@ -87,16 +91,16 @@ def compared(first: Path, second: Path) -> Compared:
         if run["workload_hash"] != beside["workload_hash"]:
             notes.append(f"{name}: the second is of another workload; each distance is from the bound of its own")
         figures += _figures(scenario, policy, run, beside)
-        mine, theirs = (_physics(entry) for entry in (run, beside))
-        physics |= dict.fromkeys(mine)
+        mine, theirs = (_simulator(entry) for entry in (run, beside))
+        simulator |= dict.fromkeys(mine)
         notes += [f"{name}: in the second, {line}" for line in theirs if line not in mine]
     if not figures:
         raise InvalidInput(f"{shown_path(first)} and {shown_path(second)} have no policy in common")
-    return Compared(figures, list(physics), notes)
+    return Compared(figures, list(simulator), notes)
 
 
 def shown(found: Compared) -> list[Any]:
-    """The same for people: the physics, and a row per figure."""
+    """The same for people: the simulator, and a row per figure."""
     several = any(figure.scenario for figure in found.figures)
     rows = [
         [
@@ -109,8 +113,8 @@ def shown(found: Compared) -> list[Any]:
         ]
         for figure in found.figures
     ]
-    header = [*(["on"] if several else []), "policy", "figure", "first", "second", "change"]
-    return [*found.physics, Columns(header, rows), *found.notes, NOTE]
+    header = [*(["on"] if several else []), "policy", "measure", "first", "second", "change"]
+    return [*found.simulator, Columns(header, rows), *found.notes, NOTE]
 
 
 def _cell(value: float | None, share: bool) -> str:
@@ -141,7 +145,7 @@ def _values(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
     return found
 
 
-def _physics(run: dict[str, Any]) -> list[str]:
+def _simulator(run: dict[str, Any]) -> list[str]:
     """What the run took for granted, and for which runs its bound holds."""
     lines = [f"{name}: {said}" for name, said in run.get("assumed", {}).items()]
     return [*lines, *([f"bound: of {run['bounded_by']}"] if "bounded_by" in run else [])]
@@ -161,7 +165,7 @@ def _read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
             scenario = str(run.get("scenario", ""))
             run = {"workload_hash": _hash(data, scenario), **run}
             _values(run)
-            _physics(run)
+            _simulator(run)
             found[scenario, str(run["policy"])] = run
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"{type(error).__name__}: {error}"

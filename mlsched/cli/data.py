@@ -45,7 +45,7 @@ def _lines(entries: list[dict[str, Any]]) -> list[Any]:
             ["cite", entry["cite"]],
             ["from", "\n".join(file["address"] for file in entry["files"])],
             ["fetch", entry["fetched"] or f"mlsched data fetch {entry['name']}    ({size:.1f} MB)"],
-            ["run", f"--trace data:{entry['name']}    or, drawn and shipped: --trace twin:{entry['name']}"],
+            ["run", f"--trace data:{entry['name']}    or, drawn and shipped: --trace sample:{entry['name']}"],
         ]
         shown = table("", [entry["name"], ""], rows)
         shown.columns[1].justify = "left"

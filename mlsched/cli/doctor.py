@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlsched.cli.output import ChecksFailed, Json, emit, progress, table
 
 if TYPE_CHECKING:
-    from mlsched.solvers.backends.canary.models import Canary
+    from mlsched.solvers.backends.known_bugs.models import KnownBug
 
 #: Engines whose word mlsched takes by default.
 TRUSTED = ("cp-sat", "highs")
@@ -16,14 +16,14 @@ TRUSTED = ("cp-sat", "highs")
 def doctor(as_json: Json = False) -> None:
     """Show versions, and put to every solver the small models about which some version of one was wrong."""
     from mlsched.core.versions import versions
-    from mlsched.solvers.backends.canary.ask import ENGINES, judged
-    from mlsched.solvers.backends.canary.models import canaries
-    from mlsched.solvers.backends.canary.trust import TESTED, version_of
+    from mlsched.solvers.backends.known_bugs.ask import ENGINES, judged
+    from mlsched.solvers.backends.known_bugs.models import known_bugs
+    from mlsched.solvers.backends.known_bugs.trust import TESTED, version_of
 
-    models, verdicts = list(canaries()), []
+    models, verdicts = list(known_bugs()), []
     with progress("solvers on small models", float(len(models))) as update:
-        for canary in models:
-            verdicts.append(_line(canary, {engine: judged(canary, engine) for engine in ENGINES}))
+        for known_bug in models:
+            verdicts.append(_line(known_bug, {engine: judged(known_bug, engine) for engine in ENGINES}))
             update(float(len(verdicts)))
     engines = [_engine(name, version_of(name), verdicts, (name, version_of(name)) in TESTED) for name in ENGINES]
     words = {"right": "right", "wrong": "**wrong**", "silent": "silent", "not asked": ""}
@@ -31,8 +31,8 @@ def doctor(as_json: Json = False) -> None:
         [c["model"], c["of"], ", ".join(c["features"]), *(words[c["said"][e]["verdict"]] for e in ENGINES)]
         for c in verdicts
     ]
-    tables = [{"name": "canaries", "header": ["model", "from a", "has", *ENGINES], "rows": rows}]
-    document = {"versions": versions(), "engines": engines, "canaries": verdicts, "tables": tables}
+    tables = [{"name": "known_bugs", "header": ["model", "from a", "has", *ENGINES], "rows": rows}]
+    document = {"versions": versions(), "engines": engines, "known_bugs": verdicts, "tables": tables}
     emit(as_json, lambda: document, lambda: _tables(document))
     # What a release was tested with is known and refused where it is wrong; another version is news.
     news = [e for e in engines if e["engine"] in TRUSTED and e["wrong"] and not e["tested"]]
@@ -40,14 +40,14 @@ def doctor(as_json: Json = False) -> None:
         raise ChecksFailed(f"{news[0]['engine']} {news[0]['version']} is wrong about {', '.join(news[0]['wrong'])}")
 
 
-def _line(canary: Canary, said: dict[str, tuple[str, str]]) -> dict[str, Any]:
+def _line(known_bug: KnownBug, said: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """One model, its true answer, and what each engine says."""
     return {
-        "model": canary.name,
-        "of": canary.of,
-        "source": canary.source,
-        "features": sorted(canary.features),
-        "answer": canary.answer if isinstance(canary.answer, str) else float(canary.answer),
+        "model": known_bug.name,
+        "of": known_bug.of,
+        "source": known_bug.source,
+        "features": sorted(known_bug.features),
+        "answer": known_bug.answer if isinstance(known_bug.answer, str) else float(known_bug.answer),
         "said": {engine: {"verdict": verdict, "words": words} for engine, (verdict, words) in said.items()},
     }
 
@@ -73,16 +73,17 @@ def _tables(document: dict[str, Any]) -> list[Any]:
     lines: list[Any] = [
         "versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()),
         table(
-            f"{len(document['canaries'])} models about which some solver was wrong",
+            f"{len(document['known_bugs'])} models about which some solver was wrong",
             ["engine", "version", "right", "silent", "not asked", "wrong about"],
             shown,
         ),
     ]
-    for canary in document["canaries"]:
-        for engine, said in canary["said"].items():
+    for known_bug in document["known_bugs"]:
+        for engine, said in known_bug["said"].items():
             if said["verdict"] == "wrong":
                 lines.append(
-                    f"{engine} says '{said['words']}' about {canary['model']} (right: {canary['answer']}): no proof of "
-                    f"models with {' and '.join(canary['features'])} by it is believed here"
+                    f"{engine} says '{said['words']}' about {known_bug['model']} (right: {known_bug['answer']}): no "
+                    "proof of "
+                    f"models with {' and '.join(known_bug['features'])} by it is believed here"
                 )
     return lines

@@ -1,6 +1,6 @@
-"""What `mlsched list` shows, and shell completion offers, without importing every answerer anew.
+"""What `mlsched list` shows, and shell completion offers, without importing every solver anew.
 
-Answerers declare themselves in their own files, so that finding them imports all of these files: two CPU seconds. What
+Solvers declare themselves in their own files, so that finding them imports all of these files: two CPU seconds. What
 was found is kept in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), for as long as no file of mlsched changes
 its size or its time, plug-ins of its distribution included. Where other distributions have plug-ins nothing is kept:
 their files are not known here.
@@ -132,15 +132,15 @@ def _solvers() -> list[dict[str, Any]]:
 
     return [
         {
-            "name": answerer.name,
-            "problem": answerer.problem,
-            "kind": answerer.kind,
-            "information": answerer.information,
-            "objectives": list(answerer.objectives),
-            "parameters": {p.name: p.default for p in answerer.parameters.values()},
-            "about": answerer.summary,
+            "name": solver.name,
+            "problem": solver.problem,
+            "kind": solver.kind,
+            "information": solver.information,
+            "objectives": list(solver.objectives),
+            "parameters": {p.name: p.default for p in solver.parameters.values()},
+            "about": solver.summary,
         }
-        for answerer in registry().available()
+        for solver in registry().available()
     ]
 
 

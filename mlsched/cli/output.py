@@ -45,14 +45,14 @@ def to_write(*names: str, text: str, picture: bool = False, folders: bool = Fals
 
 
 Isolate = Annotated[
-    bool, typer.Option("--isolate", help="Ask the answerer in a process of its own: what it does there ends there.")
+    bool, typer.Option("--isolate", help="Ask the solver in a process of its own: what it does there ends there.")
 ]
-Memory = Annotated[int | None, typer.Option(help="Bytes an isolated answerer may take.", min=1)]
+Memory = Annotated[int | None, typer.Option(help="Bytes an isolated solver may take.", min=1)]
 
 
 @contextlib.contextmanager
 def only_documents() -> Iterator[None]:
-    """What an answerer prints goes to the standard error: the standard output is the command's."""
+    """What a solver prints goes to the standard error: the standard output is the command's."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
 

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 def pareto(
     file: Annotated[Path, typer.Argument(help="Instance file.")],
     objectives: Annotated[list[str], typer.Argument(metavar="OBJECTIVE...", help="Two objectives or more.")],
-    solver: Annotated[
-        str | None, typer.Option(help="Exact answerer: cp-sat or highs (default: the problem's).")
-    ] = None,
+    solver: Annotated[str | None, typer.Option(help="Exact solver: cp-sat or highs (default: the problem's).")] = None,
     method: Annotated[
         str | None, typer.Option(help="epsilon-constraint, laumanns or tamby-vanderpooten (default: by their number).")
     ] = None,
@@ -93,7 +91,7 @@ def pareto(
     certificate = {} if certify is None or proof is None else {"certificate": front_document(certify, proof)}
     lines = [] if certify is None or proof is None else front_shown(certify, proof)
     figures = {name: column.tolist() for name, column in front.table().items()}
-    document = {"instance_hash": instance.hash, "objectives": objectives, "figures": figures}
+    document = {"instance_hash": instance.hash, "objectives": objectives, "values": figures}
     emit(as_json, lambda: {**document, **front.to_json(), **certificate}, lambda: [*_render(front), *lines])
     if front.status == "failed":
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
@@ -114,7 +112,7 @@ def _certified(
     """
     from mlsched import api
 
-    if not front.plans or not (front.complete or proof == "prices"):
+    if not front.plans or not (front.complete or proof == "dual"):
         return None, None
     assert front.instance is not None
     assert front.objectives is not None
@@ -192,8 +190,8 @@ def _render(front: Front) -> list[Any]:
     line = f"{front.backend}, {front.method}: {front.status}: {made}"
     if front.recalled:
         line += f" and {front.recalled} remembered"
-    backing = front.backing if front.confirmed_by is None else f"{front.backing} by {front.confirmed_by}"
-    lines: list[Any] = [f"{line} in {front.seconds:.3f} s; {backing}"]
+    evidence = front.evidence if front.confirmed_by is None else f"{front.evidence} by {front.confirmed_by}"
+    lines: list[Any] = [f"{line} in {front.seconds:.3f} s; {evidence}"]
     if front.open:
         lines.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
     return [*lines, table("", ["point", *columns], rows)]

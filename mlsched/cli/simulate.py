@@ -14,12 +14,12 @@ def simulate(
     policies: Annotated[
         list[str],
         typer.Argument(
-            help="Answerers, e.g. fifo fitgpp:s=8 cp-sat, or your own: MODULE:FUNCTION.",
+            help="Solvers, e.g. fifo fitgpp:s=8 cp-sat, or your own: MODULE:FUNCTION.",
             metavar="POLICY...",
             autocompletion=complete_solver,
         ),
     ],
-    trace: Annotated[str, typer.Option(help="Log of jobs, workload file, synthetic:NAME, twin:NAME or data:NAME.")],
+    trace: Annotated[str, typer.Option(help="Log of jobs, workload file, synthetic:NAME, sample:NAME or data:NAME.")],
     read: Annotated[
         str | None,
         typer.Option(
@@ -30,7 +30,7 @@ def simulate(
         bool, typer.Option("--strict", help="Refuse a row that is no job, instead of skipping it.")
     ] = False,
     problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
-    physics: Annotated[
+    simulator: Annotated[
         str | None, typer.Option(help="How jobs run: tasks or iterations (taskgraph), gavel (rounds).")
     ] = None,
     cluster: Annotated[
@@ -43,7 +43,7 @@ def simulate(
         str | None, typer.Option(metavar="X,X,...", help="Arrivals of a log come X times as fast; several: what if.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
-    wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
+    scheduling_events: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -91,8 +91,8 @@ def simulate(
 
     given, loads = settings(option or [], "--set"), loads_of(scale_load)
     asked = Asked(
-        trace, problem, physics, read, strict, limit, cluster or [], read_cluster, loads=loads, given=given, seed=seed
+        trace, problem, simulator, read, strict, limit, cluster or [], read_cluster, loads=loads, given=given, seed=seed
     )
-    how = How(wake, objective, time_limit, record, seed, isolate=isolate, memory_limit=memory_limit)
+    how = How(scheduling_events, objective, time_limit, record, seed, isolate=isolate, memory_limit=memory_limit)
     seen = Seen(start, end, every, tuple(by.split(",")) if by else ())
     make_runs(policies, asked, how, Wanted(output, jobs, plot, table, as_json, seen, tuple(reference or ()), parts))

@@ -167,7 +167,7 @@ def _describe(one: Made, time_limit: float | None, wanted: Wanted, trusted: list
         "params": run.params,
         "options": dataclasses.asdict(run.options),
         "assumed": run.assumed,
-        "wake": str(run.wake),
+        "scheduling_events": str(run.scheduling_events),
         "seed": run.seed,
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
@@ -188,7 +188,7 @@ def _windowed(run: Run, seen: Seen) -> dict[str, Any]:
     whole = Window(parts[0].start, parts[-1].end)
     return {
         "unit": view.unit,
-        "windows": [{"from": w.start, "to": w.end, "figures": view.figures(w)} for w in parts],
+        "windows": [{"from": w.start, "to": w.end, "measures": view.figures(w)} for w in parts],
         "all_jobs": len(run.workload.submit),
         "by": {grouping: view.by(whole, grouping) for grouping in seen.by},
     }
@@ -213,8 +213,8 @@ def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
     for decision in run.recorded:
         best = api.solve(decision.instance, exact, time_limit=time_limit)
         value = decision.instance.evaluate(decision.plan)[best.objective]
-        if best.value is not None and best.status == "optimal":
-            gaps.append(gap_between(value, best.value, sense=best.sense, unit=best.unit, rank=best.rank))
+        if best.sort_key is not None and best.status == "optimal":
+            gaps.append(gap_between(value, best.sort_key, sense=best.sense, unit=best.unit, rank=best.primary))
     return sum_up(gaps)
 
 

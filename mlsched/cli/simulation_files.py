@@ -47,7 +47,7 @@ def write_table(shown: Shown, path: Path) -> None:
 def _long(shown: Shown) -> dict[str, list[Any]]:
     """A row for every figure of every policy, scenario, window and group; times in the unit that `unit` names."""
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("scenario", "policy", "from", "to", "by", "group", "figure", "value", "unit")
+        name: [] for name in ("scenario", "policy", "from", "to", "by", "group", "measure", "value", "unit")
     }
 
     def add(*row: Any) -> None:
@@ -71,7 +71,7 @@ def _long(shown: Shown) -> dict[str, list[Any]]:
                 add(*front, "", "", "part", name, key.replace("_", " "), float(of_parts[key][at_row]), "")
         for window in entry.get("windows", []):
             at = (f"{window['from']:.10g}", f"{window['to']:.10g}")
-            for name, value in window["figures"].items():
+            for name, value in window["measures"].items():
                 if value is not None:
                     add(*front, *at, "", "", name, value, entry["unit"] if scaled(name, 2.0) == 2.0 else "")
         for grouping, groups in entry.get("by", {}).items():
@@ -84,7 +84,7 @@ def _long(shown: Shown) -> dict[str, list[Any]]:
 
 
 def _page(shown: Shown) -> str:
-    """A page that needs no network: what was run and under which physics, every table, and what is wrong."""
+    """A page that needs no network: what was run and under which simulator, every table, and what is wrong."""
     sections = [html.heading("What was run"), *(html.text(line) for line in about(shown))]
     sections += [html.text(line) for line in why_not(shown)]
     wrong = shown.failures or ["every run passed the independent replay check"]

@@ -21,7 +21,7 @@ LOSS_NOTE = (
 )
 #: What the table of parts means.
 PARTS_NOTE = (
-    "Parts, as shares of the freest bound (jobs pause and move for nothing on one large node): they add up to how far "
+    "Parts, as shares of the relaxed bound (jobs pause and move for nothing on one large node): they add up to how far "
     "the run is above that bound, as a rule more than above its own. Each is against the best schedule of a world that "
     "forbids one thing more than the one before; in brackets what is known of it: at least, at most. The last row "
     "names the best rule that knows running times."

@@ -10,7 +10,7 @@ from mlsched.cli.output import ChecksFailed, only_documents, progress, say
 from mlsched.cli.simulation_documents import Made, Wanted, finish
 from mlsched.cli.simulation_scenarios import Asked, Scenarios, scenarios
 from mlsched.cli.taskgraph import simulation_references
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
+from mlsched.core.errors import InvalidInput, MlschedError, SolverError
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 
@@ -19,7 +19,7 @@ from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 class How:
     """How each run is made: arguments of `api.simulate`, by its names."""
 
-    wake: str | None
+    scheduling_events: str | None
     objective: str | None
     time_limit: float | None
     record: float
@@ -91,10 +91,10 @@ def _ready(found: Scenarios, policies: list[str], how: How) -> list[Made]:
 
 
 def _make(one: Made, notes: list[str], alone: bool, **arguments: Any) -> None:
-    """One run. What it fails with is kept; where it is the only one, what is no answerer's fault is raised as it is."""
+    """One run. What it fails with is kept; where it is the only one, what is no solver's fault is raised as it is."""
     try:
         one.run = _run(one.scenario.workload, one.policy, one.name, notes, **arguments)
-    except AnswererError as error:
+    except SolverError as error:
         one.reason = str(error)
     except InvalidInput as error:
         one.reason, one.invalid = str(error), True

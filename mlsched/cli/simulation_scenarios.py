@@ -38,7 +38,7 @@ class Asked:
 
     trace: str
     problem: str | None
-    physics: str | None
+    simulator: str | None
     read: str | None
     strict: bool
     limit: int | None
@@ -50,12 +50,16 @@ class Asked:
 
     def world(self, policies: list[str]) -> Simulation:
         """The world that the policies run in; UnknownName where one of them is not known there."""
-        own = next((s.problem for s in every_simulation() if s.physics == self.physics), None) if self.physics else None
+        own = (
+            next((s.problem for s in every_simulation() if s.simulator == self.simulator), None)
+            if self.simulator
+            else None
+        )
         problem = self.problem or own or _problem_of(policies, self.trace)
-        found = api.simulation_of(self.trace, problem, self.physics)
+        found = api.simulation_of(self.trace, problem, self.simulator)
         for policy in policies:
             if found.as_logged is None or policy != found.as_logged.name:
-                api.resolve_answerer(found.problem, policy, {})
+                api.resolve_solver(found.problem, policy, {})
         return found
 
 
@@ -158,7 +162,7 @@ def _every(world: Simulation, asked: Asked, log: Trace | None, settings: Mapping
                 cluster=cluster,
                 read_cluster=asked.read_cluster,
                 seed=asked.seed,
-                physics=asked.physics,
+                simulator=asked.simulator,
                 **scaled,
             )
             found.append(Scenario(_label(cluster, load, clusters, loads), workload, cluster, load))
@@ -192,14 +196,14 @@ def _problem_of(policies: list[str], trace: str) -> str:
     as_logged = {s.as_logged.name: s.problem for s in every_simulation() if s.as_logged is not None}
     names = [split(policy)[0] for policy in policies if not api.is_function(policy)]
     logged, names = [name for name in names if name in as_logged], [name for name in names if name not in as_logged]
-    known = [p for p in simulations() if all((p, name) in registry().answerers for name in names)]
+    known = [p for p in simulations() if all((p, name) in registry().solvers for name in names)]
     known = [p for p in known if all(as_logged[name] == p for name in logged)]
     if len(known) > 1:
         own = api.problem_of(trace)
         if own is None and not trace.startswith("synthetic:"):
             own = of_logs().problem
         known = [problem for problem in known if problem == own] or known
-    every = {name for problem in simulations() for p, name in registry().answerers if p == problem}
+    every = {name for problem in simulations() for p, name in registry().solvers if p == problem}
     for name in names:
         if name not in every:
             raise UnknownName(f"no policy '{name}'{meant(name, every)}; see `mlsched list solvers`")

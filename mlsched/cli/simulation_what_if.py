@@ -20,7 +20,7 @@ def what_if(shown: Shown) -> list[Block]:
     known = {(entry.get("scenario", ""), entry["policy"]): entry for entry in shown.details}
     seen = shown.seen.asked
     scale, unit = scale_of(shown.ran) if seen else (1.0, "")
-    names = [name for name in COMPARED if any(name in w["figures"] for e in shown.ran for w in e.get("windows", []))]
+    names = [name for name in COMPARED if any(name in w["measures"] for e in shown.ran for w in e.get("windows", []))]
     figures: list[tuple[str, Callable[[dict[str, Any]], list[float | None]]]] = (
         [(said(name, unit), lambda entry, name=name: values_of(entry, name, scale)) for name in names]  # type: ignore[misc]
         if seen

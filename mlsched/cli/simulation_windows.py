@@ -35,15 +35,15 @@ def of_windows(shown: Shown) -> list[Block]:
     ran = shown.ran
     scale, unit = scale_of(ran)
     windows = ran[0]["windows"]
-    fullest = max((w for entry in ran for w in entry["windows"]), key=lambda w: len(w["figures"]))
-    names = list(fullest["figures"])
+    fullest = max((w for entry in ran for w in entry["windows"]), key=lambda w: len(w["measures"]))
+    names = list(fullest["measures"])
     rows = [[said(name, unit), *(cell(values_of(entry, name, scale)) for entry in ran)] for name in names]
     rows += [
         [f"whole run: {name} above its bound", *(gap(entry.get("gaps", {}).get(name)) for entry in ran)]
         for name in dict.fromkeys(name for entry in ran for name in entry.get("gaps", {}))
     ]
     rows += [[f"whole run: {name}", *cells] for name, *cells in losses.rows(ran)]
-    jobs = [int(w["figures"]["jobs"]) for w in windows]
+    jobs = [int(w["measures"]["jobs"]) for w in windows]
     title = (
         f"{len(windows)} windows of {_length(windows[0])}, from" if len(windows) > 1 else "window: from"
     ) + f" {_at(shown.workload, windows[0]['from'])} to {_at(shown.workload, windows[-1]['to'])}; {sum(jobs)} of "
@@ -88,7 +88,7 @@ def scale_of(entries: Sequence[dict[str, Any]]) -> tuple[float, str]:
     """By what times of windows are divided, and the unit that makes them readable: of ticks, none."""
     if entries[0]["unit"] != "s":
         return 1.0, entries[0]["unit"]
-    longest = max((w["figures"].get("mean completion") or 0.0 for e in entries for w in e["windows"]), default=0.0)
+    longest = max((w["measures"].get("mean completion") or 0.0 for e in entries for w in e["windows"]), default=0.0)
     return (3600.0, "hours") if longest >= 7200 else (60.0, "minutes") if longest >= 120 else (1.0, "seconds")
 
 
@@ -99,7 +99,7 @@ def scaled(name: str, scale: float) -> float:
 
 def values_of(entry: dict[str, Any], name: str, scale: float) -> list[float | None]:
     """A figure of each window."""
-    found = [window["figures"].get(name) for window in entry["windows"]]
+    found = [window["measures"].get(name) for window in entry["windows"]]
     return [None if value is None else value / scaled(name, scale) for value in found]
 
 

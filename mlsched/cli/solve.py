@@ -69,7 +69,7 @@ def solve(
     file: Annotated[Path, typer.Argument(help="Instance file.")],
     solver: Annotated[
         str | None,
-        typer.Option(help="Answerer, e.g. cp-sat or fitgpp:s=8 (default: exact).", autocompletion=complete_solver),
+        typer.Option(help="Solver, e.g. cp-sat or fitgpp:s=8 (default: exact).", autocompletion=complete_solver),
     ] = None,
     objective: Goal = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for an exact answer.")] = None,
@@ -85,8 +85,8 @@ def solve(
         bool,
         typer.Option(
             "--certify",
-            help="Look for a proof by prices that the optimum is one, for as long as solving took, or a second. Not "
-            "for admission and rounds: `mlsched certify` makes their proofs by formulas.",
+            help="Look for a dual proof that the optimum is one, for as long as solving took, or a second. Not "
+            "for admission and rounds: `mlsched certify` makes their logic proofs.",
         ),
     ] = False,
     isolate: Isolate = False,
@@ -117,13 +117,13 @@ def solve(
         api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
         _plot(result, plot)
-    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.answerer, confirm, certify))
+    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.solver, confirm, certify))
     if result.plan is None and result.status == "unknown":
-        raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
+        raise ChecksFailed(f"{file}: {result.solver} found no plan within its limits; give it more time")
 
 
 def _default(instance: Instance, objective: str | None) -> str:
-    """An exact answerer, the problem's default where it can; that also where none can, to be refused."""
+    """An exact solver, the problem's default where it can; that also where none can, to be refused."""
     from mlsched.api.adapters import prover
     from mlsched.core.registry import registry
     from mlsched.core.request import goal_of
@@ -138,21 +138,21 @@ def _plot(result: Result, path: Path) -> None:
 
 
 def _render(instance: Instance, result: Result, asked: str, confirm: bool, certify: bool) -> list[Any]:
-    """asked: the answerer with its parameters, as the call named it. confirm, certify: whether these were asked for."""
+    """asked: the solver with its parameters, as the call named it. confirm, certify: whether these were asked for."""
     rows = []
     for goal in instance.objectives:
         optimised = goal.name == result.objective
-        value = None if result.figures is None else result.figures[goal.name]
-        bound, gap = (result.bound_figure, result.gap) if optimised else (None, None)
+        value = None if result.values is None else result.values[goal.name]
+        bound, gap = (result.bound, result.gap) if optimised else (None, None)
         shown = "-" if gap is None else f"{100 * gap:.4g} %"
         name = ("* " if optimised else "  ") + goal.name
         rows.append([name, goal.sense, number(value), number(bound), shown, goal.unit])
-    if result.rank is not None and result.figures is not None:
-        fewest = None if result.bound is None else result.rank.split(result.bound)[0]
-        count = result.figures[result.rank.column]
-        column = result.rank.column
+    if result.primary is not None and result.values is not None:
+        fewest = None if result.sort_bound is None else result.primary.split(result.sort_bound)[0]
+        count = result.values[result.primary.column]
+        column = result.primary.column
         rows.append([f"  {column}", "min", number(count), number(fewest), "-", unit_of(instance, column)])
-    line = f"{asked}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
+    line = f"{asked}: {result.status} in {result.seconds:.3f} s{_evidence(result)}"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
     lines: list[Any] = [
@@ -180,7 +180,7 @@ def unit_of(instance: Instance, figure: str) -> str:
     for goal in instance.objectives:
         if goal.name == figure:
             return goal.unit
-        rank = instance.rank(goal.name)
+        rank = instance.primary(goal.name)
         if rank is not None and rank.column == figure:
             return rank.name.partition(" ")[2].partition(",")[0]
     return ""
@@ -198,9 +198,9 @@ def _plan(instance: Instance, plan: Plan) -> Any:
     return repr(plan)
 
 
-def _backing(result: Result) -> str:
-    """What the proof rests on: ", claimed", ", agreed (dp, 0.012 s)"; nothing where nothing is proved."""
-    if result.backing is None:
+def _evidence(result: Result) -> str:
+    """What the proof rests on: ", unconfirmed", ", confirmed (dp, 0.012 s)"; nothing where nothing is proved."""
+    if result.evidence is None:
         return ""
     by = "" if result.confirmed_by is None else f" ({result.confirmed_by}, {result.confirm_seconds:.3f} s)"
-    return f", {result.backing}{by}"
+    return f", {result.evidence}{by}"

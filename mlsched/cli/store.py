@@ -59,7 +59,7 @@ def compare(
     first: Annotated[Path, typer.Argument(help="Store of `mlsched bench --store`, or runs of `mlsched simulate -o`.")],
     second: Annotated[Path, typer.Argument(help="Another of the same kind.")],
     solver: Annotated[
-        list[str] | None, typer.Option(help="This answerer, or A=B: A of the first store against B of the second.")
+        list[str] | None, typer.Option(help="This solver, or A=B: A of the first store against B of the second.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -81,7 +81,7 @@ def compare(
 
 
 def _tables(lines: list[Comparison]) -> list[Any]:
-    header = ["answerer", "pairs", "better", "worse", "change", "time", "only one"]
+    header = ["solver", "pairs", "better", "worse", "change", "time", "only one"]
     titles = dict.fromkeys((line.problem, line.objective) for line in lines)
     made: list[Any] = []
     for problem, objective in titles:
@@ -146,7 +146,7 @@ def rerun(
     store: StoreFile,
     row: Annotated[int, typer.Argument(help="Number of the row: `row` of the exported table.", min=1)],
     isolate: Annotated[
-        bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
+        bool, typer.Option("--isolate/--no-isolate", help="Ask solvers of other packages in processes of their own.")
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -163,7 +163,7 @@ def rerun(
     after = again(before, isolate)
     differing = differences(before, after)
     document = {"then": _plain(before), "now": _plain(after), "differences": differing}
-    emit(as_json, lambda: document, lambda: [f"{before.place}, {before.answerer}", _both(before, after)])
+    emit(as_json, lambda: document, lambda: [f"{before.place}, {before.solver}", _both(before, after)])
     if differing:
         raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(differing)}")
 

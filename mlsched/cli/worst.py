@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def worst(
     solver: Annotated[
-        str, typer.Argument(help="Answerer: fitgpp, or your own: MODULE:FUNCTION.", autocompletion=complete_solver)
+        str, typer.Argument(help="Solver: fitgpp, or your own: MODULE:FUNCTION.", autocompletion=complete_solver)
     ],
     files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE...]", help="Instance files.")] = None,
     problem: Annotated[
@@ -42,7 +42,7 @@ def worst(
     size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
     count: Annotated[int, typer.Option(help="How many instances to draw.", min=1)] = 20,
     most: Annotated[int, typer.Option(help="How many to show.", min=1)] = 3,
-    best: Annotated[str | None, typer.Option(help="Exact answerer (default: the problem's).")] = None,
+    best: Annotated[str | None, typer.Option(help="Exact solver (default: the problem's).")] = None,
     objective: Goal = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each optimum.")] = None,
     seed: Seed = 0,
@@ -55,7 +55,7 @@ def worst(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the instances on which an answerer is furthest from the optimum, and show both plans."""
+    """Find the instances on which a solver is furthest from the optimum, and show both plans."""
     from mlsched import api
     from mlsched.benchmark import worst as losses
 
@@ -90,7 +90,7 @@ def worst(
 
 
 def _write(worst_losses: Losses, folder: Path) -> None:
-    """The instance, the answerer's result and the best one of each."""
+    """The instance, the solver's result and the best one of each."""
     from mlsched import api
 
     try:
@@ -99,8 +99,8 @@ def _write(worst_losses: Losses, folder: Path) -> None:
         raise InvalidInput(f"{folder}: cannot be made: {error.strerror}") from None
     for place, loss in enumerate(worst_losses, start=1):
         api.save(loss.instance, folder / f"{place}.json")
-        api.save(loss.result, folder / f"{place}.{loss.result.answerer}.json")
-        api.save(loss.best, folder / f"{place}.{loss.best.answerer}.json")
+        api.save(loss.result, folder / f"{place}.{loss.result.solver}.json")
+        api.save(loss.best, folder / f"{place}.{loss.best.solver}.json")
 
 
 def _render(worst_losses: Losses, count: int) -> list[Any]:
@@ -108,5 +108,5 @@ def _render(worst_losses: Losses, count: int) -> list[Any]:
         return [f"none of {count} instances has a feasible plan"]
     first = worst_losses[0]
     rows = [[loss.name, *loss.worded, loss.best.status, str(loss.gap)] for loss in worst_losses]
-    title = f"{first.result.answerer}: {first.result.objective} [{first.result.unit}], worst of {count} instances"
-    return [table(title, ["instance", "value", first.best.answerer, "which is", "gap"], rows)]
+    title = f"{first.result.solver}: {first.result.objective} [{first.result.unit}], worst of {count} instances"
+    return [table(title, ["instance", "value", first.best.solver, "which is", "gap"], rows)]

@@ -2,7 +2,7 @@
 
 Plain values (numbers, texts, True or False) are looked at before a call: `solve: threads = True: must be an integer`.
 Where the annotation also says which numbers or texts there may be (`Annotated[int, Range(1)]`, see `params`), others
-are refused by the same words as a parameter of an answerer: `threads = 0: must be at least 1`.
+are refused by the same words as a parameter of a solver: `threads = 0: must be at least 1`.
 
 Nothing else is looked at before a call: one that fails of an argument's type does so by itself, with a TypeError or an
 AttributeError from somewhere inside. Then all arguments are held against the annotations, and one that is of another

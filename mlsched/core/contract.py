@@ -24,8 +24,8 @@ T = TypeVar("T")
 Sense = Literal["min", "max"]
 #: What an instance asks for: one decision now; everything until the end of a horizon with known arrivals; or a policy,
 #: what to do in every state of a run whose arrivals are known by their odds alone.
-Question = Literal["decision", "horizon", "policy"]
-#: What an answerer knows of an instance. "observed": nothing of its `secrets`; "profiled": what experiments tell about
+Question = Literal["online", "offline", "policy"]
+#: What a solver knows of an instance. "observed": nothing of its `secrets`; "profiled": what experiments tell about
 #: them, where a problem offers some (placement: co-locations measured on one server; task graphs: rates of types of
 #: GPUs); "oracle": all of it.
 Information = Literal["observed", "profiled", "oracle"]
@@ -51,12 +51,12 @@ class Objective:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rank:
+class Primary:
     """What an objective compares before its base value: value = base + weight * count, and 0 <= base < weight.
 
     name: what is counted, in the plural ("deferred TE jobs").
 
-    The value orders plans. People read the two numbers that it is made of: `split`, `worded` and `Instance.figures`.
+    The value orders plans. People read the two numbers that it is made of: `split`, `worded` and `Instance.values`.
     """
 
     name: str
@@ -94,14 +94,14 @@ class Instance(Record):
     """
 
     problem: ClassVar[str] = ""
-    asks: ClassVar[Question] = "decision"
+    called: ClassVar[Question] = "online"
     objectives: ClassVar[tuple[Objective, ...]] = ()
     plan_type: ClassVar[type[Plan]] = Plan
     #: Values and bounds agree up to this share of the larger one; above 0 only where values are real (an LP's).
     tolerance: ClassVar[float] = 0.0
-    #: Fields that no scheduler can observe; only answerers that declare `least_information` see them, or more.
+    #: Fields that no scheduler can observe; only solvers that declare `least_information` see them, or more.
     secrets: ClassVar[tuple[str, ...]] = ()
-    #: The least information with which answerers see `secrets`.
+    #: The least information with which solvers see `secrets`.
     least_information: ClassVar[Information] = "oracle"
 
     def __init_subclass__(cls, **given: Any) -> None:
@@ -112,7 +112,7 @@ class Instance(Record):
                 setattr(cls, name, checked(vars(cls)[name]))
 
     def shown(self, information: Information) -> Self:
-        """The instance as an answerer with that information is handed it: itself, or a copy without its secrets.
+        """The instance as a solver with that information is handed it: itself, or a copy without its secrets.
 
         Reading one of them there is an InvalidInput, also where the judge does it: what depends on a secret cannot be
         evaluated. The copy shares the other fields.
@@ -136,8 +136,8 @@ class Instance(Record):
         if name in cls.secrets:
             needed = f"information='{self.least_information}'"
             raise InvalidInput(
-                f"{name}: is hidden from answerers of information='observed'; one that may know it declares {needed} "
-                f"(@answerer(..., {needed}), or an attribute of the function)"
+                f"{name}: is hidden from solvers of information='observed'; one that may know it declares {needed} "
+                f"(@solver(..., {needed}), or an attribute of the function)"
             )
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
@@ -164,28 +164,28 @@ class Instance(Record):
         """`table` as a pandas DataFrame."""
         return tables.dataframe(self.table(plan))
 
-    def rank(self, objective: str) -> Rank | None:
+    def primary(self, objective: str) -> Primary | None:
         """What is compared before the base value of that objective; None where values are compared as they are.
 
         A gap is taken between the base values of plans of equal count, and the counts stand apart (`core/gap.py`).
         """
         return None
 
-    def figures(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What people read of `evaluate`'s values: objective -> base value, and the count that is compared before it.
+    def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The values, in their units, of `evaluate`'s sort keys: objective -> value, and the count of what comes first.
 
-        The count has the name of `Rank.column` ("deferred"), and counts jobs also where the rank weighs them; where
-        nothing is compared first, these are the values.
+        The count has the name of `Primary.column` ("deferred"), and counts jobs also where the criterion weighs them;
+        where nothing is compared first, values are the sort keys.
         """
         counts: dict[str, int] = {}
-        figures: dict[str, Any] = {}
-        for name, value in values.items():
-            rank = self.rank(name)
-            if rank is None:
-                figures[name] = value
+        values: dict[str, Any] = {}
+        for name, key in sort_keys.items():
+            primary = self.primary(name)
+            if primary is None:
+                values[name] = key
             else:
-                counts[rank.column], figures[name] = rank.split(value)
-        return figures | counts
+                counts[primary.column], values[name] = primary.split(key)
+        return values | counts
 
     @classmethod
     def objective(cls, name: str) -> Objective:
@@ -198,7 +198,7 @@ class Instance(Record):
         raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")
 
 
-def bound_figure(value: int | None, bound: int | float | None, rank: Rank | None) -> int | float | None:
+def stated_bound(value: int | None, bound: int | float | None, rank: Primary | None) -> int | float | None:
     """A bound as people read it, beside a value; None where it has another count than the value (`Rank`)."""
     if rank is None or bound is None:
         return bound
@@ -206,7 +206,7 @@ def bound_figure(value: int | None, bound: int | float | None, rank: Rank | None
     return base if value is None or rank.split(value)[0] == count else None
 
 
-def worded(value: int | float | None, rank: Rank | None, unit: str = "") -> str:
+def worded(value: int | float | None, rank: Primary | None, unit: str = "") -> str:
     """A value or a bound as people read it: "12 s", "12 s and 1 deferred TE jobs", a dash for none."""
     if value is None:
         return "–"
@@ -260,7 +260,7 @@ class Reader:
 
 
 @dataclasses.dataclass(frozen=True)
-class Relation:
+class MetamorphicRelation:
     """What must hold between the optimum of an instance and that of a changed one.
 
     `change(instance, rng)` makes the changed instance, or returns None where there is nothing to change. `says` maps an
@@ -277,8 +277,8 @@ class Relation:
 class InSuites:
     """What the suites that ship ask of a problem (`benchmark/suites.py`), presets by name; by default what fits all.
 
-    small_only: exact answerers that `quick` and `scale` leave out: on larger instances than `small` they take long.
-    harder: the preset of `gaps` beside `small`, how many of its seeds, and answerers that are not asked about it.
+    small_only: exact solvers that `quick` and `scale` leave out: on larger instances than `small` they take long.
+    harder: the preset of `gaps` beside `small`, how many of its seeds, and solvers that are not asked about it.
     exact: the presets of `exact`. scale: that of `scale`, and changes to its sizes, each twice as large as the last.
     speed: that of `speed`, the size at which decisions are made in the paper.
     edition: of `collection`, the first with this problem. not_collected: presets left out of it, of which an instance
@@ -302,13 +302,13 @@ class Problem:
     may set. `strategy(**limits)` returns a Hypothesis strategy of small instances (imports Hypothesis when called).
     `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
     the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
-    on trivial instances cannot pass for evidence. `default` names the exact answerer that is used when none is asked
+    on trivial instances cannot pass for evidence. `default` names the exact solver that is used when none is asked
     for; `draw(instance, plan, axes)` paints a plan on matplotlib axes, and may return in which units it does:
     an objective's unit -> the unit on the axis, and how many of it one is. `trivial_bounds`: objective -> a function of
     the instance, than whose number no plan is better, as the statement says without a search.
 
-    A problem may be asked in further forms, over a horizon, for a decision or a policy (`Instance.asks`): `other_types`
-    holds the further instance types, each with its own plan type. `generate`, presets and strategy are of
+    A problem may be asked in further forms, over a horizon, for a decision or a policy (`Instance.called`):
+    `other_types` holds the further instance types, each with its own plan type. `generate`, presets and strategy are of
     `instance_type`; `horizons` makes random instances of the others.
     `readers` maps a file suffix (".stg", never ".json", which is ours) to the reader of such files.
 
@@ -316,7 +316,7 @@ class Problem:
     of one answer bear on each other: a rule that forgets what it has just given away is caught there. `roomy(instance)`
     has the same jobs and room for all of them at once on every node (None: no world rolls rules out over such
     instances): there no rule has a reason to let a job wait for ever. `relations` says
-    what is known of the optimum of a changed instance; `mlsched.testing` holds answerers to both.
+    what is known of the optimum of a changed instance; `mlsched.testing` holds solvers to both.
     """
 
     name: str
@@ -337,7 +337,7 @@ class Problem:
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
     contended: Callable[[], SearchStrategy[Instance]] | None = None
     roomy: Callable[[Any], Any] | None = None
-    relations: Mapping[str, Relation] = dataclasses.field(default_factory=dict)
+    metamorphic_relations: Mapping[str, MetamorphicRelation] = dataclasses.field(default_factory=dict)
     suites: InSuites = InSuites()
 
     def __repr__(self) -> str:

@@ -95,12 +95,12 @@ class TooLarge(InvalidInput):
 
 
 class UnknownName(InvalidInput, LookupError):
-    """A problem, answerer, preset or the like that does not exist: the message lists those that do.
+    """A problem, solver, preset or the like that does not exist: the message lists those that do.
 
     Examples:
         >>> mlsched.solve(mlsched.generate("quality", "small"), "slack")
         Traceback (most recent call last):
-        mlsched.core.errors.UnknownName: no answerer 'slack' for quality (did you mean 'slaq'?); there are ...
+        mlsched.core.errors.UnknownName: no solver 'slack' for quality (did you mean 'slaq'?); there are ...
     """
 
     def __init__(self, message: object = "") -> None:
@@ -110,35 +110,35 @@ class UnknownName(InvalidInput, LookupError):
 
 
 def _first_of(names: str, most: int) -> str:
-    """A list of names in at most so many signs: whole names, and how many more there are."""
+    """A list of names in at most so many characters: whole names, and how many more there are."""
     if len(names) <= most:
         return names
     kept = names[: most - len(", and 99999 more")].rpartition(", ")[0]
     return f"{kept}, and {names.count(', ') - kept.count(', ')} more"
 
 
-class AnswererError(MlschedError):
-    """An answerer broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes.
+class SolverError(MlschedError):
+    """A solver broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes.
 
     Examples:
         >>> mlsched.solve(mlsched.generate("quality", "small"), lambda instance, *, rng: None)
         Traceback (most recent call last):
-        mlsched.core.errors.AnswererError: <lambda> returned no plan; a rule must return a quality.plan
+        mlsched.core.errors.SolverError: <lambda> returned no plan; a rule must return a quality.plan
     """
 
 
-class Stuck(AnswererError):
-    """A simulated run can no longer proceed: jobs wait, the answerer serves none, and nothing will happen by itself."""
+class Stuck(SolverError):
+    """A simulated run can no longer proceed: jobs wait, the solver serves none, and nothing will happen by itself."""
 
 
-class Contradiction(AnswererError):
+class Contradiction(SolverError):
     """Two engines contradict each other about one question: the message says how, and which file has both answers."""
 
     longest = 600  # it says who said what, and where it is written
 
 
-class RuleFailure(AnswererError):
-    """An answerer that ended without an answer, or tampered with the question.
+class RuleFailure(SolverError):
+    """A solver that ended without an answer, or tampered with the question.
 
     `how`: "crash" (its process ended), "timeout", "memory" (it took more than its limit) or "cheated" (it changed the
     instance by which it is judged).
@@ -152,10 +152,10 @@ class RuleFailure(AnswererError):
         return type(self), (str(self), self.how)
 
 
-class SolverError(MlschedError):
+class BackendError(MlschedError):
     """A solver backend is missing, failed, or reported a status that must not be mistaken for an answer.
 
     Examples:
-        >>> issubclass(mlsched.SolverError, mlsched.MlschedError)
+        >>> issubclass(mlsched.BackendError, mlsched.MlschedError)
         True
     """

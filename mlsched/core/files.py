@@ -19,7 +19,7 @@ from mlsched.core.opening import cannot_be_written, read_bytes, shown_path, targ
 
 #: Largest document that is read, in bytes: a workload of a million jobs.
 MOST_DOCUMENT = 2**26
-#: How often a document may have each of these signs: what it would fill in memory, known before it is read.
+#: How often a document may have each of these characters: what it would fill in memory, known before it is read.
 MOST_SIGNS = {"[": 2_000_000, "{": 100_000, ":": 1_000_000, ",": 8_000_000}
 
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 
 from mlsched.core.arguments import checked
-from mlsched.core.contract import Rank, Sense
+from mlsched.core.contract import Primary, Sense
 
 
 class Gap(float):
@@ -39,17 +39,17 @@ class Gap(float):
 
     difference: int | float
     unit: str
-    rank: str | None
+    primary: str | None
 
     def __new__(cls, difference: int | float, unit: str, share: float | None, rank: str | None = None) -> Gap:
         """A gap whose number is `share`."""
         gap = super().__new__(cls, math.nan if share is None else share)
-        gap.difference, gap.unit, gap.rank = difference, unit, rank
+        gap.difference, gap.unit, gap.primary = difference, unit, rank
         return gap
 
     def __getnewargs__(self) -> tuple[int | float, str, float | None, str | None]:  # type: ignore[override]
         """What a copy of it is made from."""
-        return self.difference, self.unit, self.share, self.rank
+        return self.difference, self.unit, self.share, self.primary
 
     def __repr__(self) -> str:
         return f"<Gap: {self}>"
@@ -72,8 +72,8 @@ class Gap(float):
         """ "70.3 %", "12 volume" for a reference of 0, "2 more deferred TE jobs" where the rank decides."""
         if self.share is not None:
             return percentage(self.share)
-        if self.rank is not None:
-            return f"{abs(self.difference)} {'more' if self.difference > 0 else 'fewer'} {self.rank}"
+        if self.primary is not None:
+            return f"{abs(self.difference)} {'more' if self.difference > 0 else 'fewer'} {self.primary}"
         return f"{amount(self.difference)} {self.unit}"
 
     @property
@@ -84,7 +84,7 @@ class Gap(float):
 
 @dataclasses.dataclass(frozen=True)
 class Gaps:
-    """Gaps of one answerer to the optima of several instances, each kind of gap by itself.
+    """Gaps of one solver to the optima of several instances, each kind of gap by itself.
 
     count: all of them; optimal: the share without a difference. relative: how many have a percentage; mean, median and
     largest are over these alone, as shares. absolute: how many have a reference of 0; mean_difference: over these, in
@@ -103,7 +103,7 @@ class Gaps:
     behind: int
     mean_behind: float | None
     unit: str | None
-    rank: str | None
+    primary: str | None
 
     def __repr__(self) -> str:
         return f"<Gaps: {self.count} gaps, {self}>"
@@ -116,7 +116,7 @@ class Gaps:
         if self.mean_difference is not None:
             parts.append(f"{self.absolute} with optimum 0: {amount(self.mean_difference)} {self.unit} worse on average")
         if self.mean_behind is not None:
-            parts.append(f"{self.behind} not compared: {amount(self.mean_behind)} more {self.rank} on average")
+            parts.append(f"{self.behind} not compared: {amount(self.mean_behind)} more {self.primary} on average")
         return "; ".join(parts) or "nothing to compare"
 
 
@@ -126,7 +126,7 @@ def gap_between(
     *,
     sense: Sense,
     unit: str,
-    rank: Rank | None = None,
+    rank: Primary | None = None,
     tolerance: float = 0.0,
 ) -> Gap:
     """The gap of a value to a reference, both values (or proven bounds) of one objective on one instance.
@@ -165,8 +165,8 @@ def sum_up(gaps: Sequence[Gap]) -> Gaps:
         3
     """
     shares = [gap.share for gap in gaps if gap.share is not None]
-    differences = [gap.difference for gap in gaps if gap.share is None and gap.rank is None]
-    behind = [gap for gap in gaps if gap.rank is not None]
+    differences = [gap.difference for gap in gaps if gap.share is None and gap.primary is None]
+    behind = [gap for gap in gaps if gap.primary is not None]
     return Gaps(
         count=len(gaps),
         optimal=_mean([gap.difference == 0 for gap in gaps]),
@@ -178,8 +178,8 @@ def sum_up(gaps: Sequence[Gap]) -> Gaps:
         mean_difference=_mean(differences),
         behind=len(behind),
         mean_behind=_mean([gap.difference for gap in behind]),
-        unit=next((gap.unit for gap in gaps if gap.rank is None), None),
-        rank=behind[0].rank if behind else None,
+        unit=next((gap.unit for gap in gaps if gap.primary is None), None),
+        primary=behind[0].primary if behind else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-#: Rows of a table, numbers of an array and signs of a cell that are shown; what is beyond is counted.
+#: Rows of a table, numbers of an array and characters of a cell that are shown; what is beyond is counted.
 MOST_ROWS, MOST_NUMBERS, MOST_SIGNS = 12, 10, 120
 
 

@@ -1,8 +1,8 @@
-"""Parameters of answerers: declared by a function's keyword-only arguments, written as text as `name:key=value,...`.
+"""Parameters of solvers: declared by a function's keyword-only arguments, written as text as `name:key=value,...`.
 
 The signature is the declaration: `def answer(instance, *, rng, s: float = 4.0)` has one parameter, `s`. `inf` is
 accepted for integers and means no limit. Parameters that several functions have in common are stated once, as a
-dataclass: an argument `given: Settings` of an answerer declares the fields of `Settings`.
+dataclass: an argument `given: Settings` of a solver declares the fields of `Settings`.
 
 A parameter's type also says what it may be, once: `s: Annotated[float, Range(0, 10**6)]`, `fill: Literal["packed",
 "first-fit"]`, or `model: Annotated[str, KINDS]` for texts that a tuple or the keys of a mapping hold. `resolve` refuses
@@ -57,7 +57,7 @@ CountOrNone = Annotated[int, Range(0, MOST_SIZE)]
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One keyword of an answerer, a generator or a world: name, type, default, and what else it may be."""
+    """One keyword of a solver, a generator or a world: name, type, default, and what else it may be."""
 
     name: str
     type: type

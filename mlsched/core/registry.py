@@ -1,11 +1,11 @@
-"""The registry: problems and answerers declare themselves in their own files; here they are found.
+"""The registry: problems and solvers declare themselves in their own files; here they are found.
 
-Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers. A
+Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds solvers. A
 plug-in's package has the same folders: what it has of its own problem lies directly in `<package>/<layer>/`, what it
-has of another one in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers` adds single answerers
+has of another one in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers` adds single solvers
 (`core/plugins.py`). Imports happen at the first look-up, never at `import mlsched`. A look-up imports the file that has
-the answerer's name, if it declares it, or else the folders of the problem that it names; only what asks for all
-problems imports all. Adding an answerer touches its own file and its test.
+the solver's name, if it declares it, or else the folders of the problem that it names; only what asks for all
+problems imports all. Adding a solver touches its own file and its test.
 """
 
 from __future__ import annotations
@@ -24,66 +24,66 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, cast, get_args
 
 from mlsched.core import plugins
-from mlsched.core.answerer import SOLVER, Algorithm, Answerer, Kind, ModelBuilder, adapted
 from mlsched.core.contract import Problem
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.gathered import Gathered
 from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
+from mlsched.core.solver import ENGINE, Algorithm, Kind, ModelBuilder, Solver, adapted
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=Algorithm)
 M = TypeVar("M", bound=ModelBuilder)
-#: Which layer's folder holds which kind of answerer.
+#: Which layer's folder holds which kind of solver.
 LAYERS: dict[str, Kind] = {"formulations": "exact", "solvers": "exact", "heuristics": "heuristic", "learned": "trained"}
 
 
-def _sent(answerer: Answerer) -> Any:
-    """A registered answerer is sent to other processes by its name; what it calls is found there."""
-    if registry().answerers.get((answerer.problem, answerer.name)) is answerer:
-        return _registered, (answerer.problem, answerer.name)
-    return object.__reduce_ex__(answerer, pickle.HIGHEST_PROTOCOL)
+def _sent(solver: Solver) -> Any:
+    """A registered solver is sent to other processes by its name; what it calls is found there."""
+    if registry().solvers.get((solver.problem, solver.name)) is solver:
+        return _registered, (solver.problem, solver.name)
+    return object.__reduce_ex__(solver, pickle.HIGHEST_PROTOCOL)
 
 
-def _registered(problem: str, name: str) -> Answerer:
+def _registered(problem: str, name: str) -> Solver:
     """What was sent by its name."""
-    return registry().answerer(problem, name)[0]
+    return registry().solver(problem, name)[0]
 
 
-copyreg.pickle(Answerer, _sent)
+copyreg.pickle(Solver, _sent)
 
 
 class Registry:
-    """Problems and answerers by name. `mlsched.core.registry.registry()` is the library's one."""
+    """Problems and solvers by name. `mlsched.core.registry.registry()` is the library's one."""
 
     def __init__(self) -> None:
         self.problems: Gathered[str, Problem] = Gathered(_folders, str, _problem_in)
-        self.answerers: Gathered[tuple[str, str], Answerer] = Gathered(
-            lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._answerers_of, self._in_own_file
+        self.solvers: Gathered[tuple[str, str], Solver] = Gathered(
+            lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._solvers_of, self._in_own_file
         )
 
-    def add(self, answerer: Answerer) -> None:
-        """Add one answerer; a second of the same problem and name is an error, never a silent replacement."""
-        self._put(answerer, self.answerers.part(answerer.problem))
+    def add(self, solver: Solver) -> None:
+        """Add one solver; a second of the same problem and name is an error, never a silent replacement."""
+        self._put(solver, self.solvers.part(solver.problem))
 
-    def _put(self, answerer: Answerer, among: dict[tuple[str, str], Answerer]) -> None:
-        key = (answerer.problem, answerer.name)
+    def _put(self, solver: Solver, among: dict[tuple[str, str], Solver]) -> None:
+        key = (solver.problem, solver.name)
         if key in among:
             first = among[key].function.__module__
-            second = answerer.function.__module__
-            raise InvalidInput(f"answerer {key} registered twice: in {first} and in {second}; give one another name")
-        among[key] = self._completed(answerer)
+            second = solver.function.__module__
+            raise InvalidInput(f"solver {key} registered twice: in {first} and in {second}; give one another name")
+        among[key] = self._completed(solver)
 
-    def _completed(self, answerer: Answerer) -> Answerer:
-        """The answerer, with the form of question that its problem asks where it names none."""
-        if answerer.asks is not None or answerer.problem not in self.problems:
-            return answerer
-        return dataclasses.replace(answerer, asks=self.problems[answerer.problem].instance_type.asks)
+    def _completed(self, solver: Solver) -> Solver:
+        """The solver, with the form of question that its problem asks where it names none."""
+        if solver.called is not None or solver.problem not in self.problems:
+            return solver
+        return dataclasses.replace(solver, called=self.problems[solver.problem].instance_type.called)
 
-    def _in_own_file(self, key: tuple[str, str]) -> Answerer | None:
-        """The answerer "mlf-h" of task graphs from a file `mlf_h.py` of theirs, where there is one that declares it.
+    def _in_own_file(self, key: tuple[str, str]) -> Solver | None:
+        """The solver "mlf-h" of task graphs from a file `mlf_h.py` of theirs, where there is one that declares it.
 
-        None where other packages have answerers of the problem: whether one has the same name shows when all are found.
+        None where other packages have solvers of the problem: whether one has the same name shows when all are found.
         """
         problem, name = key
         if problem not in self.problems or self._plugins.get(problem):
@@ -95,9 +95,9 @@ class Registry:
                         return self._completed(declared)
         return None
 
-    def _answerers_of(self, problem: str) -> dict[tuple[str, str], Answerer]:
-        """The answerers in the folders of a problem, and those of other packages for it."""
-        found: dict[tuple[str, str], Answerer] = {}
+    def _solvers_of(self, problem: str) -> dict[tuple[str, str], Solver]:
+        """The solvers in the folders of a problem, and those of other packages for it."""
+        found: dict[tuple[str, str], Solver] = {}
         if problem in self.problems:
             for folder in homes(LAYERS, problem):
                 for name in _modules(folder):
@@ -108,9 +108,9 @@ class Registry:
         return found
 
     @functools.cached_property
-    def _plugins(self) -> dict[str, list[Answerer]]:
-        """Problem -> the answerers that other packages declare for it."""
-        found: dict[str, list[Answerer]] = {}
+    def _plugins(self) -> dict[str, list[Solver]]:
+        """Problem -> the solvers that other packages declare for it."""
+        found: dict[str, list[Solver]] = {}
         for declared in _entry_points():
             found.setdefault(declared.problem, []).append(declared)
         return found
@@ -122,31 +122,31 @@ class Registry:
             raise UnknownName(f"no problem '{name}'{meant(name, known)}; there are {', '.join(known)}")
         return self.problems[name]
 
-    def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
-        """Answerers, exact first, then heuristics, then trained policies, by name."""
+    def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Solver]:
+        """Solvers, exact first, then heuristics, then trained policies, by name."""
         if problem is not None:
             self.problem(problem)
         order = get_args(Kind)
-        among = self.answerers if problem is None else self.answerers.part(problem)
+        among = self.solvers if problem is None else self.solvers.part(problem)
         chosen = [a for a in among.values() if kind in (None, a.kind)]
         return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
-    def answerer(self, problem: str, text: str) -> tuple[Answerer, dict[str, Any]]:
-        """The answerer that `text` ("fitgpp:s=8") names for `problem`, and the parameters not at their default."""
+    def solver(self, problem: str, text: str) -> tuple[Solver, dict[str, Any]]:
+        """The solver that `text` ("fitgpp:s=8") names for `problem`, and the parameters not at their default."""
         name, settings = split(text)
-        found = self.answerers.get((problem, name))
+        found = self.solvers.get((problem, name))
         if found is None:
             known = [a.name for a in self.available(problem)]
-            others = [p for p, other in self.answerers if other == name]
+            others = [p for p, other in self.solvers if other == name]
             hint = f" (there is one for {', '.join(others)})" if others else meant(name, known)
-            raise UnknownName(f"no answerer '{name}' for {problem}{hint}; there are {', '.join(known)}")
+            raise UnknownName(f"no solver '{name}' for {problem}{hint}; there are {', '.join(known)}")
         return found, resolve(name, found.parameters, settings)
 
 
-def answerer(
+def solver(
     name: str, *, problem: str, backend: str | None = None, **details: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare the decorated function an answerer: `@answerer("fitgpp", problem="preemption", objectives=(...))`.
+    """Declare the decorated function a solver: `@solver("fitgpp", problem="preemption", objectives=(...))`.
 
     Args:
         name: what it is called in calls, commands and tables.
@@ -156,14 +156,14 @@ def answerer(
             a search may declare `limits`. "direct": an exact algorithm `(instance, *, objective, limits, **params) ->
             Outcome`, which may declare `hint`. "cp-sat" or "highs": the builder `(instance, *, objectives, **params) ->
             Formulation | OneOf` of a model for that solver, which may declare `limits`.
-        details: further keywords are the fields of `Answerer`. The kind follows from the layer the file lies in;
+        details: further keywords are the fields of `Solver`. The kind follows from the layer the file lies in;
             outside mlsched it must be given (`kind="heuristic"`).
 
     Examples:
-        >>> @mlsched.answerer("all-wait", problem="preemption", kind="heuristic", paper="none")
+        >>> @mlsched.solver("all-wait", problem="preemption", kind="heuristic", paper="none")
         ... def all_wait(instance, *, rng):
         ...     return instance.plan_type(te_node=[-1] * len(instance.te_demand), victims=[])
-        >>> mlsched.solve(mlsched.generate("preemption", "small"), all_wait).answerer
+        >>> mlsched.solve(mlsched.generate("preemption", "small"), all_wait).solver
         'all-wait'
     """
 
@@ -173,13 +173,13 @@ def answerer(
         form = adapted(ungrouped(function))
         if backend == "direct":
             return _declared(function, name, problem, {"algorithm": form, "takes_hint": "hint" in form.takes}, details)
-        return _declared(function, name, problem, {"model": form, "solver": backend, "takes_hint": True}, details)
+        return _declared(function, name, problem, {"model": form, "backend": backend, "takes_hint": True}, details)
 
     return declare
 
 
 def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **details: Any) -> Callable[[A], A]:
-    """Declare the decorated function an exact algorithm (`Algorithm`). Details are the fields of `Answerer`."""
+    """Declare the decorated function an exact algorithm (`Algorithm`). Details are the fields of `Solver`."""
 
     def declare(function: A) -> A:
         return _declared(function, name, problem, {"algorithm": function, "objectives": objectives}, details)
@@ -188,30 +188,30 @@ def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **d
 
 
 def model_builder(
-    name: str, *, problem: str, solver: str, objectives: tuple[str, ...], **details: Any
+    name: str, *, problem: str, backend: str, objectives: tuple[str, ...], **details: Any
 ) -> Callable[[M], M]:
     """Declare the decorated function the builder of a model (`ModelBuilder`) for a solver, "cp-sat" or "highs"."""
 
     def declare(function: M) -> M:
-        form = {"model": function, "solver": solver, "takes_hint": True, "objectives": objectives}
+        form = {"model": function, "backend": backend, "takes_hint": True, "objectives": objectives}
         return _declared(function, name, problem, form, details)
 
     return declare
 
 
 def _declared(function: F, name: str, problem: str, form: dict[str, Any], details: dict[str, Any]) -> F:
-    """The function, with an `Answerer` that it declares added to those it declares already."""
+    """The function, with an `Solver` that it declares added to those it declares already."""
     root, _, inside = function.__module__.partition(".")
     kind = LAYERS.get(inside.partition(".")[0])
     if kind is not None and root != plugins.CORE and root not in plugins.packages().values():
         kind = None
     fields = {"kind": kind, **form, **details}
     if fields["kind"] is None:
-        raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
+        raise ValueError(f"solver '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
     parameters, called = parameters_of(function), ungrouped(function)
-    if fields.get("solver") == "highs":
-        parameters[SOLVER] = Parameter(SOLVER, str, "highs")
-    declared = Answerer(name, problem, function=called, parameters=parameters, **fields)
+    if fields.get("backend") == "highs":
+        parameters[ENGINE] = Parameter(ENGINE, str, "highs")
+    declared = Solver(name, problem, function=called, parameters=parameters, **fields)
     called.__dict__.setdefault("__mlsched__", []).append(declared)
     return cast(F, called)
 
@@ -269,8 +269,8 @@ def _exported(packages: Iterable[str], attribute: str, kind: type[T]) -> list[T]
     return [one for one in found if isinstance(one, kind)]
 
 
-def declared_in(module: Any) -> list[Answerer]:
-    """The answerers declared by functions of a module (those it imports from elsewhere excluded); none of None."""
+def declared_in(module: Any) -> list[Solver]:
+    """The solvers declared by functions of a module (those it imports from elsewhere excluded); none of None."""
     if module is None:
         return []
     functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
@@ -302,12 +302,12 @@ def registry() -> Registry:
     return Registry()
 
 
-def _entry_points() -> Iterator[Answerer]:
-    """Single answerers of plug-ins: entry points that load to a decorated function or to a module holding some."""
+def _entry_points() -> Iterator[Solver]:
+    """Single solvers of plug-ins: entry points that load to a decorated function or to a module holding some."""
     for point in plugins.points("solvers"):
         if (loaded := plugins.load(point)) is None:
             continue
         declared = declared_in(loaded) if inspect.ismodule(loaded) else getattr(loaded, "__mlsched__", [])
         if not declared:
-            warnings.warn(f"plug-in '{point.name}' of {point.group} is left out: declares no answerer", stacklevel=2)
+            warnings.warn(f"plug-in '{point.name}' of {point.group} is left out: declares no solver", stacklevel=2)
         yield from declared

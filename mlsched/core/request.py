@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.formulation import NO_LIMITS, Limits
+from mlsched.core.solver import Solver
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Setup:
     params: complete and checked, as `resolve` returns them.
     """
 
-    solver: Answerer
+    solver: Solver
     objective: str
     params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     limits: Limits = NO_LIMITS
@@ -52,7 +52,7 @@ class Request(Setup):
     @property
     def starts_warm(self) -> bool:
         """Whether the solver receives the best plan of the warm-start rules."""
-        return self.solver.answers(self.instance.asks) and self.solver.starts_warm(self.instance, self.objective)
+        return self.solver.answers(self.instance.called) and self.solver.starts_warm(self.instance, self.objective)
 
 
 def goal_of(instance: Instance, objective: str | None) -> Objective:

@@ -1,7 +1,7 @@
 """The clock: the same question asked over and over as jobs arrive, and the worlds in which it is asked.
 
 A world is a sub-package of a problem's name that exports one `Simulation`; it is found by scanning, like problems and
-answerers.
+solvers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def _first_of(problem: str) -> dict[str, Simulation]:
 
 @functools.cache
 def further_simulations(problem: str) -> tuple[Simulation, ...]:
-    """The simulations of a problem of other physics than its first, in sub-packages of that."""
+    """The simulations of a problem of another simulator than its first, in sub-packages of that."""
     return tuple(scan(home("simulation", problem), "SIMULATION", Simulation)) if problem in simulations() else ()
 
 
 @functools.cache
 def every_simulation() -> tuple[Simulation, ...]:
-    """All simulations: of each problem its first, and then those of other physics."""
+    """All simulations: of each problem its first, and then those of another simulator."""
     return (*simulations().values(), *(s for problem in simulations() for s in further_simulations(problem)))
 
 
@@ -49,17 +49,17 @@ def of_logs(problem: str | None = None) -> Simulation:
     return replaying[0] if replaying else simulation(str(problem))
 
 
-def simulation(problem: str, physics: str | None = None) -> Simulation:
-    """The simulation of a problem, by its physics where one is named; or UnknownName."""
+def simulation(problem: str, simulator: str | None = None) -> Simulation:
+    """The simulation of a problem, by its simulator where one is named; or UnknownName."""
     if problem not in simulations():
         raise UnknownName(f"{problem} has no simulated world; there are {', '.join(sorted(simulations()))}")
-    if physics is None:
+    if simulator is None:
         return simulations()[problem]
-    having = {s.physics: s for s in simulations_of(problem) if s.physics}
-    if physics not in having:
+    having = {s.simulator: s for s in simulations_of(problem) if s.simulator}
+    if simulator not in having:
         there = f"there are {', '.join(having)}" if having else "there is only one: leave it out"
-        raise UnknownName(f"{problem} has no physics '{physics}'; {there}")
-    return having[physics]
+        raise UnknownName(f"{problem} has no simulator '{simulator}'; {there}")
+    return having[simulator]
 
 
 __all__ = ["Run", "Simulation", "every_simulation", "of_logs", "simulation", "simulations", "simulations_of"]

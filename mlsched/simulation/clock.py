@@ -1,7 +1,7 @@
-"""The clock: turns a workload into a sequence of instances, hands each to an answerer, applies the plan, advances.
+"""The clock: turns a workload into a sequence of instances, hands each to a solver, applies the plan, advances.
 
 The clock knows no problem, and counts time in whole units of the world's choice (seconds, or parts of them). A `World`
-owns the state and the physics of one problem; it asks only when there is a choice to make. The clock owns the cadence
+owns the state and dynamics of one problem; it asks only when there is a choice to make. The clock owns the cadence
 (`Wake`), the random stream (`default_rng([seed, decision_number])`, so that any decision can be replayed alone), the
 memory of stateful rules, and the sampling of decisions for exact gaps.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from mlsched.core.arguments import checked
 from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError, Stuck, said
+from mlsched.core.errors import MlschedError, SolverError, Stuck, said
 from mlsched.core.interrupts import interrupts
 from mlsched.core.params import Share
 from mlsched.simulation.wake import Wake
@@ -45,7 +45,7 @@ class World(Protocol):
         """The next question at the current time, None when there is no choice left to make now."""
 
     def apply(self, plan: Any) -> int | None:
-        """Carry out the answer to the last question; may return a time at which the answerer wants to be woken."""
+        """Carry out the answer to the last question; may return a time at which the solver wants to be woken."""
 
     def unfinished(self) -> int:
         """How many jobs are not finished yet, those to come among them; the run ends when there is none."""
@@ -67,9 +67,9 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """An answerer as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`.
+    """A solver as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`.
 
-    options: of the world, that the answerer implies (`Answerer.world`); for adapters that make a world of their own.
+    options: of the world, that the solver implies (`Solver.world`); for adapters that make a world of their own.
     """
 
     name: str
@@ -99,7 +99,7 @@ def run(
     world: World,
     rule: Rule,
     *,
-    wake: Wake,
+    scheduling_events: Wake,
     seed: int,
     record: Share = 0.0,
     progress: Callable[[int, int], None] | None = None,
@@ -108,11 +108,11 @@ def run(
     """Run `world` to its end, asking `rule`.
 
     record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time, unfinished jobs) is called at
-    every wake. unit: the world counts time in so many parts of a second (1/60: minutes); `wake` is in seconds all the
-    same. Raises AnswererError for an infeasible plan, naming decision and time, and Stuck when the run can no longer
-    proceed.
+    every scheduling event. unit: the world counts time in so many parts of a second (1/60: minutes);
+    `scheduling_events` is in seconds all the same. Raises SolverError for an infeasible plan, naming decision and time,
+    and Stuck when the run can no longer proceed.
     """
-    cadence, seconds = wake.in_units(unit), float(1 / Fraction(unit))
+    cadence, seconds = scheduling_events.in_units(unit), float(1 / Fraction(unit))
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
@@ -137,7 +137,7 @@ def run(
                 plan, after = _answer(rule, instance, memory, seed, number, now * seconds, came)
                 if wrong := instance.violations(plan):
                     where = f"decision {number} at {now * seconds:.10g} s"
-                    raise AnswererError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
+                    raise SolverError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
                 if record and sampler.random() < record:
                     recorded.append(Decision(number, now, instance, plan, memory))
                 number, memory = number + 1, after
@@ -149,14 +149,14 @@ def run(
             wanted = min(wishes, default=wanted if wanted is not None and wanted > now else None)
             if progress is not None:
                 progress(now, world.unfinished())
-    # Worlds with mechanisms of their own ask policies that are no answerers; those are decisions as well.
+    # Worlds with mechanisms of their own ask policies that are no solvers; those are decisions as well.
     return Trip(number + getattr(world, "decided", 0), recorded, now)
 
 
 def _answer(
     rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: float, interrupted: Callable[[], bool]
 ) -> tuple[Plan, Any]:
-    """One answer; what a rule raises that is not ours becomes an AnswererError, unless the user interrupted it."""
+    """One answer; what a rule raises that is not ours becomes an SolverError, unless the user interrupted it."""
     try:
         plan, after = rule.call(instance, memory, decision_rng(seed, number))
     except MlschedError:
@@ -164,5 +164,5 @@ def _answer(
     except BaseException as error:
         if interrupted():
             raise
-        raise AnswererError(f"{rule.name}: decision {number} at {now:.10g} s: raised {said(error)}") from error
+        raise SolverError(f"{rule.name}: decision {number} at {now:.10g} s: raised {said(error)}") from error
     return plan, after

@@ -20,7 +20,7 @@ Row = tuple[int, ...]
 
 @dataclasses.dataclass(eq=False)
 class Log:
-    """One row of integers for every stretch of time; `names` says what they are."""
+    """One row of integers for every segment of time; `names` says what they are."""
 
     names: ClassVar[tuple[str, ...]] = ()
     #: By which columns readers find the rows sorted, the most important first; by none: as they were written.

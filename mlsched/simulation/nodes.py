@@ -51,7 +51,7 @@ def is_text(cluster: str) -> bool:
     if PER_TYPE.fullmatch(cluster.replace(" ", "")) and not os.path.lexists(cluster):
         raise InvalidInput(
             f"cluster '{shortened(cluster)}': here GPUs are in nodes, such as {TYPED_EXAMPLE}; write so, or choose the "
-            "physics of rounds (gavel), where they are not"
+            "simulator of rounds (gavel), where they are not"
         )
     return "(" in cluster
 

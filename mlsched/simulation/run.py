@@ -1,4 +1,4 @@
-"""A run of an answerer over a workload, and what a problem must provide to be run."""
+"""A run of a solver over a workload, and what a problem must provide to be run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from mlsched.simulation.windows import Windows
 class Drawn:
     """What property tests draw of a world.
 
-    `workloads()` and `options()` are Hypothesis strategies of small workloads and of readings, `wakes` are cadences:
-    under them every run ends. `long()` is a workload of at least 400 decisions, woken at events. `verbs` maps what may
-    be done to the jobs ("anything" first) to a rule `(instance, *, rng) -> plan` that does so wherever it is allowed,
-    and never leaves a run stuck: the world must be able to live with what they bring about. `roomy(workload)` has the
-    same jobs, and room for all of them at once on every node: there no rule has a reason to let a job wait for ever
-    (None: nor has it anywhere, or it would not be asked).
+    `workloads()` and `options()` are Hypothesis strategies of small workloads and of interpretations, `wakes` are
+    cadences: under them every run ends. `long()` is a workload of at least 400 decisions, woken at events. `verbs` maps
+    what may be done to the jobs ("anything" first) to a rule `(instance, *, rng) -> plan` that does so wherever it is
+    allowed, and never leaves a run stuck: the world must be able to live with what they bring about. `roomy(workload)`
+    has the same jobs, and room for all of them at once on every node: there no rule has a reason to let a job wait for
+    ever (None: nor has it anywhere, or it would not be asked).
     """
 
     workloads: Callable[[], Any]
@@ -70,12 +70,12 @@ class Simulation:
     `bound(workload, pausing)` gives figures of the summary that no run of the workload can be below, whatever answers
     it; without pausing, no run in which nothing pauses. `held(workload, log)`: whether a run is held to it, where some
     are not, since they leave work undone (None: all are).
-    `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
+    `simulator` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     `from_file(path, cluster, limit, **options)` makes one of a file of the world's own formats, where it has some;
     `from_trace` is then not asked.
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
-    without such a world, or another physics, is named.
+    without such a world, or ananother simulator, is named.
     `knows_nodes`: `from_trace` takes a list of nodes (`Nodes`) as it is; else the capacities alone.
     `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
     `assumed(workload, options)`: what a run takes for granted that changes its numbers, in words by name.
@@ -88,7 +88,7 @@ class Simulation:
     workload_type: type[Record]
     options_type: type[Any]
     world: Callable[[Any, Any], Any]
-    wake: str
+    scheduling_events: str
     jobs: Callable[[Any, Any], dict[str, Any]]
     summary: Callable[[Any, Any], dict[str, Any]]
     series: Callable[[Any, Any], dict[str, Any]]
@@ -105,7 +105,7 @@ class Simulation:
     held: Callable[[Any, Any], bool] | None = None
     unit: int = 1
     unit_of: Callable[[Any], int | Fraction] | None = None
-    physics: str = ""
+    simulator: str = ""
     replays_logs: bool = False
     knows_nodes: bool = False
     table: Callable[[Any, Any], dict[str, Any]] | None = None
@@ -116,7 +116,7 @@ class Simulation:
     lint: Callable[[Any], list[Any]] | None = None
 
     def __repr__(self) -> str:
-        return brief(self, self.problem, self.physics)
+        return brief(self, self.problem, self.simulator)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """A world of mlsched is sent to other processes by its name; what it calls is found there."""
@@ -124,7 +124,7 @@ class Simulation:
 
         for number, known in enumerate(every_simulation()):
             if known is self:
-                return _known, (number, self.problem, self.physics)
+                return _known, (number, self.problem, self.simulator)
             if known.as_logged is not None and known.as_logged.simulation is self:
                 return _known_log, (number,)
         return super().__reduce_ex__(protocol)
@@ -140,12 +140,12 @@ class Simulation:
         return self.options_type(**resolve(f"{self.problem} world", parameters_of(self.options_type), given))
 
 
-def _known(number: int, problem: str, physics: str) -> Simulation:
+def _known(number: int, problem: str, simulator: str) -> Simulation:
     """What was sent by its name."""
     from mlsched.simulation import every_simulation
 
     found = every_simulation()[number]
-    assert (found.problem, found.physics) == (problem, physics), "both processes have the same mlsched"
+    assert (found.problem, found.simulator) == (problem, simulator), "both processes have the same mlsched"
     return found
 
 
@@ -180,10 +180,10 @@ class Run:
 
     simulation: Simulation
     workload: Any
-    answerer: str
+    solver: str
     params: dict[str, Any]
     options: Any
-    wake: Wake
+    scheduling_events: Wake
     seed: int
     log: Any = dataclasses.field(compare=False)
     decisions: int
@@ -196,7 +196,7 @@ class Run:
     def __repr__(self) -> str:
         jobs = counted(len(self.workload.submit), "job")
         where = f"{jobs} on {self.workload.cluster}"
-        return brief(self, f"{self.answerer} on {self.simulation.problem}", where, counted(self.decisions, "decision"))
+        return brief(self, f"{self.solver} on {self.simulation.problem}", where, counted(self.decisions, "decision"))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Run:
@@ -207,7 +207,7 @@ class Run:
 
     def __hash__(self) -> int:
         """Of what was asked: logs may still be written to."""
-        return hash((self.workload, self.answerer, self.wake, self.seed))
+        return hash((self.workload, self.solver, self.scheduling_events, self.seed))
 
     @property
     def assumed(self) -> dict[str, str]:
@@ -271,7 +271,7 @@ class Run:
         """
         if findings := self._findings:
             more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
-            raise InvalidInput(f"{self.answerer}: no gap, since the log cannot have been so: {findings[0]}{more}; "
+            raise InvalidInput(f"{self.solver}: no gap, since the log cannot have been so: {findings[0]}{more}; "
                                "correct the log or the cluster")  # fmt: skip
         value = self.summary()
         if self.simulation.held is not None and not self.simulation.held(self.workload, self.log):
@@ -302,7 +302,7 @@ class Run:
 
     def violations(self) -> list[str]:
         """What the independent replay finds wrong with the run; empty when it is sound."""
-        return self.simulation.violations(self.workload, self.options, self.wake, self.log)
+        return self.simulation.violations(self.workload, self.options, self.scheduling_events, self.log)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled."""
@@ -316,7 +316,7 @@ class Run:
         """For notebooks: what was run where, and the figures of merit."""
         facts = [f"{len(self.workload.submit)} jobs on {self.workload.cluster}", self.workload.source]
         rows = [[name, value] for name, value in _flat(self.summary()).items()]
-        return html.block(f"{self.answerer} on {self.simulation.problem}", facts, html.table(["figure", "value"], rows))
+        return html.block(f"{self.solver} on {self.simulation.problem}", facts, html.table(["measure", "value"], rows))
 
     def replay(self, decision: Decision) -> Any:
         """Answer one recorded decision again, with the memory and the random stream it had: gives the same plan."""
@@ -329,11 +329,11 @@ class Run:
         return {
             "kind": f"{self.simulation.problem}.run",
             "version": 1,
-            "answerer": self.answerer,
+            "solver": self.solver,
             "params": self.params,
             "options": dataclasses.asdict(self.options),
             **({"assumed": self.assumed} if self.assumed else {}),
-            "wake": str(self.wake),
+            "scheduling_events": str(self.scheduling_events),
             "seed": self.seed,
             "workload_hash": self.workload.hash,
             "source": self.workload.source,

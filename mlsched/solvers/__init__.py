@@ -8,12 +8,12 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.answerer import SOLVER, Answerer, Kind
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.deferred import imported_at_first_use
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
+from mlsched.core.solver import ENGINE, Kind, Solver
 
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Backend -> module with `minimise`; `WORK`, the unit of its deterministic work limit; and `COMPILING`, about how long
 #: it takes to hand a model over, in the time that it took to build it: this is one step, which nothing can cut short.
 BACKENDS = {"cp-sat": "mlsched.solvers.backends.cp_sat", "highs": "mlsched.solvers.backends.highs"}
-#: Whom a model for HiGHS is handed to by `solver=NAME`; names that are not here are Pyomo's.
+#: Whom a model for HiGHS is handed to by `engine=NAME`; names that are not here are Pyomo's.
 SOLVERS = {
     "highs": "mlsched.solvers.backends.highs",
     "scip": "mlsched.solvers.backends.math_opt",
@@ -30,8 +30,8 @@ SOLVERS = {
 PYOMO = "mlsched.solvers.backends.pyomo_solver"
 
 
-def available(problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
-    """The registered answerers, of one problem and one kind if given."""
+def available(problem: str | None = None, kind: Kind | None = None) -> list[Solver]:
+    """The registered solvers, of one problem and one kind if given."""
     return registry().available(problem, kind)
 
 
@@ -55,7 +55,7 @@ def run(request: Request) -> Outcome:
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     params = dict(request.params)
-    backend, minimise = _backend(str(solver.solver), params.pop(SOLVER, "highs"))
+    backend, minimise = _backend(str(solver.solver), params.pop(ENGINE, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(request.objective).sense
     if solver.prunes:

@@ -13,7 +13,7 @@ _HOME = {
     "CheckFailed": "report",
     "Report": "report",
     "check_scheduler": "scheduler",
-    "check_relations": "relations",
+    "check_metamorphic_relations": "relations",
     "clock_machine": "machine",
     "parametrize_with_checks": "parametrize",
 }
@@ -22,7 +22,7 @@ __all__ = [
     "CHECKS",
     "CheckFailed",
     "Report",
-    "check_relations",
+    "check_metamorphic_relations",
     "check_scheduler",
     "clock_machine",
     "parametrize_with_checks",

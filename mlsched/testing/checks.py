@@ -130,22 +130,24 @@ class Examiner:
     def _compare(self, instance: Instance, plan: Any, best: Result) -> None:
         """Against the proven optimum."""
         name, value = self.goal.name, instance.evaluate(plan)[self.goal.name]
-        if best.status != "optimal" or best.value is None:
-            raise AssertionError(f"{best.answerer} did not prove an optimum on {instance!r}")
+        if best.status != "optimal" or best.sort_key is None:
+            raise AssertionError(f"{best.solver} did not prove an optimum on {instance!r}")
         gap = gap_between(
             value,
-            best.value,
+            best.sort_key,
             sense=self.goal.sense,
             unit=self.goal.unit,
-            rank=instance.rank(name),
+            rank=instance.primary(name),
             tolerance=instance.tolerance,
         )
         if gap.difference < 0:
-            self._found("bounded", f"{name} = {value} beats the proven optimum {best.value}", instance, plan)
+            self._found("bounded", f"{name} = {value} beats the proven optimum {best.sort_key}", instance, plan)
         self.gaps.append(gap)
         unbounded = gap.share is None and gap.difference > 0  # the rank decides, or the optimum is 0
         if self.largest_gap is not None and (unbounded or gap > self.largest_gap):
-            sentence = f"{name} = {value} is {gap} worse than the optimum {best.value}: {self.largest_gap:g} is allowed"
+            sentence = (
+                f"{name} = {value} is {gap} worse than the optimum {best.sort_key}: {self.largest_gap:g} is allowed"
+            )
             self._found("gap", sentence, instance, plan)
 
     def again(self, calls: int) -> None:

@@ -15,7 +15,7 @@ from mlsched.core.errors import MlschedError
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
 
-#: Most fields shown of an instance and of a plan, and most signs of a line.
+#: Most fields shown of an instance and of a plan, and most characters of a line.
 FIELDS, PLAN_FIELDS, WIDTH = 16, 5, 110
 
 

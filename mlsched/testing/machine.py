@@ -32,15 +32,21 @@ class Stepped:
     """A run that is made step by step, as `clock.run` makes it at once, and what must hold after each step."""
 
     def __init__(
-        self, simulation: Simulation, tested: Subject | None, workload: Any, readings: Any, wake: str, seed: int
+        self,
+        simulation: Simulation,
+        tested: Subject | None,
+        workload: Any,
+        readings: Any,
+        scheduling_events: str,
+        seed: int,
     ) -> None:
         implied = {} if tested is None else tested.solver.world_options(tested.params)
         self.simulation, self.tested, self.workload, self.seed = simulation, tested, workload, seed
         self.given = {**readings, **implied}
         self.options = simulation.options(self.given)
         self.world = simulation.world(workload, self.options)
-        self.wake = Wake.parse(wake)
-        self._cadence = self.wake.in_units(simulation.parts_of_second(workload))
+        self.scheduling_events = Wake.parse(scheduling_events)
+        self._cadence = self.scheduling_events.in_units(simulation.parts_of_second(workload))
         self._rule = None if tested is None else tested.rule()
         self.now, self.number, self.memory = -1, 0, None
         self.wanted: int | None = None
@@ -55,12 +61,12 @@ class Stepped:
         return self.starved or not self.world.unfinished()
 
     def proceed(self) -> None:
-        """To the next wake: jobs are submitted, and finish."""
+        """To the next scheduling event: jobs are submitted, and finish."""
         time = self._cadence.next(self.now, self.world.next_event(), self.world.pending())
         time = min((t for t in (time, self.wanted) if t is not None), default=None)
         if time is None:
             self.starved = self.tested is not None and served_with_room(
-                self.tested, self.simulation, self.workload, self.given, self.wake, self.seed
+                self.tested, self.simulation, self.workload, self.given, self.scheduling_events, self.seed
             )
             assert self.starved, "jobs wait, nothing runs and nothing will arrive; the run is stuck"
             return
@@ -117,7 +123,7 @@ class Stepped:
             assert self.number - decisions < MOST_DECISIONS, f"after {MOST_DECISIONS} more decisions there is no end"
         if self.starved:
             return  # the replay check is of whole runs
-        wrong = self.simulation.violations(self.workload, self.options, self.wake, self.world.log)
+        wrong = self.simulation.violations(self.workload, self.options, self.scheduling_events, self.world.log)
         assert not wrong, f"the replay check says: {wrong[0]}"
 
 
@@ -126,9 +132,9 @@ def clock_machine(
     problem: str,
     scheduler: str | Callable[..., Any] | None = None,
     *,
-    physics: str | None = None,
+    simulator: str | None = None,
     stateful: bool = False,
-    asks: Question | None = "decision",
+    called: Question | None = "online",
 ) -> Any:
     """A `RuleBasedStateMachine` of one problem's world; pytest runs its `TestCase`.
 
@@ -137,9 +143,9 @@ def clock_machine(
         scheduler: the rule under test, as for `check_scheduler`; it answers every question. Rules without memory must
             also cope with what others did before: they take turns with the world's own verbs. None: the world itself is
             tested, by its verbs alone.
-        physics: which world, where a problem has several.
+        simulator: which world, where a problem has several.
         stateful: whether the rule has a memory.
-        asks: what the rule answers, where a problem has several questions.
+        called: what the rule answers, where a problem has several questions.
 
     Examples:
         >>> TestFifo = mlsched.testing.clock_machine("preemption", "fifo").TestCase
@@ -148,14 +154,14 @@ def clock_machine(
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-    world = simulation_of(problem, physics)
+    world = simulation_of(problem, simulator)
     if world.drawn is None:
         raise InvalidInput(f"{problem}: its world says nothing of what to draw (Simulation.drawn)")
     drawn: Drawn = world.drawn
     tested = None
     if scheduler is not None:
         goal = registry().problem(problem).instance_type.objectives[0].name
-        tested = subject(scheduler, problem, goal, stateful, asks)
+        tested = subject(scheduler, problem, goal, stateful, called)
     alone = tested is not None and tested.solver.stateful
     final = None if tested is not None else drawn.verbs["anything"]
 
@@ -167,12 +173,12 @@ def clock_machine(
         @initialize(
             workload=drawn.workloads(),
             readings=drawn.options(),
-            wake=st.sampled_from(drawn.wakes),
+            scheduling_events=st.sampled_from(drawn.wakes),
             seed=st.integers(0, 99),
         )
-        def begin(self, workload: Any, readings: Any, wake: str, seed: int) -> None:
+        def begin(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
             note(f"{readings} {workload.to_json()}")
-            self.run = Stepped(world, tested, workload, readings, wake, seed)
+            self.run = Stepped(world, tested, workload, readings, scheduling_events, seed)
 
         @precondition(lambda self: not self.run.over and self.run.question is None)
         @rule()
@@ -193,12 +199,12 @@ def clock_machine(
         @rule(
             workload=drawn.workloads(),
             readings=drawn.options(),
-            wake=st.sampled_from(drawn.wakes),
+            scheduling_events=st.sampled_from(drawn.wakes),
             seed=st.integers(0, 99),
         )
-        def begin_anew(self, workload: Any, readings: Any, wake: str, seed: int) -> None:
+        def begin_anew(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
             self.run.finish(final)
-            self.begin(workload, readings, wake, seed)
+            self.begin(workload, readings, scheduling_events, seed)
 
         @invariant()
         def the_world_keeps_its_promises(self) -> None:
@@ -209,5 +215,5 @@ def clock_machine(
             if hasattr(self, "run"):
                 self.run.finish(final)
 
-    ClockMachine.__name__ = ClockMachine.__qualname__ = f"Clock_{problem}_{physics or world.physics or 'world'}"
+    ClockMachine.__name__ = ClockMachine.__qualname__ = f"Clock_{problem}_{simulator or world.simulator or 'world'}"
     return ClockMachine

@@ -29,7 +29,7 @@ class Check:
 
     def __call__(self) -> Report:
         settings = {"examples": EXAMPLES, **self.settings, **SETTINGS}
-        report = check_scheduler(self.scheduler, self.problem, checks=[self.name], raising=True, **settings)
+        report = check_scheduler(self.scheduler, self.problem, checks=[self.name], raise_failures=True, **settings)
         REPORTS.append(report)
         return report
 

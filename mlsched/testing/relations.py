@@ -1,6 +1,6 @@
-"""Hold an answerer to what is known of the optimum of a changed instance (`Problem.relations`).
+"""Hold a solver to what is known of the optimum of a changed instance (`Problem.relations`).
 
-Two answers are compared with each other, so no third one is trusted. Exact answerers must keep every relation; of a
+Two answers are compared with each other, so no third one is trusted. Exact solvers must keep every relation; of a
 rule one may ask those that it is meant to keep.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from mlsched import api
 from mlsched.core.arguments import checked
-from mlsched.core.contract import Instance, Objective, Relation
+from mlsched.core.contract import Instance, MetamorphicRelation, Objective
 from mlsched.core.errors import InvalidInput, TooLarge
 from mlsched.core.gap import sum_up
 from mlsched.core.params import Number
@@ -32,7 +32,7 @@ class _Broken(Exception):
 
 
 @checked
-def check_relations(
+def check_metamorphic_relations(
     solver: Any,
     problem: str,
     *,
@@ -58,19 +58,21 @@ def check_relations(
         CheckFailed: an AssertionError, with the first counterexample.
 
     Examples:
-        >>> report = mlsched.testing.check_relations("brute-force", "quality", examples=2)
+        >>> report = mlsched.testing.check_metamorphic_relations("brute-force", "quality", examples=2)
         >>> report.failures
         ()
     """
     entry = registry().problem(problem)
-    names = list(entry.relations if relations is None else relations)
-    if unknown := sorted(set(names) - set(entry.relations)):
-        raise InvalidInput(f"relations: {problem} has no {unknown[0]!r}; there are {', '.join(entry.relations)}")
+    names = list(entry.metamorphic_relations if relations is None else relations)
+    if unknown := sorted(set(names) - set(entry.metamorphic_relations)):
+        raise InvalidInput(
+            f"relations: {problem} has no {unknown[0]!r}; there are {', '.join(entry.metamorphic_relations)}"
+        )
     goal = entry.instance_type.objectives[0] if objective is None else entry.instance_type.objective(objective)
     outcomes, title = {}, solver if isinstance(solver, str) else getattr(solver, "__name__", "solver")
     strategies = [entry.strategy(), *([entry.contended()] if entry.contended else [])]
     for name in names:
-        compared = _Compared(solver, goal, name, entry.relations[name])
+        compared = _Compared(solver, goal, name, entry.metamorphic_relations[name])
         try:
             for strategy in strategies if goal.name in compared.relation.says else ():
                 drawn(compared, strategy, max(1, examples // len(strategies)))
@@ -92,7 +94,7 @@ def check_relations(
 class _Compared:
     """Compares the answers to an instance and to the changed one; called on instance after instance."""
 
-    def __init__(self, solver: Any, goal: Objective, name: str, relation: Relation) -> None:
+    def __init__(self, solver: Any, goal: Objective, name: str, relation: MetamorphicRelation) -> None:
         self.solver, self.goal, self.name, self.relation = solver, goal, name, relation
         self.count = 0
 
@@ -104,14 +106,14 @@ class _Compared:
             before, after = (api.solve(i, self.solver, objective=self.goal.name) for i in (instance, changed))
         except TooLarge:
             return
-        if before.value is None:  # infeasible: what is changed need not be
+        if before.sort_key is None:  # infeasible: what is changed need not be
             return
         self.count += 1
         says = self.relation.says[self.goal.name]
-        if after.value is None or not self._holds(says, instance, changed, before.value, after.value):
+        if after.sort_key is None or not self._holds(says, instance, changed, before.sort_key, after.sort_key):
             what = f"is multiplied by {says}" if isinstance(says, int) else f"is {says}"
             sentence = (
-                f"{self.relation.doc}, so {self.goal.name} {what}; it was {before.value} and is {after.value} "
+                f"{self.relation.doc}, so {self.goal.name} {what}; it was {before.sort_key} and is {after.sort_key} "
                 f"({after.status}) for the changed instance {changed!r}"
             )
             raise _Broken(Counterexample(self.name, sentence, instance, before.plan))
@@ -119,7 +121,7 @@ class _Compared:
     def _holds(self, says: Any, instance: Instance, changed: Instance, before: float, after: float) -> bool:
         if isinstance(says, int):
             return after == says * before
-        ranks = instance.rank(self.goal.name), changed.rank(self.goal.name)
+        ranks = instance.primary(self.goal.name), changed.primary(self.goal.name)
         # A rank weighs more or less in a changed instance; what it counts comes first in both.
         one, two = (
             (value,) if rank is None else rank.split(value) for rank, value in zip(ranks, (before, after), strict=True)

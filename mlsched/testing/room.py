@@ -20,14 +20,25 @@ from mlsched.testing.subject import Subject
 
 
 def served_with_room(
-    tested: Subject, simulation: Simulation, workload: Any, options: Mapping[str, Any], wake: Wake, seed: int = 0
+    tested: Subject,
+    simulation: Simulation,
+    workload: Any,
+    options: Mapping[str, Any],
+    scheduling_events: Wake,
+    seed: int = 0,
 ) -> bool:
     """Whether a run of the same jobs comes to its end where every node has room for all of them."""
     if simulation.drawn is None or simulation.drawn.roomy is None:
         return False
     world = simulation.world(simulation.drawn.roomy(workload), simulation.options(options))
     try:
-        run(world, tested.rule(), wake=wake, seed=seed, unit=simulation.parts_of_second(workload))
+        run(
+            world,
+            tested.rule(),
+            scheduling_events=scheduling_events,
+            seed=seed,
+            unit=simulation.parts_of_second(workload),
+        )
     except Stuck:
         return False
     return True

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.contract import Instance
-from mlsched.core.errors import AnswererError, MlschedError, Stuck
+from mlsched.core.errors import MlschedError, SolverError, Stuck
 from mlsched.simulation import every_simulation
 from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
@@ -30,17 +30,20 @@ class _Runs:
         self.tested, self.simulation = tested, simulation
         self.made = self.starved = 0
 
-    def __call__(self, workload: Any, wake: str | None = None) -> None:
+    def __call__(self, workload: Any, scheduling_events: str | None = None) -> None:
         """One run; raises Failed."""
         self.made += 1
-        simulation, cadence = self.simulation, Wake.parse(self.simulation.wake if wake is None else wake)
-        what = f"{simulation.physics or simulation.problem} world, wake {cadence}, {workload!r}"
+        simulation, cadence = (
+            self.simulation,
+            Wake.parse(self.simulation.scheduling_events if scheduling_events is None else scheduling_events),
+        )
+        what = f"{simulation.simulator or simulation.problem} world, wake {cadence}, {workload!r}"
         implied = self.tested.solver.world_options(self.tested.params)
         options = simulation.options(implied)
         world = simulation.world(workload, options)
         try:
             unit = simulation.parts_of_second(workload)
-            run_clock(world, _remembering(self.tested.rule()), wake=cadence, seed=0, unit=unit)
+            run_clock(world, _remembering(self.tested.rule()), scheduling_events=cadence, seed=0, unit=unit)
         except Stuck as error:
             if not served_with_room(self.tested, simulation, workload, implied, cadence):
                 raise fail("runs", f"{error}; {what}") from error
@@ -60,7 +63,7 @@ def _remembering(rule: Rule) -> Rule:
         try:
             json.dumps(after, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise AnswererError(f"{rule.name}: its memory is no JSON: {error}") from None
+            raise SolverError(f"{rule.name}: its memory is no JSON: {error}") from None
         return plan, after
 
     return dataclasses.replace(rule, call=call)

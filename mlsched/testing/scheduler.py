@@ -37,14 +37,14 @@ def check_scheduler(
     examples: Annotated[int, Range(4)] = 200,
     reference: str | None = "brute-force",
     stateful: bool = False,
-    asks: Question | None = None,
+    called: Question | None = None,
     checks: Collection[str] | None = None,
     expected_failures: Mapping[str, str] | None = None,
     largest_gap: NotNegative | None = None,
     mean_gap: NotNegative | None = None,
     calls: Annotated[int, Range(0)] | None = None,
     keep: str | Path | None = None,
-    raising: bool = True,
+    raise_failures: bool = True,
 ) -> Report:
     """Check a rule `scheduler(instance, *, rng) -> plan` on small instances of a problem.
 
@@ -56,17 +56,17 @@ def check_scheduler(
     with room for all jobs on every node; else the report counts it (a rule that never splits a job over nodes).
 
     A problem whose instances ask for a horizon is also answered by rules that decide now (registered so, or a function
-    with `asks="decision"`): the problem's world rolls such a rule out, and the plan it makes is checked.
+    with `called="online"`): the problem's world rolls such a rule out, and the plan it makes is checked.
 
     Args:
         scheduler: a function, or the name of a registered rule.
         problem: its name.
         objective: by which plans are compared; the problem's first by default.
         examples: how many instances.
-        reference: the exact answerer whose plans are compared with the rule's (None: not compared); what it proves
+        reference: the exact solver whose plans are compared with the rule's (None: not compared); what it proves
             infeasible is left out.
         stateful: the rule is called as `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
-        asks: "decision" where the problem is asked for a horizon and the rule decides now.
+        called: "decision" where the problem is asked for a horizon and the rule decides now.
         checks: only these, by name.
         expected_failures: check -> the reason why it is known to fail; its failure is reported and not raised.
         largest_gap: the gap to the optimum that is allowed on one instance, as a share (0.1: 10 %). Where the optimum
@@ -75,7 +75,7 @@ def check_scheduler(
         calls: how often it is called in all, and whether a run of hundreds of decisions is made as well; default: 400
             from 100 examples on, else none are added.
         keep: a folder for counterexamples, as files and pictures.
-        raising: False to look at the report's failures oneself.
+        raise_failures: False to look at the report's failures oneself.
 
     Returns:
         What was seen of every check.
@@ -94,7 +94,7 @@ def check_scheduler(
     goal = next(iter(goals.values())) if objective is None else goals.get(objective)
     if goal is None:
         raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
-    tested = subject(scheduler, problem, goal.name, stateful, asks)
+    tested = subject(scheduler, problem, goal.name, stateful, called)
     calls = (CALLS if examples >= FULL else 0) if calls is None else calls
     examiner = Examiner(tested.call, goal, exact(reference, goal.name), set(wanted), largest_gap, entry.roomy)
 
@@ -106,11 +106,15 @@ def check_scheduler(
             break
         failed[wrong.check] = wrong
         # What else is wrong is of interest only where this failure is expected, or all are asked for.
-        examiner.active -= {wrong.check} if wrong.check in known or not raising else examiner.active
+        examiner.active -= {wrong.check} if wrong.check in known or not raise_failures else examiner.active
     if not examiner.seen and not failed and set(wanted) - {"runs"}:
         raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
     runs = starved = 0
-    if "runs" in wanted and (not raising or set(failed) <= set(known)) and tested.decides(entry.instance_type.asks):
+    if (
+        "runs" in wanted
+        and (not raise_failures or set(failed) <= set(known))
+        and tested.decides(entry.instance_type.called)
+    ):
         runs, starved, wrong = make_runs(tested, problem, examples, bool(calls))
         if wrong is not None:
             failed["runs"] = wrong
@@ -122,7 +126,7 @@ def check_scheduler(
         if check in outcomes and count and outcomes[check].status == "passed":
             outcomes[check] = dataclasses.replace(outcomes[check], note=STARVED.format(count))
     report = Report(tested.name, problem, goal.name, examiner.seen, sum_up(examiner.gaps), outcomes)
-    if raising and report.failures:
+    if raise_failures and report.failures:
         raise CheckFailed(report)
     return report
 

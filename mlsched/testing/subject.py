@@ -9,11 +9,11 @@ import numpy as np
 
 from mlsched import api
 from mlsched.api.adapters import adapted, as_rule
-from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.request import Setup
+from mlsched.core.solver import Solver
 from mlsched.simulation.clock import Rule
 
 
@@ -35,7 +35,7 @@ class Subject(Setup):
         Raises NoFeasiblePlan where the world refuses the instance.
         """
         request = self.on(instance)
-        if not self.solver.answers(instance.asks):
+        if not self.solver.answers(instance.called):
             plan = adapted(request)
             if plan is None:
                 raise NoFeasiblePlan
@@ -48,21 +48,21 @@ class Subject(Setup):
         """The scheduler as the clock calls it."""
         return as_rule(self)
 
-    def decides(self, asks: Question) -> bool:
-        """Whether the clock can ask it at every wake, where the problem's instances ask for `asks`."""
-        return (self.solver.asks or asks) == "decision"
+    def decides(self, called: Question) -> bool:
+        """Whether the clock can ask it at every scheduling event, where the problem's instances ask for `called`."""
+        return (self.solver.called or called) == "online"
 
 
 def subject(
-    scheduler: str | Callable[..., Any], problem: str, objective: str, stateful: bool, asks: Question | None
+    scheduler: str | Callable[..., Any], problem: str, objective: str, stateful: bool, called: Question | None
 ) -> Subject:
-    """The scheduler under test; refuses exact answerers, which are held to other things."""
+    """The scheduler under test; refuses exact solvers, which are held to other things."""
     if isinstance(scheduler, str):
-        entry, params = api.resolve_answerer(problem, scheduler, {})
+        entry, params = api.resolve_solver(problem, scheduler, {})
         if entry.rule is None:
             raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
         return Subject(entry, objective, params)
     name = getattr(scheduler, "__name__", type(scheduler).__name__)
     information: Any = getattr(scheduler, "information", "observed")
-    entry = Answerer(name, problem, "heuristic", scheduler, information=information, stateful=stateful, asks=asks)
+    entry = Solver(name, problem, "heuristic", scheduler, information=information, stateful=stateful, called=called)
     return Subject(entry, objective)

@@ -17,11 +17,11 @@ def beside_chance(claims: Sequence[Claim]) -> list[Claim]:
     found = []
     for claim in claims:
         level = [by_name[name] for name in claim.chance if by_name[name].verdict != "holds"]
-        confirmed = any(e.side() == "inside" for e in claim.evidence if e.reading not in claim.excluded)
+        confirmed = any(e.side() == "inside" for e in claim.measurements if e.interpretation not in claim.excluded)
         words = "; ".join(f"not shown to be above chance: '{c.text}' {_said(c.verdict)}" for c in level)
         found.append(dataclasses.replace(claim, level=words if confirmed else ""))
     return found
 
 
 def _said(verdict: Verdict) -> str:
-    return verdict if verdict in ("holds", "does not hold", "depends on the reading") else f"is {verdict}"
+    return verdict if verdict in ("holds", "does not hold", "depends on the interpretation") else f"is {verdict}"

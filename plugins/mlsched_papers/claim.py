@@ -2,7 +2,7 @@
 
 A verdict is computed, never typed in, and never follows a mean inside its own noise.
 
-Under one reading of the paper a claim
+Under one interpretation of the paper a claim
 - `holds` when the 95 % interval of every piece lies within the piece's bound. All must, so no correction is needed: a
   claim that is false in one piece passes that piece alone in at most 2.5 % of all repetitions, and all no more often.
 - `does not hold` when the interval of some piece lies wholly outside its bound. One is enough, and the more pieces are
@@ -17,11 +17,11 @@ Pieces that say nothing are shown and leave the decision to the others; where no
 Repetitions of one workload (`repeats`), such as one trace whose missing columns are drawn again, are not workloads:
 whatever their interval, the piece counts as not measured.
 
-Every reading that the paper prints, or that its authors' program has, or that both leave open counts. A reading is
-excluded (shown, not counted) for one of the `Ground`s alone, never for what comes out under it. A claim has the verdict
-that all its readings share. It `depends on the reading` when it holds under one and does not hold under another, both
-by intervals that are corrected for the number of readings as well, since here too one of several is enough. Otherwise
-it is undecided.
+Every interpretation that the paper prints, or that its authors' program has, or that both leave open counts. An
+interpretation is excluded (shown, not counted) for one of the `Ground`s alone, never for what comes out under it. A
+claim has the verdict that all its interpretations share. It `depends on the interpretation` when it holds under one and
+does not hold under another, both by intervals that are corrected for the number of interpretations as well, since here
+too one of several is enough. Otherwise it is undecided.
 
 A piece about a policy that has not been trained until its training's criterion is met, or not for the setting that the
 paper trains it for, is shown with the reason, and nothing firm follows from it: unless another piece refutes the claim,
@@ -46,13 +46,20 @@ from mlsched_papers.digits import significant
 from mlsched_papers.ranges import ranges
 
 Verdict = Literal[
-    "holds", "does not hold", "undecided", "depends on the reading", "assumed", "fitted", "not measured", "not trained"
+    "holds",
+    "does not hold",
+    "undecided",
+    "depends on the interpretation",
+    "assumed",
+    "fitted",
+    "not measured",
+    "not trained",
 ]
 #: Where a claim's input comes from; all but "measured" are its verdict.
 Origin = Literal["measured", "assumed", "fitted"]
 #: Where an interval lies: within its bound, wholly outside, or neither; or the piece says nothing.
 Side = Literal["inside", "outside", "unclear", "nothing"]
-#: The only grounds on which a reading does not count.
+#: The only grounds on which an interpretation does not count.
 Ground = Literal["the paper says otherwise", "not in the paper's evaluation"]
 
 
@@ -142,8 +149,8 @@ def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Evidence:
-    """One measured quantity of a claim, under one reading, with the bound it must keep and the paper's number.
+class Measurement:
+    """One measured quantity of a claim, under one interpretation, with the bound it must keep and the paper's number.
 
     lower_bound: the paper's number is one ("at least", or "more than" where the bound is strict), not a target.
     untrained: why the policy that it is about does not count as trained; "" where it does, or is none that is trained.
@@ -152,7 +159,7 @@ class Evidence:
     a policy; where they are two clusters there is no interval (see `papers/trainings.py`).
     """
 
-    reading: str
+    interpretation: str
     what: str
     measured: Estimate | None
     bound: Bound
@@ -232,7 +239,7 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Exclusion:
-    """Why a reading does not count: on which ground, and the place in the paper that gives it."""
+    """Why an interpretation does not count: on which ground, and the place in the paper that gives it."""
 
     ground: Ground
     because: str
@@ -245,48 +252,48 @@ class Exclusion:
 class Claim:
     """What a paper states, where, what exactly is tested, and the evidence.
 
-    origin: of the claim's input. excluded: readings that are shown and do not count, with the reason. chance: names of
-    the claims that the policies which it is about are better than chance. level: in words, which of these claims do not
-    hold (see `papers/chance.py`).
+    origin: of the claim's input. excluded: interpretations that are shown and do not count, with the reason. chance:
+    names of the claims that the policies which it is about are better than chance. level: in words, which of these
+    claims do not hold (see `papers/chance.py`).
     """
 
     name: str
     text: str
     where: str
     tested: str
-    evidence: tuple[Evidence, ...]
+    measurements: tuple[Measurement, ...]
     origin: Origin = "measured"
     excluded: Mapping[str, Exclusion] = dataclasses.field(default_factory=dict)
     chance: tuple[str, ...] = ()
     level: str = ""
 
-    def under(self, reading: str) -> tuple[Evidence, ...]:
-        """The pieces of evidence under a reading."""
-        return tuple(e for e in self.evidence if e.reading == reading)
+    def under(self, interpretation: str) -> tuple[Measurement, ...]:
+        """The pieces of evidence under an interpretation."""
+        return tuple(e for e in self.measurements if e.interpretation == interpretation)
 
     @property
-    def readings(self) -> tuple[str, ...]:
-        """The readings in the order of the evidence."""
-        return tuple(dict.fromkeys(e.reading for e in self.evidence))
+    def interpretations(self) -> tuple[str, ...]:
+        """The interpretations in the order of the evidence."""
+        return tuple(dict.fromkeys(e.interpretation for e in self.measurements))
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The readings that count."""
-        return tuple(reading for reading in self.readings if reading not in self.excluded)
+        """The interpretations that count."""
+        return tuple(interpretation for interpretation in self.interpretations if interpretation not in self.excluded)
 
     @property
-    def by_reading(self) -> dict[str, Verdict]:
+    def by_interpretation(self) -> dict[str, Verdict]:
         """Reading -> the verdict there."""
-        return {reading: self._judge(reading) for reading in self.readings}
+        return {interpretation: self._judge(interpretation) for interpretation in self.interpretations}
 
-    def _judge(self, reading: str, readings: int = 1) -> Verdict:
-        """The verdict under a reading, where one of so many readings is enough for the conclusion."""
-        pieces = self.under(reading)
-        if any(e.side(readings * len(pieces)) == "outside" for e in pieces if not e.untrained):
+    def _judge(self, interpretation: str, interpretations: int = 1) -> Verdict:
+        """The verdict under an interpretation, where one of so many interpretations is enough for the conclusion."""
+        pieces = self.under(interpretation)
+        if any(e.side(interpretations * len(pieces)) == "outside" for e in pieces if not e.untrained):
             return "does not hold"
         if any(e.untrained for e in pieces):
             return "not trained"
-        sides = {e.side(readings) for e in pieces} - {"nothing"}
+        sides = {e.side(interpretations) for e in pieces} - {"nothing"}
         if None in sides:
             return "not measured"
         return "holds" if sides == {"inside"} else "undecided"
@@ -298,68 +305,74 @@ class Claim:
             return self.origin
         if not self.counted:
             return "not measured"
-        each = {self._judge(reading) for reading in self.counted}
+        each = {self._judge(interpretation) for interpretation in self.counted}
         if len(each) == 1:
             return each.pop()
         for missing in ("not trained", "not measured"):
             if missing in each:
                 return missing
-        firm = {self._judge(reading, len(self.counted)) for reading in self.counted}
-        return "depends on the reading" if {"holds", "does not hold"} <= firm else "undecided"
+        firm = {self._judge(interpretation, len(self.counted)) for interpretation in self.counted}
+        return "depends on the interpretation" if {"holds", "does not hold"} <= firm else "undecided"
 
-    def against(self, reading: str) -> tuple[Evidence, ...]:
-        """The pieces that refute the claim under a reading, the furthest outside first."""
-        pieces = self.under(reading)
+    def against(self, interpretation: str) -> tuple[Measurement, ...]:
+        """The pieces that refute the claim under an interpretation, the furthest outside first."""
+        pieces = self.under(interpretation)
         outside = [e for e in pieces if e.side(len(pieces)) == "outside" and not e.untrained]
         return tuple(sorted(outside, key=_clearance))
 
     def summary(self, *, judged: bool = True) -> str:
-        """The range of all pieces over the readings that count, then how many readings say what."""
-        pieces = [e for e in self.evidence if e.reading not in self.excluded]
-        found = ranges(pieces, readings=len(self.counted) > 1)
+        """The range of all pieces over the interpretations that count, then how many interpretations say what."""
+        pieces = [e for e in self.measurements if e.interpretation not in self.excluded]
+        found = ranges(pieces, interpretations=len(self.counted) > 1)
         if judged and len(self.counted) > 1:
-            each = [self.by_reading[reading] for reading in self.counted]
-            found += f"; of {len(each)} readings: " + ", ".join(f"{each.count(v)} {v}" for v in dict.fromkeys(each))
+            each = [self.by_interpretation[interpretation] for interpretation in self.counted]
+            found += f"; of {len(each)} interpretations: " + ", ".join(
+                f"{each.count(v)} {v}" for v in dict.fromkeys(each)
+            )
         return found + (f"; {self.level}" if judged and self.level else "")
 
-    def told(self, reading: str, *, judged: bool = True) -> str:
-        """A reading's evidence in one line: its range, and, if `judged`, the verdict and what speaks against it."""
-        pieces = self.under(reading)
-        notes: list[str] = [self._judge(reading)] if judged else []
-        if reading in self.excluded:
-            notes.append(f"not counted: {self.excluded[reading]}")
+    def told(self, interpretation: str, *, judged: bool = True) -> str:
+        """An interpretation's measurements in one line: range, and, if `judged`, verdict and what speaks against it."""
+        pieces = self.under(interpretation)
+        notes: list[str] = [self._judge(interpretation)] if judged else []
+        if interpretation in self.excluded:
+            notes.append(f"not counted: {self.excluded[interpretation]}")
         noted = f" ({'; '.join(notes)})" if notes else ""
         if not judged:
-            return f"{reading}{noted}: {ranges(pieces)}"
+            return f"{interpretation}{noted}: {ranges(pieces)}"
         if len(pieces) == 1:
-            return f"{reading}{noted}: {pieces[0].sentence}{pieces[0].remark(1)}"
+            return f"{interpretation}{noted}: {pieces[0].sentence}{pieces[0].remark(1)}"
         refuted, remarks = (
-            self.against(reading),
+            self.against(interpretation),
             [e.remark(len(pieces)) for e in pieces if not e.measured or e.untrained],
         )
         against = f"; refuted by {refuted[0].sentence}" if refuted else next(filter(None, remarks), "")
-        return f"{reading}{noted}: {ranges(pieces)}{against}"
+        return f"{interpretation}{noted}: {ranges(pieces)}{against}"
 
     def to_json(self, *, judged: bool = True) -> dict[str, Any]:
         """The claim as plain JSON data, with its verdicts if `judged`."""
         found: dict[str, Any] = {"name": self.name, "text": self.text, "where": self.where, "tested": self.tested}
-        excluded = {r: str(why) for r, why in self.excluded.items() if r in self.readings}
+        excluded = {r: str(why) for r, why in self.excluded.items() if r in self.interpretations}
         found |= {"origin": self.origin, "excluded": excluded, "chance": list(self.chance)}
         found |= {"summary": self.summary(judged=judged)}
         if judged:
-            found |= {"verdict": self.verdict, "by_reading": self.by_reading, "level_with_chance": self.level}
-        return found | {"evidence": [self._evidence(e, judged) for e in self.evidence]}
+            found |= {
+                "verdict": self.verdict,
+                "by_interpretation": self.by_interpretation,
+                "level_with_chance": self.level,
+            }
+        return found | {"measurements": [self._measurement(e, judged) for e in self.measurements]}
 
-    def _evidence(self, piece: Evidence, judged: bool) -> dict[str, Any]:
-        """A piece as JSON data; its `side` is that of the interval, corrected for the reading's pieces if outside."""
+    def _measurement(self, piece: Measurement, judged: bool) -> dict[str, Any]:
+        """A measurement as JSON data; `side` is that of the interval, if outside corrected for their number."""
         found = dataclasses.asdict(piece)
         if judged:
-            corrected = piece.side(len(self.under(piece.reading)))
+            corrected = piece.side(len(self.under(piece.interpretation)))
             found["side"] = "inside" if piece.side() == "inside" else corrected
         return found
 
 
-def _clearance(piece: Evidence) -> float:
+def _clearance(piece: Measurement) -> float:
     """How far the interval is inside its bound; negative where a part of it is outside."""
     if piece.measured is None:
         return math.inf

@@ -7,31 +7,33 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlsched_papers.claim import Bound, Evidence
+    from mlsched_papers.claim import Bound, Measurement
 
 
-def ranges(pieces: Sequence[Evidence], *, readings: bool = False) -> str:
+def ranges(pieces: Sequence[Measurement], *, interpretations: bool = False) -> str:
     """From the lowest to the highest mean of pieces, unit by unit and bound by bound; of a single piece, its sentence.
 
-    readings: name the reading of each end. A piece that says nothing, or was not measured, is no end.
+    interpretations: name the interpretation of each end. A piece that says nothing, or was not measured, is no end.
     """
-    groups: dict[tuple[str, Bound], list[Evidence]] = {}
+    groups: dict[tuple[str, Bound], list[Measurement]] = {}
     for piece in pieces:
         if piece.side() not in (None, "nothing") or (piece.measured is not None and piece.repeats):
             groups.setdefault((piece.unit, piece.bound), []).append(piece)
     silent = sum(piece.side() == "nothing" for piece in pieces)
-    found = [_range(group, readings) for group in groups.values()]
+    found = [_range(group, interpretations) for group in groups.values()]
     found += [f"{silent} of {len(pieces)} pieces say nothing"] if silent else []
     return "; ".join(found) or "not measured"
 
 
-def _range(pieces: Sequence[Evidence], readings: bool) -> str:
+def _range(pieces: Sequence[Measurement], interpretations: bool) -> str:
     """The two ends of pieces in the same unit with the same bound, or the only piece."""
     low, high = (end(pieces, key=_mean) for end in (min, max))
-    ends = [f"{piece.value} ({piece.what}{', ' + piece.reading if readings else ''})" for piece in (low, high)]
+    ends = [
+        f"{piece.value} ({piece.what}{', ' + piece.interpretation if interpretations else ''})" for piece in (low, high)
+    ]
     between = ends[0] if low is high else f"{ends[0]} to {ends[1]}"
     return f"{between}, needed: {low.bound}"
 
 
-def _mean(piece: Evidence) -> float:
+def _mean(piece: Measurement) -> float:
     return math.nan if piece.measured is None else piece.measured.mean

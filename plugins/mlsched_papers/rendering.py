@@ -11,18 +11,18 @@ from rich.text import Text
 from mlsched_papers.report import QUICK_VERDICT, Report, Table
 
 #: The style of a verdict; all others are dim.
-_STYLE = {"holds": "green", "does not hold": "red", "depends on the reading": "yellow"}
+_STYLE = {"holds": "green", "does not hold": "red", "depends on the interpretation": "yellow"}
 #: Signs: a terminal, and what the name of a row and the kind of its numbers ("deviation") take of it.
 ACROSS, NAME, KIND = 80, 16, 11
 _LINE_STYLE = {"measured": "bold"}
 
 
 def render(report: Report) -> list[Any]:
-    """What to print, in order: title, readings, tables, claims. Figures are in the HTML report and in the JSON."""
+    """What to print, in order: title, interpretations, tables, claims. Figures are in the HTML report and the JSON."""
     found: list[Any] = [
         Text(report.title, style="bold"),
         Text(report.summary, style="bold"),
-        *(Text(sentence) for sentence in report.readings),
+        *(Text(sentence) for sentence in report.interpretations),
         Text(""),
     ]
     if report.quick:  # what it can say of the claims stands before its tables of few small workloads
@@ -88,7 +88,7 @@ def _claims(report: Report) -> list[Any]:
     for claim in report.claims:
         verdict = report.recorded.get(claim.name, "") if report.quick else claim.verdict
         shown = Text(verdict, style=_STYLE.get(verdict, "dim"))
-        made.add_row(shown, Text(f"{claim.text} [{claim.where}]"), Text("\n".join(report.evidence(claim))))
+        made.add_row(shown, Text(f"{claim.text} [{claim.where}]"), Text("\n".join(report.measurements(claim))))
         made.add_section()
     return [Text("Claims, with the range of their evidence", style="bold"), Text(report.rule), made]
 

@@ -1,4 +1,4 @@
-"""A finished experiment: readings, tables beside the paper's, figures, and the verdicts on its claims."""
+"""A finished experiment: interpretations, tables beside the paper's, figures, and the verdicts on its claims."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ QUICK_VERDICT = "full run, recorded"
 
 #: How verdicts come about, as every report says it; docs/verdicts.md has the reasons.
 RULE = (
-    "Verdicts: a claim holds under a reading when the 95 % interval of every piece of evidence lies within its bound, "
+    "Verdicts: a claim holds under an interpretation when the 95 % interval of every piece of evidence lies within its "
+    "bound, "
     "and does not when that of some piece, corrected for their number (Bonferroni), lies wholly outside; otherwise it "
     "is undecided. Ties on every workload, and what was measured where the question does not arise, decide nothing; "
-    "repetitions of one trace are no workloads. Every reading counts that the paper or the program of its authors has, "
-    "or that both leave open. A claim depends on the reading when it holds under one and does not under another, "
-    "corrected for the number of readings as well; it is assumed or fitted when the input was made from the claim, and "
+    "repetitions of one trace are no workloads. Every interpretation counts that the paper or the program of its "
+    "authors has, "
+    "or that both leave open. A claim depends on the interpretation when it holds under one and does not under "
+    "another, "
+    "corrected for the number of interpretations as well; it is assumed or fitted when the input was made from the "
+    "claim, and "
     "not trained when its policy has not met the criterion of its training, or is not the one that the paper means."
 )
 NO_VERDICTS = (
@@ -130,14 +134,14 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An experiment's outcome. readings: in sentences, what was run and how the paper was read.
+    """An experiment's outcome. interpretations: in sentences, what was run and how the paper was read.
 
     quick: it is too small to judge a claim by, and gives no verdicts. recorded: of a quick one, name of a claim -> the
     verdict of the full experiment, as recorded.
     """
 
     title: str
-    readings: tuple[str, ...]
+    interpretations: tuple[str, ...]
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
@@ -185,7 +189,7 @@ class Report:
             "title": self.title,
             "quick": self.quick,
             "summary": self.summary,
-            "readings": list(self.readings),
+            "interpretations": list(self.interpretations),
             "tables": [table.to_json() for table in self.tables],
             "figures": [figure.to_json() for figure in self.figures],
             "rule": self.rule,
@@ -199,7 +203,7 @@ class Report:
 
     def to_html(self) -> str:
         """The report as one self-contained HTML page (needs the `plot` extra)."""
-        sections = [html.text(self.summary), *(html.text(sentence) for sentence in self.readings)]
+        sections = [html.text(self.summary), *(html.text(sentence) for sentence in self.interpretations)]
         sections += [html.heading("Claims"), html.text(self.rule), self._claims_html(), html.heading("Tables")]
         for table in self.tables:
             sections.append(html.text(f"{table.name}: {table.title}"))
@@ -209,12 +213,12 @@ class Report:
                 sections.append(html.text(table.note, note=True))
         sections.append(html.heading("Figures"))
         sections += [html.picture(figure.svg(), f"{figure.name}: {figure.caption}") for figure in self.figures]
-        sections += [html.heading("Evidence"), self._evidence_html()]
+        sections += [html.heading("Measurement"), self._evidence_html()]
         return html.page(self.title, sections)
 
     def _claims_html(self) -> str:
         header = ["claim", "in the paper", "tested", "from the lowest to the highest"]
-        rows = [[c.text, c.where, c.tested, "; ".join(self.evidence(c))] for c in self.claims]
+        rows = [[c.text, c.where, c.tested, "; ".join(self.measurements(c))] for c in self.claims]
         if self.quick:
             known = [[self.recorded.get(c.name, ""), *row] for c, row in zip(self.claims, rows, strict=True)]
             return html.table([QUICK_VERDICT, *header], known)
@@ -222,19 +226,19 @@ class Report:
         judged = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
         return html.table(["verdict", *header], judged, marks=marks)
 
-    def evidence(self, claim: Claim) -> list[str]:
-        """The range of a claim's evidence over its readings, then each reading in a line."""
+    def measurements(self, claim: Claim) -> list[str]:
+        """The range of a claim's evidence over its interpretations, then each interpretation in a line."""
         judged = not self.quick
-        each = [claim.told(reading, judged=judged) for reading in claim.readings]
+        each = [claim.told(interpretation, judged=judged) for interpretation in claim.interpretations]
         return [claim.summary(judged=judged), *each] if len(each) != 1 or claim.level else each
 
     def _evidence_html(self) -> str:
         rows = [
-            [c.name, e.reading, e.sentence + ("" if self.quick else e.remark(len(c.under(e.reading))))]
+            [c.name, e.interpretation, e.sentence + ("" if self.quick else e.remark(len(c.under(e.interpretation))))]
             for c in self.claims
-            for e in c.evidence
+            for e in c.measurements
         ]
-        return html.table(["claim", "reading", "measured"], rows)
+        return html.table(["claim", "interpretation", "measured"], rows)
 
 
 def matches(text: str, name: str, words: str) -> bool:

@@ -49,7 +49,7 @@ def reproduce(
         claim: show only the claims with this in their name or text.
 
     Raises:
-        AnswererError: a run fails its replay check: such a run must not be reported.
+        SolverError: a run fails its replay check: such a run must not be reported.
         UnknownName: there is no such experiment.
 
     Examples:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from mlsched import api
 from mlsched.benchmark.pool import processes
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.versions import versions
 from mlsched.simulation.run import Run
 from mlsched_papers.experiment import Progress
@@ -32,7 +32,7 @@ def measure_all(
 ) -> dict[Case, Metrics]:
     """`run_case(case, grid)` of every case, in the order of `cases` whatever finishes first.
 
-    With workers, `run_case` must be picklable. Raises AnswererError with the first sentence of a replay check that
+    With workers, `run_case` must be picklable. Raises SolverError with the first sentence of a replay check that
     fails.
     """
     done: dict[Case, Metrics] = {}
@@ -60,20 +60,20 @@ def _parallel(
             yield futures[future], future.result()
 
 
-def simulated(workload: Any, answerer: Any, **settings: Any) -> tuple[Run, tuple[str, ...]]:
+def simulated(workload: Any, solver: Any, **settings: Any) -> tuple[Run, tuple[str, ...]]:
     """A run that passed the replay check, and what it warned of. settings: those of `api.simulate`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        run = api.simulate(workload, answerer, **settings)
+        run = api.simulate(workload, solver, **settings)
     refuse_unsound(run)
     return run, tuple(str(w.message) for w in caught)
 
 
 def refuse_unsound(run: Run) -> None:
-    """Raise AnswererError with the first sentence of a replay check that fails: such a run must not be reported."""
+    """Raise SolverError with the first sentence of a replay check that fails: such a run must not be reported."""
     if wrong := run.violations():
-        raise AnswererError(
-            f"{run.answerer} on {run.workload.source}: the replay check fails: {wrong[0]} ({len(wrong)} in all)"
+        raise SolverError(
+            f"{run.solver} on {run.workload.source}: the replay check fails: {wrong[0]} ({len(wrong)} in all)"
         )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched_papers.claim import Bound, Claim, Estimate, Evidence, Exclusion, Origin, estimate
+from mlsched_papers.claim import Bound, Claim, Estimate, Exclusion, Measurement, Origin, estimate
 from mlsched_papers.trainings import over_trainings
 from mlsched_papers.view import Values
 
@@ -28,7 +28,7 @@ class Piece:
     trainings: whether the values are one per training of a policy, to be listed one by one (see `papers/trainings.py`).
     """
 
-    reading: str
+    interpretation: str
     what: str
     measured: Values | Sequence[float | None] | Estimate | None
     bound: Bound
@@ -40,7 +40,7 @@ class Piece:
     repeats: str = ""
     trainings: bool = False
 
-    def evidence(self) -> Evidence:
+    def measurements(self) -> Measurement:
         """The piece with its mean and interval."""
         found = self.measured
         each: tuple[float, ...] = ()
@@ -49,7 +49,7 @@ class Piece:
                 each = tuple(float(value) for value in found if value is not None)
             found = over_trainings(each) if self.trainings else estimate(found)
         shown = (self.unit, self.printed, self.lower_bound, self.untrained, self.idle, self.repeats)
-        return Evidence(self.reading, self.what, found, self.bound, *shown, each)
+        return Measurement(self.interpretation, self.what, found, self.bound, *shown, each)
 
 
 #: From what an experiment measured to the pieces of evidence.
@@ -71,12 +71,12 @@ class Statement:
     def judge(self, *measured: Any, excluded: Mapping[str, Exclusion] | None = None) -> Claim:
         """The claim with the evidence that each of `measured` gives.
 
-        Comparisons of policies are paired, workload by workload. excluded: readings whose evidence is shown and does
-        not count, with the reason.
+        Comparisons of policies are paired, workload by workload. excluded: interpretations whose evidence is shown and
+        does not count, with the reason.
         """
-        evidence = tuple(piece.evidence() for found in measured for piece in self.collect(found))
+        measurements = tuple(piece.measurements() for found in measured for piece in self.collect(found))
         kept = dict(excluded or {})
-        return Claim(self.name, self.text, self.where, self.tested, evidence, self.origin, kept, self.chance)
+        return Claim(self.name, self.text, self.where, self.tested, measurements, self.origin, kept, self.chance)
 
 
 def stated(

@@ -29,10 +29,10 @@ Metrics = TypeVar("Metrics", bound=Measurement)
 
 
 class View(abc.ABC, Generic[Policy, Place, Metrics]):
-    """The measurements under one reading of the paper.
+    """The measurements under one interpretation of the paper.
 
-    name: of the reading, as tables print it. here: the place that is meant where none is named. A place is a point of
-    the experiment's grid, such as an arrival rate.
+    name: of the interpretation, as tables print it. here: the place that is meant where none is named. A place is a
+    point of the experiment's grid, such as an arrival rate.
     """
 
     def __init__(self, name: str, here: Place) -> None:

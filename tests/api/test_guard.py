@@ -1,4 +1,4 @@
-"""A foreign answerer can neither change what it is judged by nor end the program."""
+"""A foreign solver can neither change what it is judged by nor end the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from preemption_examples import small
 
 import mlsched
 from mlsched.api.guard import Guarded, is_foreign
-from mlsched.core.errors import AnswererError, RuleFailure
+from mlsched.core.errors import RuleFailure, SolverError
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Plan
@@ -57,7 +57,7 @@ def test_numbers_that_are_changed_unseen_are_not_those_that_count():
         return Plan(te_node=[0], victims=[])
 
     instance, untouched = small(), small()
-    with pytest.raises(AnswererError, match="returned an infeasible plan"):
+    with pytest.raises(SolverError, match="returned an infeasible plan"):
         mlsched.solve(instance, cheat)
     assert instance == untouched
     thorough = Guarded("cheat", cheat)
@@ -69,7 +69,7 @@ def test_numbers_that_are_changed_unseen_are_not_those_that_count():
 def test_what_a_rule_computes_beforehand_is_not_what_the_judge_computes():
     """Derived values are remembered in the instance; a false one must not reach the judge."""
     instance = small()
-    value = mlsched.solve(instance, lambda given, *, rng: Plan(**RIGHT)).value
+    value = mlsched.solve(instance, lambda given, *, rng: Plan(**RIGHT)).sort_key
 
     def plants(given, *, rng):
         for name in ("hash", "deferral_weight", "victim_cost", "need"):
@@ -77,7 +77,7 @@ def test_what_a_rule_computes_beforehand_is_not_what_the_judge_computes():
         return Plan(**RIGHT)
 
     found = mlsched.solve(small(), plants)
-    assert found.value == value
+    assert found.sort_key == value
     assert found.instance_hash == instance.hash
 
 
@@ -85,7 +85,7 @@ def test_a_plan_of_a_class_of_its_own_is_refused():
     class Other(Plan):
         pass
 
-    with pytest.raises(AnswererError, match="returned an Other: must be a preemption"):
+    with pytest.raises(SolverError, match="returned an Other: must be a preemption"):
         mlsched.solve(small(), lambda given, *, rng: Other(**RIGHT))
 
 
@@ -94,9 +94,9 @@ def test_what_would_end_the_program_is_the_rules_failure(error):
     def leaves(given, *, rng):
         raise error
 
-    with pytest.raises(AnswererError, match=f"leaves raised {type(error).__name__}"):
+    with pytest.raises(SolverError, match=f"leaves raised {type(error).__name__}"):
         mlsched.solve(small(), leaves)
-    with pytest.raises(AnswererError, match=f"leaves: decision 0 at .*: raised {type(error).__name__}"):
+    with pytest.raises(SolverError, match=f"leaves: decision 0 at .*: raised {type(error).__name__}"):
         mlsched.simulate(mlsched.workload("synthetic:z:jobs=20,nodes=2"), leaves)
 
 
@@ -122,10 +122,10 @@ def test_a_private_copy_shares_nothing_that_can_be_changed():
             assert not (value.size and value is getattr(instance, name))
 
 
-def test_mlscheds_own_answerers_are_handed_the_instance_itself():
+def test_mlscheds_own_solvers_are_handed_the_instance_itself():
     assert not any(is_foreign(a) for a in registry().available() if a.function.__module__.startswith("mlsched."))
-    answerer, _ = mlsched.api.resolve_answerer("preemption", "fifo", {})
-    assert answerer is registry().answerers["preemption", "fifo"]
+    solver, _ = mlsched.api.resolve_solver("preemption", "fifo", {})
+    assert solver is registry().solvers["preemption", "fifo"]
 
 
 def test_the_guard_keeps_the_signature():

@@ -1,4 +1,4 @@
-"""An answerer that declares `observed` cannot read what no scheduler knows, whoever asks it and by whatever way."""
+"""A solver that declares `observed` cannot read what no scheduler knows, whoever asks it and by whatever way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from jobs_examples import jobs_of
 
 import mlsched
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
 from mlsched.instances.placement.pace import Pace
@@ -62,7 +62,7 @@ def test_who_tries_is_told_so_in_one_line(problem, name, read):
     def peek(instance, *, rng):
         seen.append(read(instance, name))
 
-    with pytest.raises(AnswererError, match=r"is hidden") as caught:
+    with pytest.raises(SolverError, match=r"is hidden") as caught:
         mlsched.solve(EXAMPLES[problem.name](), peek)
     assert "\n" not in str(caught.value)
     assert not seen
@@ -73,7 +73,7 @@ def read_sigma(instance, *, rng):
 
 
 def test_a_process_of_its_own_is_not_handed_it_either():
-    with pytest.raises(AnswererError, match="sigma_worker: is hidden"):
+    with pytest.raises(SolverError, match="sigma_worker: is hidden"):
         mlsched.solve(placement_examples.small(), read_sigma, isolate=True)
 
 
@@ -83,7 +83,7 @@ def test_the_placement_rules_of_others_can_neither_evaluate_nor_price():
     plan = mlsched.solve(instance, "bin-packing").plan
     assert hidden.violations(plan) == []
     for look in (lambda: hidden.evaluate(plan), lambda: Pace(hidden)):
-        with pytest.raises(InvalidInput, match="hidden from answerers of information='observed'"):
+        with pytest.raises(InvalidInput, match="hidden from solvers of information='observed'"):
             look()
     with pytest.raises(InvalidInput, match="hidden"):
         hidden.profile(*np.zeros((2, 2, 1, 2), dtype=np.int64))
@@ -95,7 +95,7 @@ def test_a_clock_hands_a_secret_to_no_observed_rule():
     def peek(instance, *, rng):
         raise AssertionError(instance.sigma_ps)
 
-    with pytest.raises(AnswererError, match="sigma_ps: is hidden"):
+    with pytest.raises(SolverError, match="sigma_ps: is hidden"):
         mlsched.simulate(load, peek)
     with pytest.raises(Exception, match="sigma_ps: is hidden"):
         check_scheduler(peek, "placement", examples=4, reference=None)
@@ -106,10 +106,10 @@ def test_an_oracle_reads_all_of_it_by_declaration_or_attribute():
 
     def rule(given, *, rng):
         assert (given.sigma_worker == instance.sigma_worker).all()
-        return registry().answerers["placement", "bin-packing"].function(given, rng=rng)
+        return registry().solvers["placement", "bin-packing"].function(given, rng=rng)
 
     rule.information = "oracle"
-    assert mlsched.solve(instance, rule).value is not None
+    assert mlsched.solve(instance, rule).sort_key is not None
     rule.information = "all"
     with pytest.raises(InvalidInput, match="information = 'all': must be one of observed, profiled, oracle"):
         mlsched.solve(instance, rule)
@@ -121,9 +121,9 @@ def test_a_function_says_which_form_of_question_it_answers():
     def in_order(snapshot, *, rng):
         return mlsched.start_in_order(snapshot, snapshot.arrival)
 
-    in_order.asks = "decision"
-    assert mlsched.solve(horizon, in_order).value == mlsched.solve(horizon, "fifo").value
-    in_order.asks = "often"
+    in_order.called = "online"
+    assert mlsched.solve(horizon, in_order).sort_key == mlsched.solve(horizon, "fifo").sort_key
+    in_order.called = "often"
     with pytest.raises(InvalidInput, match=r"in_order\.asks = 'often': must be one of decision, horizon"):
         mlsched.solve(horizon, in_order)
 
@@ -138,7 +138,7 @@ def test_who_profiles_measures_but_reads_no_table(copied):
     assert shown.profile(beside, 0 * beside).tolist() == [[0.5], [0.0]]
     with pytest.raises(InvalidInput, match="sigma_worker: is hidden"):
         shown.sigma_worker  # noqa: B018 - is what is tested
-    assert mlsched.solve(instance, "tetris").value is not None
+    assert mlsched.solve(instance, "tetris").sort_key is not None
 
 
 def test_exactly_those_who_declare_it_see_rates():

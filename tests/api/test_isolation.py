@@ -1,4 +1,4 @@
-"""Answerers in processes of their own: whatever they do there, the caller gets an answer, or a line that says how."""
+"""Solvers in processes of their own: whatever they do there, the caller gets an answer, or a line that says how."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mlsched.benchmark.reference import failures
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import read_rows
 from mlsched.benchmark.table import gap_lines
-from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure, TooLarge
+from mlsched.core.errors import InvalidInput, RuleFailure, SolverError, TooLarge
 from mlsched.core.registry import registry
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="isolation needs processes that can fork")
@@ -40,7 +40,12 @@ def isolated(instance, solver, **options):
 def test_an_answer_is_the_same(instance, asked):
     here, there = mlsched.solve(instance, asked, seed=3), isolated(instance, asked, seed=3)
     assert there.plan == here.plan
-    assert (there.values, there.bound, there.status, there.work) == (here.values, here.bound, here.status, here.work)
+    assert (there.sort_keys, there.sort_bound, there.status, there.work) == (
+        here.sort_keys,
+        here.sort_bound,
+        here.status,
+        here.work,
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_how_a_rule_ends_is_told(instance, rule, how, said):
     ],
 )
 def test_what_breaks_the_contract_is_told(instance, rule, said):
-    with pytest.raises(AnswererError, match=said):
+    with pytest.raises(SolverError, match=said):
         isolated(instance, rule)
 
 
@@ -151,7 +156,7 @@ def test_what_is_wrong_with_a_call_is_told(instance):
 
 
 def test_who_keeps_to_a_limit_gets_a_little_more():
-    rule, exact = (registry().answerers["preemption", name] for name in ("fifo", "cp-sat"))
+    rule, exact = (registry().solvers["preemption", name] for name in ("fifo", "cp-sat"))
     assert allowed(rule, None) is None
     assert allowed(rule, 2.0) == 2.0
     assert allowed(exact, 2.0) == pytest.approx(2.7)
@@ -171,7 +176,7 @@ def test_a_false_answer_is_refused(instance, answer, monkeypatch):
     """Whatever a worker sends is data, and read as such."""
     exchanges = iter([b"{}", answer])
     monkeypatch.setattr(isolation, "_exchange", lambda *_: next(exchanges))
-    with pytest.raises(AnswererError):
+    with pytest.raises(SolverError):
         isolated(instance, "fifo")
 
 
@@ -221,13 +226,13 @@ def test_a_suite_goes_on_whatever_a_foreign_rule_does(tmp_path, monkeypatch):
     finally:
         for one in with_rules:
             one.__exit__(None, None, None)
-    assert {row.answerer: row.status for row in rows} == {"fifo": "feasible", **ends}
-    untouched = [row for row in rows if row.answerer == "fifo"]
+    assert {row.solver: row.status for row in rows} == {"fifo": "feasible", **ends}
+    untouched = [row for row in rows if row.solver == "fifo"]
     assert timeless(untouched) == timeless(run_suite(suite("fifo", seeds=[0])))
-    assert all(row.value is None and row.error for row in rows if row.answerer != "fifo")
+    assert all(row.sort_key is None and row.error for row in rows if row.solver != "fifo")
     assert [row.status for row in read_rows(store)] == [row.status for row in rows]
     assert len(failures(rows)) == len(ends)
-    assert {line.answerer: line.failures for line in gap_lines(rows)} == {"fifo": 0, **dict.fromkeys(ends, 1)}
+    assert {line.solver: line.failures for line in gap_lines(rows)} == {"fifo": 0, **dict.fromkeys(ends, 1)}
 
 
 def test_mlscheds_own_are_asked_in_this_process(monkeypatch):
@@ -240,9 +245,9 @@ def test_what_a_rule_prints_is_not_in_the_document(tmp_path):
     path = tmp_path / "instance.json"
     mlsched.save(mlsched.generate("preemption", "small", seed=1), path)
     script = (
-        "import hostile_rules as h\nfrom mlsched.core.answerer import Answerer\n"
+        "import hostile_rules as h\nfrom mlsched.core.solver import Solver\n"
         "from mlsched.core.registry import registry\n"
-        "registry().add(Answerer('says', 'preemption', 'heuristic', h.says))\n"
+        "registry().add(Solver('says', 'preemption', 'heuristic', h.says))\n"
         "from mlsched.cli import main\nmain()"
     )
     folder = os.pathsep.join([str(Path(hostile.__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -251,5 +256,5 @@ def test_what_a_rule_prints_is_not_in_the_document(tmp_path):
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": folder}
         )
-        assert json.loads(done.stdout)["answerer"] == "says"
+        assert json.loads(done.stdout)["solver"] == "says"
         assert "said by the rule" in done.stderr

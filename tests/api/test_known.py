@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.api import exact
-from mlsched.core.answerer import Answerer
-from mlsched.core.errors import SolverError, TooLarge
+from mlsched.core.errors import BackendError, TooLarge
 from mlsched.core.formulation import Outcome
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
+from mlsched.core.solver import Solver
 from mlsched.instances.taskgraph import Instance
 
 PROBLEMS = sorted(registry().problems)
@@ -30,8 +30,8 @@ def test_no_plan_is_better_than_the_trivial_bound(problem, data):
             found = api.solve(instance, "brute-force", objective=objective.name)
         except TooLarge:
             continue
-        if found.value is not None:
-            assert bound == found.value or objective.better(bound, found.value)
+        if found.sort_key is not None:
+            assert bound == found.sort_key or objective.better(bound, found.sort_key)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_under_way_ends_when_it_ends(duration, fixed, least, bound):
         fixed_task=fixed, fixed_node=nothing, fixed_start=nothing,
     )  # fmt: skip
     assert exact.trivial_bound(instance, "total_jct") == bound
-    assert api.solve(instance, "brute-force").value >= bound
+    assert api.solve(instance, "brute-force").sort_key >= bound
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -58,24 +58,24 @@ def test_the_trivial_bound_of_a_preset(problem):
     for preset in list(registry().problem(problem).presets)[:3]:
         instance = api.generate(problem, preset, seed=1)
         rules = sorted(registry().available(problem, "heuristic"), key=lambda rule: not rule.warm_start)
-        values = api.solve(instance, rules[0].name).values
+        values = api.solve(instance, rules[0].name).sort_keys
         for objective in instance.objectives:
             assert not objective.better(values[objective.name], exact.trivial_bound(instance, objective.name))
 
 
 @pytest.fixture
 def ends(monkeypatch):
-    """`ends(outcome)`: the preemption answerer "ends" returns that, whatever it is asked."""
+    """`ends(outcome)`: the preemption solver "ends" returns that, whatever it is asked."""
 
     def declare(outcome: Outcome, **details) -> None:
         def answer(instance, *, objective, limits, hint=None):
             return outcome
 
         objectives = tuple(o.name for o in INSTANCE.objectives)
-        declared = Answerer(
+        declared = Solver(
             "ends", "preemption", "exact", answer, objectives, algorithm=answer, takes_hint=True, **details
         )
-        monkeypatch.setitem(registry().answerers, ("preemption", "ends"), declared)
+        monkeypatch.setitem(registry().solvers, ("preemption", "ends"), declared)
 
     return declare
 
@@ -87,41 +87,46 @@ NOTHING = INSTANCE.plan_type(te_node=[-1] * len(INSTANCE.te_demand), victims=[])
 
 def test_a_search_that_finds_nothing_gives_the_start_and_a_bound(ends):
     ends(Outcome("unknown", None, None, "time limit"))
-    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    rule = min(api.solve(INSTANCE, name).sort_key for name in ("fitgpp", "min-max-grace"))
     found = api.solve(INSTANCE, "ends")
-    assert (found.status, found.value, found.bound, found.stopped_by) == ("feasible", rule, 0, "time limit")
-    assert found.backing is None
+    assert (found.status, found.sort_key, found.sort_bound, found.stopped_by) == ("feasible", rule, 0, "time limit")
+    assert found.evidence is None
     cold = api.solve(INSTANCE, "ends", hint="none")
-    assert (cold.status, cold.plan, cold.bound) == ("unknown", None, 0)
+    assert (cold.status, cold.plan, cold.sort_bound) == ("unknown", None, 0)
 
 
 def test_the_best_of_hint_and_rules_stays(ends):
     ends(Outcome("feasible", NOTHING, None, "time limit"))
-    assert api.solve(INSTANCE, "ends", hint=BEST.plan).value == BEST.value
-    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
-    assert api.solve(INSTANCE, "ends", hint=NOTHING).value == rule
+    assert api.solve(INSTANCE, "ends", hint=BEST.plan).sort_key == BEST.sort_key
+    rule = min(api.solve(INSTANCE, name).sort_key for name in ("fitgpp", "min-max-grace"))
+    assert api.solve(INSTANCE, "ends", hint=NOTHING).sort_key == rule
 
 
 def test_a_start_that_reaches_the_bound_is_optimal(ends):
-    ends(Outcome("unknown", None, BEST.bound, "work limit"))
+    ends(Outcome("unknown", None, BEST.sort_bound, "work limit"))
     found = api.solve(INSTANCE, "ends", hint=BEST.plan)
-    assert (found.status, found.value, found.stopped_by, found.backing) == ("optimal", BEST.value, "proof", "claimed")
+    assert (found.status, found.sort_key, found.stopped_by, found.evidence) == (
+        "optimal",
+        BEST.sort_key,
+        "proof",
+        "unconfirmed",
+    )
 
 
 def test_a_bound_is_never_weaker_than_the_statements(ends):
     """CP-SAT that is stopped early says what follows from the ranges of its variables."""
     for status, plan in (("unknown", None), ("feasible", NOTHING)):
         ends(Outcome(status, plan, -68_796_960_202_612, "time limit"))
-        assert api.solve(INSTANCE, "ends").bound == 0
-        assert api.solve(INSTANCE, "ends", hint="none").bound == 0
+        assert api.solve(INSTANCE, "ends").sort_bound == 0
+        assert api.solve(INSTANCE, "ends", hint="none").sort_bound == 0
     ends(Outcome("feasible", NOTHING, 5, "time limit"))
-    assert api.solve(INSTANCE, "ends").bound == 5
+    assert api.solve(INSTANCE, "ends").sort_bound == 5
     quality = api.generate("quality", "small", seed=1)
     beyond, trivial = (
         Outcome("unknown", None, 2**60, "time limit"),
         exact.trivial_bound(quality, "total_loss_reduction"),
     )
-    declared = registry().answerers["quality", "highs"]
+    declared = registry().solvers["quality", "highs"]
     request = Request(declared, "total_loss_reduction", instance=quality)
     assert exact.with_incumbent(request, None, beyond).bound == trivial < 2**60
 
@@ -129,9 +134,9 @@ def test_a_bound_is_never_weaker_than_the_statements(ends):
 def test_a_restricted_model_knows_plans_and_no_bound(ends):
     ends(Outcome("unknown", None, None, "time limit"), restricted=True)
     found = api.solve(INSTANCE, "ends")
-    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
-    assert (found.status, found.value, found.bound) == ("feasible", rule, None)
-    assert api.solve(INSTANCE, "ends", hint=BEST.plan).value == BEST.value
+    rule = min(api.solve(INSTANCE, name).sort_key for name in ("fitgpp", "min-max-grace"))
+    assert (found.status, found.sort_key, found.sort_bound) == ("feasible", rule, None)
+    assert api.solve(INSTANCE, "ends", hint=BEST.plan).sort_key == BEST.sort_key
     assert api.solve(INSTANCE, "ends", hint="none").status == "unknown"
 
 
@@ -140,15 +145,15 @@ def test_no_backend_error_loses_a_known_plan(monkeypatch, hint):
     from mlsched import solvers
 
     def fails(*given, **more):
-        raise SolverError("highs: the backend broke down")
+        raise BackendError("highs: the backend broke down")
 
-    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    rule = min(api.solve(INSTANCE, name).sort_key for name in ("fitgpp", "min-max-grace"))
     monkeypatch.setattr(solvers, "run", fails)
     found = api.solve(INSTANCE, "highs", hint=hint)
-    assert found.value == (BEST.value if hint is BEST.plan else rule)
-    assert (found.status, found.bound, found.stopped_by, found.backing) == ("feasible", 0, "backend", None)
+    assert found.sort_key == (BEST.sort_key if hint is BEST.plan else rule)
+    assert (found.status, found.sort_bound, found.stopped_by, found.evidence) == ("feasible", 0, "backend", None)
     assert found.doubt == "the plan is where it started: highs: the backend broke down"
-    with pytest.raises(SolverError, match="broke down"):
+    with pytest.raises(BackendError, match="broke down"):
         api.solve(INSTANCE, "highs", hint="none")
 
 
@@ -157,12 +162,12 @@ def test_what_cannot_start_from_a_plan_knows_the_rules_all_the_same(monkeypatch)
         return Outcome("unknown", None, None, "time limit")
 
     objectives = tuple(o.name for o in INSTANCE.objectives)
-    declared = Answerer("ends", "preemption", "exact", gives_up, objectives, algorithm=gives_up)
-    monkeypatch.setitem(registry().answerers, ("preemption", "ends"), declared)
-    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
-    assert api.solve(INSTANCE, "ends").value == rule
-    assert api.solve(INSTANCE, "ends", hint=NOTHING).value == rule
-    assert api.solve(INSTANCE, "ends", hint=BEST.plan).value == BEST.value
+    declared = Solver("ends", "preemption", "exact", gives_up, objectives, algorithm=gives_up)
+    monkeypatch.setitem(registry().solvers, ("preemption", "ends"), declared)
+    rule = min(api.solve(INSTANCE, name).sort_key for name in ("fitgpp", "min-max-grace"))
+    assert api.solve(INSTANCE, "ends").sort_key == rule
+    assert api.solve(INSTANCE, "ends", hint=NOTHING).sort_key == rule
+    assert api.solve(INSTANCE, "ends", hint=BEST.plan).sort_key == BEST.sort_key
     assert api.solve(INSTANCE, "ends", hint="none").plan is None
 
 
@@ -176,24 +181,24 @@ def test_what_starts_cold_is_asked_before_the_rules(monkeypatch, answer):
     def run(request):
         started.append(request.start)
         if answer == "fails":
-            raise SolverError("the backend broke down")
-        plan, bound = (BEST.plan, BEST.value) if answer == "optimal" else (NOTHING, None)
+            raise BackendError("the backend broke down")
+        plan, bound = (BEST.plan, BEST.sort_key) if answer == "optimal" else (NOTHING, None)
         return Outcome(answer, plan, bound, "proof" if answer == "optimal" else "time limit")
 
     objectives = tuple(o.name for o in INSTANCE.objectives)
-    declared = Answerer(
+    declared = Solver(
         *("cold", "preemption", "exact", run, objectives), algorithm=run, takes_hint=True, cold=lambda *_: True
     )
-    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
-    monkeypatch.setitem(registry().answerers, ("preemption", "cold"), declared)
+    rule = min(api.solve(INSTANCE, name).sort_key for name in ("fitgpp", "min-max-grace"))
+    monkeypatch.setitem(registry().solvers, ("preemption", "cold"), declared)
     monkeypatch.setattr(solvers, "run", run)
     honest = exact.call_solver
     monkeypatch.setattr(exact, "call_solver", lambda call: asked.append(call.solver.name) or honest(call))
     found = api.solve(INSTANCE, "cold")
-    assert found.value == (BEST.value if answer == "optimal" else rule)
+    assert found.sort_key == (BEST.sort_key if answer == "optimal" else rule)
     assert started == [None]
     assert bool(asked) == (answer != "optimal")
-    assert api.solve(INSTANCE, "cold", hint=BEST.plan).value == BEST.value
+    assert api.solve(INSTANCE, "cold", hint=BEST.plan).sort_key == BEST.sort_key
     assert started[1] is BEST.plan
 
 
@@ -218,9 +223,9 @@ def test_a_hint_that_is_no_better_than_the_rules_changes_nothing(problem):
     for rule in (a for a in registry().available(problem, "heuristic") if a.warm_start):
         hint = api.solve(instance, rule.name).plan
         for name in ("cp-sat", "highs"):
-            if (problem, name) in registry().answerers:
+            if (problem, name) in registry().solvers:
                 cold, warm = (api.solve(instance, name, work_limit=0.001, hint=h) for h in (None, hint))
-                assert (warm.plan, warm.bound) == (cold.plan, cold.bound)
+                assert (warm.plan, warm.sort_bound) == (cold.plan, cold.sort_bound)
 
 
 @pytest.mark.parametrize("backend", ["cp-sat", "highs"])
@@ -232,4 +237,4 @@ def test_models_under_a_short_limit(monkeypatch, problem, preset, backend):
     monkeypatch.setattr(solvers, "run", lambda *given, **more: Outcome("unknown", None, None, "time limit"))
     found = api.solve(api.generate(problem, preset, seed=0), backend, time_limit=0.1)
     assert found.status == "feasible"
-    assert found.bound is not None
+    assert found.sort_bound is not None

@@ -12,7 +12,7 @@ from preemption_examples import small
 
 import mlsched
 from mlsched.core.formulation import Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.taskgraph import Instance
 
 
@@ -39,7 +39,7 @@ class Page(HTMLParser):
         self.text += data + "\n"
 
 
-@answerer("gives-up", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
+@solver("gives-up", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
 def gives_up(instance, *, objective, limits):
     return Outcome("infeasible", None, None)
 
@@ -48,7 +48,7 @@ def test_results_show_how_they_ended_and_every_objective():
     result = mlsched.solve(small(), "fitgpp")
     page = Page(result._repr_html_())
     assert "fitgpp on preemption" in page.text
-    assert all(name in page.text and str(value) in page.text for name, value in result.values.items())
+    assert all(name in page.text and str(value) in page.text for name, value in result.sort_keys.items())
     assert len(result._repr_html_()) < 4000
     none = Page(mlsched.solve(small(), gives_up)._repr_html_())
     assert "no plan" in none.text
@@ -87,10 +87,10 @@ def test_data_frames():
 
     results = [mlsched.solve(small(), rule) for rule in ("fitgpp", "brute-force")]
     frame = pandas.concat([result.dataframe() for result in results], ignore_index=True)
-    assert frame.answerer.tolist() == ["fitgpp", "brute-force"]
-    assert frame.value.tolist() == [result.value for result in results] == frame.total_score.tolist()
+    assert frame.solver.tolist() == ["fitgpp", "brute-force"]
+    assert frame.value.tolist() == [result.sort_key for result in results] == frame.total_score.tolist()
     front = mlsched.pareto(small(), ("total_score", "victim_count"))
-    assert front.dataframe().to_numpy().tolist() == front.values.tolist()
+    assert front.dataframe().to_numpy().tolist() == front.sort_keys.tolist()
     assert list(front.dataframe()) == ["total_score", "victim_count"]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from preemption_examples import row, small
 
 import mlsched
-from mlsched.core.errors import AnswererError, Contradiction, InvalidInput, UnknownName
+from mlsched.core.errors import Contradiction, InvalidInput, SolverError, UnknownName
 from mlsched.instances.preemption import Plan, instances
 from mlsched.solvers.front import planned
 
@@ -53,10 +53,10 @@ def test_the_front_of_a_trade_off(solver, objectives, stages):
     if stages == "one" and solver == "highs" and "total_score" in objectives:
         pytest.skip("weights beyond what floats can tell apart")
     front = mlsched.pareto(inst, objectives, solver, stages=stages)
-    assert front.values.tolist() == brute_force(inst, objectives)
+    assert front.sort_keys.tolist() == brute_force(inst, objectives)
     assert front.complete
     assert len(front) > 1 or set(objectives) == {"total_score", "max_grace_period"}
-    for plan, values in zip(front.plans, front.values.tolist(), strict=True):
+    for plan, values in zip(front.plans, front.sort_keys.tolist(), strict=True):
         assert inst.violations(plan) == []
         assert [inst.evaluate(plan)[name] for name in objectives] == values
 
@@ -64,7 +64,7 @@ def test_the_front_of_a_trade_off(solver, objectives, stages):
 @given(inst=instances(nodes=2, jobs=5, tes=2))
 def test_the_front_equals_that_of_all_plans(solver, inst):
     for objectives in (OBJECTIVES, ("victim_count", "max_grace_period")):
-        assert mlsched.pareto(inst, objectives, solver).values.tolist() == brute_force(inst, objectives)
+        assert mlsched.pareto(inst, objectives, solver).sort_keys.tolist() == brute_force(inst, objectives)
 
 
 def test_one_formulation_confirms_the_front_of_the_other(solver):
@@ -76,18 +76,18 @@ def test_one_formulation_confirms_the_front_of_the_other(solver):
 def test_another_engine_confirms_the_front(solver):
     other = {"cp-sat": "highs", "highs": "cp-sat"}[solver]
     alone = mlsched.pareto(trade_off(), OBJECTIVES, solver)
-    assert (alone.backing, alone.confirmed_by) == ("claimed", None)
+    assert (alone.evidence, alone.confirmed_by) == ("unconfirmed", None)
     both = mlsched.pareto(trade_off(), OBJECTIVES, solver, confirm=True)
-    assert (both.backing, both.confirmed_by) == ("agreed", other)
-    assert both.values.tolist() == alone.values.tolist()
-    assert (both.to_json()["backing"], both.to_json()["confirmed_by"]) == ("agreed", other)
+    assert (both.evidence, both.confirmed_by) == ("confirmed", other)
+    assert both.sort_keys.tolist() == alone.sort_keys.tolist()
+    assert (both.to_json()["evidence"], both.to_json()["confirmed_by"]) == ("confirmed", other)
     with pytest.raises(InvalidInput, match="another engine must confirm it"):
         alone.confirmed(solver)
 
 
 def test_a_front_that_another_engine_denies_is_an_error():
     front = mlsched.pareto(trade_off(), OBJECTIVES, "cp-sat")
-    missing = dataclasses.replace(front, values=front.values[1:])
+    missing = dataclasses.replace(front, sort_keys=front.sort_keys[1:])
     with pytest.raises(Contradiction, match=r"highs denies the front of cp-sat: \d+ zones follow to be open, not 0"):
         missing.confirmed()
 
@@ -103,7 +103,7 @@ def test_resume(tmp_path, solver):
     assert (first.status, first.complete) == ("solve limit", False)
     second = mlsched.pareto(trade_off(), OBJECTIVES, solver, resume=file)
     assert (second.recalled, second.complete) == (3, True)
-    assert second.values.tolist() == mlsched.pareto(trade_off(), OBJECTIVES, solver).values.tolist()
+    assert second.sort_keys.tolist() == mlsched.pareto(trade_off(), OBJECTIVES, solver).sort_keys.tolist()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_resume(tmp_path, solver):
         ({"objectives": "victim_count"}, InvalidInput, "1 given: a front needs two or more"),
         ({"solver": "fitgpp"}, InvalidInput, "solver = 'fitgpp': has no model to enumerate; use cp-sat or highs"),
         ({"solver": "brute-force"}, InvalidInput, "has no model to enumerate"),
-        ({"solver": "gurobi"}, UnknownName, "no answerer 'gurobi'"),
+        ({"solver": "gurobi"}, UnknownName, "no solver 'gurobi'"),
         ({"method": "sweep"}, InvalidInput, "method = 'sweep': must be one of"),
         ({"seed": -1}, InvalidInput, "seed = -1"),
         ({"time_limit": -1}, InvalidInput, "time_limit = -1"),
@@ -132,10 +132,10 @@ def test_a_front_that_the_judge_refutes_is_an_error(solver, monkeypatch):
     from mlsched.formulations.preemption._model import Reduced
 
     monkeypatch.setattr(Reduced, "plan", lambda self, placed, victims: Plan(te_node=[0], victims=[]))
-    with pytest.raises(AnswererError, match=f"{solver} returned an infeasible plan in a front: node 0"):
+    with pytest.raises(SolverError, match=f"{solver} returned an infeasible plan in a front: node 0"):
         mlsched.pareto(small(), OBJECTIVES, solver)
     monkeypatch.setattr(Reduced, "plan", lambda self, placed, victims: Plan(te_node=[-1], victims=[]))
-    with pytest.raises(AnswererError, match=r"its total_score = 1000000 contradicts the judge's \d+"):
+    with pytest.raises(SolverError, match=r"its total_score = 1000000 contradicts the judge's \d+"):
         mlsched.pareto(small(), OBJECTIVES, solver)
 
 

@@ -15,11 +15,11 @@ import mlsched
 from mlsched import api
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.formulation import Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.solvers.front import enumerate_front
 
 
-@answerer("nothing", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
+@solver("nothing", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
 def nothing(instance, *, objective, limits):
     return Outcome("unknown", None, 5)
 
@@ -56,7 +56,7 @@ def test_a_result_comes_back_with_its_instance(files, name):
 def test_a_front_comes_back_with_plans_and_certificate(files, name):
     folder, things = files
     back, front = mlsched.load(folder / name), things[name]
-    assert back.values.tolist() == front.values.tolist()
+    assert back.sort_keys.tolist() == front.sort_keys.tolist()
     assert (back.plans, back.open, back.status) == (front.plans, front.open, front.status)
     assert back.certificate == front.certificate
     assert back.verify("highs") == [], "its sub-problems are asked again, of the instance in the file"
@@ -70,7 +70,7 @@ def test_a_front_of_ones_own_model_comes_back_without_the_model(tmp_path):
     front = enumerate_front(model, [x, 5 - x], ["min", "min"], variables=[x])
     mlsched.save(front, tmp_path / "f")
     back = mlsched.load(tmp_path / "f")
-    assert back.values.tolist() == front.values.tolist()
+    assert back.sort_keys.tolist() == front.sort_keys.tolist()
     assert back.solutions == front.solutions
     assert list(back.table()) == ["f1", "f2"]
     with pytest.raises(InvalidInput, match="the model is not in the file of a front"):
@@ -138,13 +138,13 @@ def at(*path):
         ("heuristic", at("instance", "job_grace")([1, 1, 1]), "the judge says"),
         ("heuristic", at("instance")(7), "instance = 7: must be a JSON object"),
         ("heuristic", at("objective")("speed"), "preemption has no objective 'speed'"),
-        ("heuristic", at("compared", "bound")(10**12), "gap = None: the judge says"),
+        ("heuristic", at("sort_keys", "bound")(10**12), "gap = None: the judge says"),
         ("heuristic", at("seconds")(-1), "seconds = -1: must be a number >= 0"),
         ("heuristic", at("params")({"s": [1]}), "params = .*: must be an object of"),
         ("heuristic", at("more")(1), "more: unknown field"),
         ("exact", at("value")(123), "value = 123: the judge says"),
-        ("exact", at("rank", "count")(1), "rank = .*: the judge says"),
-        ("exact", at("compared", "bound")(0), "gap = 0.0: the judge says 1.0|contradicts"),
+        ("exact", at("primary", "count")(1), "rank = .*: the judge says"),
+        ("exact", at("sort_keys", "bound")(0), "gap = 0.0: the judge says 1.0|contradicts"),
         ("no plan", at("status")("optimal"), "status = 'optimal': does not fit no plan"),
         ("front", lambda data: [data[k].pop() for k in ("values", "plans")], "status = 'complete': the certificate"),
         ("front", at("values", 0, 0)(0), "contradicts the judge|the certificate leaves|follow"),
@@ -153,8 +153,8 @@ def at(*path):
         ("front", at("certificate", "low")([0]), "must have 2 entries"),
         ("front", at("objectives")(["total_score", "max"]), "no objective 'max'"),
         ("front", at("objectives", 0)(None), "objectives = .*: must be 2 names"),
-        ("front", at("answerer")("fitgpq"), "no answerer 'fitgpq'"),
-        ("front", at("backing")("agreed"), "backing = 'agreed': does not follow from confirmed_by"),
+        ("front", at("solver")("fitgpq"), "no solver 'fitgpq'"),
+        ("front", at("evidence")("confirmed"), "evidence = 'confirmed': does not follow from confirmed_by"),
         ("partial", at("status")("complete"), "the certificate leaves"),
         ("run", at("log", "end", 0)(1), "log: does not pass the replay"),
         ("run", at("log", "job", 0)(10**6), "log: "),

@@ -10,14 +10,14 @@ import pytest
 from mlsched import api
 from mlsched.api import exact
 from mlsched.core import deadline
-from mlsched.core.answerer import Answerer
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
+from mlsched.core.solver import Solver
 from mlsched.heuristics.placement import _annealing
 
 INSTANCE = api.generate("placement", "small", seed=1)
-EXACT = registry().answerers["placement", "cp-sat"]
+EXACT = registry().solvers["placement", "cp-sat"]
 
 
 def left_after(monkeypatch, seconds: float, limit: float | None) -> Limits:
@@ -43,10 +43,10 @@ def told(monkeypatch):
 
     def search(instance, *, rng, limits: Limits | None = None):
         seen.append(limits)
-        return registry().answerers["placement", "bin-packing"].function(instance, rng=rng)
+        return registry().solvers["placement", "bin-packing"].function(instance, rng=rng)
 
-    declared = Answerer("search", "placement", "heuristic", search, warm_start=True)
-    monkeypatch.setitem(registry().answerers, ("placement", "search"), declared)
+    declared = Solver("search", "placement", "heuristic", search, warm_start=True)
+    monkeypatch.setitem(registry().solvers, ("placement", "search"), declared)
     return seen
 
 
@@ -60,7 +60,7 @@ def test_a_search_for_a_start_gets_a_share_of_the_limit(told):
 def test_a_search_asked_for_itself_gets_all_of_it(told):
     api.solve(INSTANCE, "search", time_limit=10.0)
     assert told[0].seconds == 10.0
-    assert registry().answerers["placement", "search"].searches
+    assert registry().solvers["placement", "search"].searches
     assert not EXACT.searches
 
 
@@ -77,7 +77,7 @@ def test_local_search_stops_at_once_where_it_must(ticking):
     ticking(_annealing)
     cut = api.solve(instance, "local-search", time_limit=1.0)
     assert cut.status == "feasible"  # a greedy start is there before any move
-    assert cut.value <= whole.value
+    assert cut.sort_key <= whole.sort_key
     ticking(_annealing, seconds=0.0)
     unhurried = api.solve(instance, "local-search", time_limit=1e9)
     assert np.array_equal(whole.plan.workers, unhurried.plan.workers)

@@ -120,15 +120,15 @@ def test_the_table_says_what_the_entries_say(folder):
         assert float(row[best]) == instance.evaluate(entry.plan)[name]
         sides = [float(row[side]) for side in ("lower", "upper") if row[side]]
         assert sides == sorted(sides)
-        rank = instance.rank(name)
+        rank = instance.primary(name)
         if rank is not None:
             assert float(row[best]) == int(row["compared_first_count"]) * rank.weight + float(row["value"])
             assert row["compared_first"] == "deferred TE jobs"
         else:
             assert float(row[best]) == float(row["value"])
-    assert [(row["sense"], row["backing"]) for row in rows] == [
+    assert [(row["sense"], row["evidence"]) for row in rows] == [
         ("max", "open"),
-        *(("min", entry.backing or "open") for entry in entries(folder) if entry.instance.problem == "preemption"),
+        *(("min", entry.evidence or "open") for entry in entries(folder) if entry.instance.problem == "preemption"),
     ]
 
 

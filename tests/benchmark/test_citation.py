@@ -53,7 +53,7 @@ def test_every_gap_has_one_entry_that_is_whole(rows, tmp_path):
             x for x in rows if (x.instance_hash, x.objective, x.kind) == (r.instance_hash, r.objective, "exact")
         )
         assert f"Instance {r.instance_hash}; " in entry["note"]
-        assert f"bound {exact.value if r.rank is None else r.rank.split(exact.value)[1]} " in entry["note"]
+        assert f"bound {exact.sort_key if r.primary is None else r.primary.split(exact.sort_key)[1]} " in entry["note"]
         assert str(r.gap_to_optimum).replace("%", "\\%") in entry["title"]
         assert {"title", "author", "year", "note", "howpublished"} == set(entry)
 
@@ -66,7 +66,7 @@ def test_the_commands_make_the_number_again(rows, tmp_path, monkeypatch, capsys)
         assert mlsched.load("instance.json").hash == r.instance_hash
         capsys.readouterr()
         assert run([*shlex.split(solved)[1:], "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["compared"]["value"] == r.value
+        assert json.loads(capsys.readouterr().out)["sort_keys"]["value"] == r.sort_key
 
 
 def test_an_instance_in_a_file_is_solved_from_it():
@@ -76,7 +76,7 @@ def test_an_instance_in_a_file_is_solved_from_it():
 
 
 def test_no_gap_no_entry_and_signs_of_latex_are_escaped():
-    made = with_gaps([row(), rule(12, answerer="a_b:x=1%"), rule(None, answerer="c", status="unknown")])
+    made = with_gaps([row(), rule(12, solver="a_b:x=1%"), rule(None, solver="c", status="unknown")])
     (entry,) = gaps(made)
     assert r"Gap of a\_b:x=1\% to the optimum of p, cost: 20.0 \%" in entry
     assert gaps(with_gaps([rule(12)])) == []

@@ -35,29 +35,29 @@ def folder(made, tmp_path):
 def test_a_collection_verifies_and_says_what_is_known(folder):
     assert verify(folder) == (2, [])
     closed = {entry.closed: entry for entry in entries(folder)}
-    assert (closed[True].backing, closed[False].backing, closed[False].bound) == ("claimed", None, None)
+    assert (closed[True].evidence, closed[False].evidence, closed[False].bound) == ("unconfirmed", None, None)
     text = (folder / "TABLE.md").read_text()
     assert text.count("| preemption |") == 2
     value = next(entry.value for entry in entries(folder) if entry.closed)
     assert f"| {value} | 0 | 100.0 % | {value} | claimed | us |" in text, "the statement proves 0, a solver said more"
     assert "| 0 | 100.0 % | – | open | us |" in text
-    assert collection.verify(folder).bounds == {"claimed": 1, "none": 1}
+    assert collection.verify(folder).bounds == {"unconfirmed": 1, "none": 1}
 
 
 def test_better_plans_are_entered_and_others_are_not(folder):
     instance, rule, exact = known(0)
     assert not add(folder, instance, rule, "again")
-    assert rule.value > exact.value, "the example has something to improve"
+    assert rule.sort_key > exact.sort_key, "the example has something to improve"
     assert submit(folder, instance, exact.plan, "total_score", "them")
     assert not submit(folder, instance, exact.plan, "total_score", "them again")
     write_table(folder)
     (entry,) = [e for e in entries(folder) if e.instance == instance]
-    assert (entry.value, entry.closed, entry.backing) == (exact.value, False, None)
-    assert [(line["by"], line["value"]) for line in entry.history] == [("us", rule.value), ("them", exact.value)]
+    assert (entry.value, entry.closed, entry.evidence) == (exact.sort_key, False, None)
+    assert [(line["by"], line["value"]) for line in entry.history] == [("us", rule.sort_key), ("them", exact.sort_key)]
     assert add(folder, instance, exact, "prover"), "the same value with a bound"
     write_table(folder)
     (entry,) = [e for e in entries(folder) if e.instance == instance]
-    assert (entry.closed, entry.backing, len(entry.history)) == (True, "claimed", 3)
+    assert (entry.closed, entry.evidence, len(entry.history)) == (True, "unconfirmed", 3)
     assert verify(folder) == (2, [])
 
 
@@ -82,8 +82,8 @@ def test_what_is_not_believed(folder):
     [
         ({"value": 1}, "value = 1: the plan's is"),
         ({"bound": 10**9}, "is better than the bound 1000000000: one of the two is wrong"),
-        ({"bound": 0}, "backing = 'claimed': must be null exactly where"),
-        ({"backing": "sure"}, "backing = 'sure': must be certified, agreed, claimed or null"),
+        ({"bound": 0}, "evidence = 'unconfirmed': must be null exactly where"),
+        ({"evidence": "sure"}, "evidence = 'sure': must be certified, confirmed, unconfirmed or null"),
         ({"history": []}, "history: must be lines of"),
         (
             {"history": [{"date": "2026-11-01", "by": "x", "value": 0, "bound": 0, "versions": {}}]},
@@ -143,8 +143,8 @@ def test_a_certified_optimum_brings_its_proof(folder):
 def poisoned(folder):
     """Somebody says of a rule's plan that two engines agreed that it is optimal; it is not."""
     instance, rule, exact = known(0)
-    assert rule.value > exact.value
-    rewritten(entry_of(folder, 0), bound=rule.value, backing="agreed")
+    assert rule.sort_key > exact.sort_key
+    rewritten(entry_of(folder, 0), bound=rule.sort_key, evidence="confirmed")
     write_table(folder)
     return folder, instance, rule, exact
 
@@ -152,27 +152,30 @@ def poisoned(folder):
 def test_a_false_claim_keeps_no_plan_out(poisoned):
     folder, instance, rule, exact = poisoned
     assert verify(folder) == (2, []), "nothing shows yet that it is false"
-    assert collection.verify(folder).bounds == {"claimed": 2}
+    assert collection.verify(folder).bounds == {"unconfirmed": 2}
     noted = submit(folder, instance, exact.plan, "total_score", "them")
-    assert (noted.value, noted.refuted) == (exact.value, rule.value)
+    assert (noted.value, noted.refuted) == (exact.sort_key, rule.sort_key)
     write_table(folder)
     (entry,) = [e for e in entries(folder) if e.instance == instance]
-    assert (entry.value, entry.bound, entry.backing) == (exact.value, None, None)
-    assert entry.history[0]["bound"] == rule.value, "what was claimed remains on record"
+    assert (entry.value, entry.bound, entry.evidence) == (exact.sort_key, None, None)
+    assert entry.history[0]["bound"] == rule.sort_key, "what was claimed remains on record"
     assert verify(folder) == (2, [])
 
 
 def test_a_false_claim_makes_room_for_a_prover(poisoned):
     folder, instance, rule, exact = poisoned
-    assert add(folder, instance, exact, "prover").refuted == rule.value
+    assert add(folder, instance, exact, "prover").refuted == rule.sort_key
     (entry,) = [e for e in entries(folder) if e.instance == instance]
-    assert (entry.value, entry.bound, entry.backing) == (exact.value, exact.bound, "claimed")
+    assert (entry.value, entry.bound, entry.evidence) == (exact.sort_key, exact.sort_bound, "unconfirmed")
 
 
 def test_a_search_finds_false_claims_and_backs_true_ones(poisoned):
     folder, instance, rule, exact = poisoned
     count, (wrong,) = verify(folder, seconds=60)
-    assert (count, f"bound = {rule.value}: cp-sat has a plan of {exact.value}, which is better" in wrong) == (2, True)
+    assert (count, f"bound = {rule.sort_key}: cp-sat has a plan of {exact.sort_key}, which is better" in wrong) == (
+        2,
+        True,
+    )
     submit(folder, instance, exact.plan, "total_score", "them")
     write_table(folder)
     assert collection.verify(folder, seconds=60).bounds == {"recomputed": 1, "none": 1}
@@ -181,16 +184,16 @@ def test_a_search_finds_false_claims_and_backs_true_ones(poisoned):
 def test_a_bound_that_follows_from_the_statement_counts(folder):
     rewritten(entry_of(folder, 0), bound=0)
     write_table(folder)
-    assert collection.verify(folder).bounds == {"claimed": 1, "recomputed": 1}
+    assert collection.verify(folder).bounds == {"unconfirmed": 1, "recomputed": 1}
 
 
 def test_a_false_value_keeps_no_plan_out(folder):
     instance, rule, exact = known(0)
     rewritten(entry_of(folder, 0), value=0)
-    assert submit(folder, instance, exact.plan, "total_score", "them").value == exact.value
+    assert submit(folder, instance, exact.plan, "total_score", "them").value == exact.sort_key
     nobody = instance.plan_type(te_node=[99] * len(instance.te_demand), victims=[]).to_json()
     rewritten(entry_of(folder, 0), value=0, plan=nobody)
-    assert submit(folder, instance, rule.plan, "total_score", "them").value == rule.value
+    assert submit(folder, instance, rule.plan, "total_score", "them").value == rule.sort_key
     write_table(folder)
     assert verify(folder) == (2, [])
 
@@ -201,12 +204,12 @@ def test_a_forged_certificate_certifies_nothing(poisoned):
     (closed,) = [entry for entry in entries(folder) if entry.instance != instance]
     assert certify(closed)
     path = entry_of(folder, 0)
-    rewritten(path, backing="certified")
+    rewritten(path, evidence="certified")
     forged = path.with_suffix(".proof")
     assert verify(folder)[1] == [f"{path}: is called certified, and {forged.name} is missing"]
     shutil.copytree(proof_of(closed), forged)
     assert verify(folder)[1] == [f"{path}: {forged.name} certifies something else"]
-    assert submit(folder, instance, exact.plan, "total_score", "them").refuted == rule.value
+    assert submit(folder, instance, exact.plan, "total_score", "them").refuted == rule.sort_key
     assert not forged.exists()
     write_table(folder)
     assert verify(folder) == (2, [])
@@ -273,7 +276,9 @@ def test_names_are_text_in_the_table(folder):
 ODD = (None, True, 1.5, -1, "1", "", [], [1], {}, {"a": 1}, 10**30, 1e300, -(10**30))
 
 
-@pytest.mark.parametrize("name", ["kind", "version", "instance_hash", "objective", "value", "bound", "backing", "plan"])
+@pytest.mark.parametrize(
+    "name", ["kind", "version", "instance_hash", "objective", "value", "bound", "evidence", "plan"]
+)
 def test_odd_values_are_one_line_each(folder, name):
     path = entry_of(folder)
     honest, missing = json.loads(path.read_text()), object()

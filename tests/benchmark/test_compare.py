@@ -46,19 +46,19 @@ def test_more_may_be_better():
     assert (line.better, line.change) == (1, -0.5)
 
 
-def test_answerers_by_name():
-    both = [*rows(10), row(value=8, cpu_seconds=1.0)]
+def test_solvers_by_name():
+    both = [*rows(10), row(sort_key=8, cpu_seconds=1.0)]
     assert [(c.first, c.second) for c in compared(both, both)] == [("rule", "rule"), ("cp-sat", "cp-sat")]
     (line,) = compared(both, both, ["rule=cp-sat"])
     assert (line.first, line.second, line.change, line.time) == ("rule", "cp-sat", pytest.approx(-0.2), 0.5)
-    with pytest.raises(InvalidInput, match="must be an answerer of both stores, or A=B; there are rule, cp-sat"):
+    with pytest.raises(InvalidInput, match="must be a solver of both stores, or A=B; there are rule, cp-sat"):
         compared(both, both, ["rul"])
     with pytest.raises(InvalidInput, match="no question in common"):
         compared(rows(1), [rule(1, instance_hash="other")])
 
 
 def test_labels_may_hold_an_equals_sign():
-    first, second = rows(10, answerer="f:s=8"), rows(9, answerer="f:s=4")
+    first, second = rows(10, solver="f:s=8"), rows(9, solver="f:s=4")
     (line,) = compared(first, second, ["f:s=8=f:s=4"])
     assert line.better == 1
 

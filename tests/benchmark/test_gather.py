@@ -12,7 +12,7 @@ def test_no_solve_is_without_a_limit(tmp_path, monkeypatch):
     suite = tmp_path / "mine.toml"
     suite.write_text('[[case]]\nproblem = "placement"\npreset = "6x5"\nseeds = [100]\n')
     counts = gather.gather(tmp_path / "c", gather.tasks_for(str(suite), None), 1.0)
-    assert counts["agreed"] + counts["claimed"] == 0, "proved in a millisecond"
+    assert counts["confirmed"] + counts["unconfirmed"] == 0, "proved in a millisecond"
 
 
 def test_problems_take_turns_in_being_certified(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import read_rows
 
 KILLS, SEEDS = draws(1, 50), draws(8, 40)
-#: Five calls and nine rows per seed: 200 runs of answerers in the thorough profile.
+#: Five calls and nine rows per seed: 200 runs of solvers in the thorough profile.
 SUITE = f"""
 [[case]]
 problem = "preemption"

@@ -21,7 +21,7 @@ from mlsched.benchmark.row import Row
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import Store, read_rows
 
-#: Three answerers: a rule at random, a rule, and an exact one that is confirmed; two objectives or all, some instances.
+#: Three solvers: a rule at random, a rule, and an exact one that is confirmed; two objectives or all, some instances.
 OBJECTIVES, SEEDS = ("total_score", "victim_count", "max_grace_period")[: draws(2, 3)], draws(4, 5)
 SUITE, ROWS = suite("rand", "fitgpp", "cp-sat", seeds=range(SEEDS), objectives=OBJECTIVES), 3 * len(OBJECTIVES) * SEEDS
 
@@ -124,22 +124,22 @@ def test_an_interrupted_shard_is_named(parts, tmp_path):
 
 DIFFERENT = {
     "status": "feasible",
-    "value": 11,
-    "bound": 9,
-    "values": {"cost": 11},
+    "sort_key": 11,
+    "sort_bound": 9,
+    "sort_keys": {"cost": 11},
     "answer_seed": 8,
     "time_limit": 3.0,
     "work_limit": 2.0,
-    "rank": None,
+    "primary": None,
     "cases": {"a": True},
     "binding": {"b": True},
 }
 
 
-@pytest.mark.parametrize("field", [field for field in SAME if field != "rank"])
+@pytest.mark.parametrize("field", [field for field in SAME if field != "primary"])
 def test_rows_that_contradict_each_other_are_named_and_nothing_is_written(tmp_path, field):
     one = written(tmp_path / "one.sqlite", row(), row(seed=1))
-    other = written(tmp_path / "other.sqlite", row(**{"values": {"cost": 10}, field: DIFFERENT[field]}), row(seed=1))
+    other = written(tmp_path / "other.sqlite", row(**{"sort_keys": {"cost": 10}, field: DIFFERENT[field]}), row(seed=1))
     target = tmp_path / "all.sqlite"
     before = getattr(row(), field)
     for stores in itertools.permutations((one, other)):
@@ -161,16 +161,16 @@ def test_rows_that_contradict_each_other_are_named_and_nothing_is_written(tmp_pa
 def test_many_contradictions_are_counted_and_a_clock_is_blamed(tmp_path):
     rows = [row(seed=seed, stopped_by="time limit") for seed in range(4)]
     one = written(tmp_path / "one.sqlite", *rows)
-    other = written(tmp_path / "other.sqlite", *(dataclasses.replace(r, value=12) for r in rows))
+    other = written(tmp_path / "other.sqlite", *(dataclasses.replace(r, sort_key=12) for r in rows))
     with pytest.raises(InvalidInput, match=r"which the wall clock cut: value 10 in .*; and 3 more rows contradict"):
         merge([one, other], tmp_path / "all.sqlite")
 
 
-def test_what_is_of_a_machine_and_an_hour_may_differ_and_the_better_backing_is_kept(tmp_path):
+def test_what_is_of_a_machine_and_an_hour_may_differ_and_the_better_evidence_is_kept(tmp_path):
     free = {f.name for f in dataclasses.fields(Row)} - {*SAME, "gap_to_optimum"}
-    assert {"seconds", "cpu_seconds", "machine", "made", "peak_mib", "source", "backing", "work"} < free
-    one = row(seconds=1.0, machine="a", made="2026-01-01T00:00:00", backing="claimed")
-    other = row(seconds=2.0, machine="b", made="2026-01-02T00:00:00", backing="agreed", confirmed_by="highs")
+    assert {"seconds", "cpu_seconds", "machine", "made", "peak_mib", "source", "evidence", "work"} < free
+    one = row(seconds=1.0, machine="a", made="2026-01-01T00:00:00", evidence="unconfirmed")
+    other = row(seconds=2.0, machine="b", made="2026-01-02T00:00:00", evidence="confirmed", confirmed_by="highs")
     paths = [written(tmp_path / f"{k}.sqlite", r) for k, r in enumerate((one, other))]
     for k, stores in enumerate(itertools.permutations(paths)):
         target = tmp_path / f"all{k}.sqlite"

@@ -31,11 +31,11 @@ def first(name: str, problem: str, cases: int = 1, **changes: Any) -> Suite:
     return Suite(name, "for tests", tuple(dataclasses.replace(c, seeds=c.seeds[:1], **changes) for c in own))
 
 
-def test_gaps_asks_every_answerer_by_every_objective_and_knows_all_optima():
+def test_gaps_asks_every_solver_by_every_objective_and_knows_all_optima():
     rows = run_suite(first("gaps", "quality"))
-    asked = {(r.answerer, r.objective) for r in rows}
+    asked = {(r.solver, r.objective) for r in rows}
     objectives = [o.name for o in registry().problem("quality").instance_type.objectives]
-    known = [a.name for a in registry().available("quality") if a.asks == "decision"]
+    known = [a.name for a in registry().available("quality") if a.called == "online"]
     assert asked == {(name, o) for name in known for o in objectives}
     assert all(r.gap_to_optimum is not None for r in rows)
     assert {case.problem for case in SUITES["gaps"].cases} == set(registry().problems)
@@ -51,25 +51,25 @@ def test_gaps_has_harder_task_graphs_that_rules_do_not_solve():
 
 
 @pytest.mark.parametrize("problem", ["quality", "preemption", "placement"])
-def test_exact_holds_the_exact_answerers_against_a_plain_model(problem):
+def test_exact_holds_the_exact_solvers_against_a_plain_model(problem):
     rows = run_suite(first("exact", problem))
-    plain = [r for r in rows if r.answerer == f"mlsched.benchmark.plain:{problem}"]
+    plain = [r for r in rows if r.solver == f"mlsched.benchmark.plain:{problem}"]
     assert len(plain) == len(registry().problem(problem).instance_type.objectives)
-    assert {(r.status, r.backing, r.engine) for r in plain} == {("optimal", "agreed", "cp-sat")}
+    assert {(r.status, r.evidence, r.engine) for r in plain} == {("optimal", "confirmed", "cp-sat")}
     assert {r.kind for r in rows} == {"exact"}
     assert failures(rows) == []
     again = rerun(plain[0])
-    assert (again.status, again.value) == (plain[0].status, plain[0].value)
+    assert (again.status, again.sort_key) == (plain[0].status, plain[0].sort_key)
 
 
 def test_a_plain_model_and_cp_sat_are_one_engine():
     pair = ("cp-sat", "mlsched.benchmark.plain:preemption")
-    rows = run_suite(first("exact", "preemption", answerers=pair), confirm=False)
-    assert {r.backing for r in rows} == {"claimed"}
+    rows = run_suite(first("exact", "preemption", solvers=pair), confirm=False)
+    assert {r.evidence for r in rows} == {"unconfirmed"}
 
 
 def test_scale_shows_cost_against_size():
-    lines = cost_lines(run_suite(first("scale", "quality", 4, answerers=("slaq",))))
+    lines = cost_lines(run_suite(first("scale", "quality", 4, solvers=("slaq",))))
     assert [x.case for x in lines] == [f"floored cores={4 * n} jobs={n}" for n in (10, 20, 40, 80)]
     assert [x.size for x in lines] == sorted(x.size for x in lines)
     assert growth(lines) is not None
@@ -93,11 +93,11 @@ def test_growth_is_the_exponent_and_leaves_out_censored_times():
 
 def test_speed_repeats_each_call_and_times_the_judge():
     rows = run_suite(first("speed", "quality", repeat=0.001, preset="small"))
-    assert {r.answerer for r in rows} == {"judge", *(a.name for a in registry().available("quality", "heuristic"))}
+    assert {r.solver for r in rows} == {"judge", *(a.name for a in registry().available("quality", "heuristic"))}
     assert all(r.work["calls"] >= 3 and 0 < r.cpu_seconds < r.work["calibration"] for r in rows)
     assert all(line.load > 0 for line in cost_lines(rows))
-    with pytest.raises(InvalidInput, match="'judge' is no answerer"):
-        rerun(next(r for r in rows if r.answerer == "judge"))
+    with pytest.raises(InvalidInput, match="'judge' is no solver"):
+        rerun(next(r for r in rows if r.solver == "judge"))
 
 
 def test_the_collection_keeps_its_first_200_instances_and_has_50_more_of_each_problem():
@@ -136,12 +136,12 @@ def published(tmp_path):
 
 def test_outside_reproduces_published_optima_and_fronts(published):
     rows = run_suite(outside(published))
-    found = {(r.problem, r.answerer): (r.status, r.value, r.backing) for r in rows if r.kind == "exact"}
+    found = {(r.problem, r.solver): (r.status, r.sort_key, r.evidence) for r in rows if r.kind == "exact"}
     assert found == {
-        ("taskgraph", "published"): ("optimal", 5, "agreed"),
-        ("taskgraph", "cp-sat"): ("optimal", 5, "agreed"),
-        ("programs", "published"): ("optimal", 3, "agreed"),
-        ("programs", "cp-sat"): ("optimal", 3, "agreed"),
+        ("taskgraph", "published"): ("optimal", 5, "confirmed"),
+        ("taskgraph", "cp-sat"): ("optimal", 5, "confirmed"),
+        ("programs", "published"): ("optimal", 3, "confirmed"),
+        ("programs", "cp-sat"): ("optimal", 3, "confirmed"),
     }
     assert failures(rows) == []
     assert len({canonical({"key": r.key}) for r in rows}) == len(rows)
@@ -175,12 +175,12 @@ def test_a_damaged_file_is_named(published):
 
 
 def test_no_rule_refuses_an_instance_of_quick():
-    # `make demo` asks it, and ends with status 1 where an answerer fails.
+    # `make demo` asks it, and ends with status 1 where a solver fails.
     asked = 0
     for case in SUITES["quick"].cases:
         instance = mlsched.generate(case.problem, case.preset, seed=case.seeds[0], **case.sizes)
         for known in registry().available(case.problem, "heuristic"):
-            if case.answerers is None or known.name in case.answerers:
+            if case.solvers is None or known.name in case.solvers:
                 assert mlsched.solve(instance, known.name).plan is not None, (case.preset, known.name)
                 asked += 1
     assert asked > 200

@@ -72,7 +72,7 @@ def test_a_table_of_sentences_is_a_list_on_a_phone():
     shown = html.table(["verdict", "claim", "tested"], [["holds", long, f"1.00 {long}"]])
     assert '<table class="words">' in shown
     assert f'<td data-title="tested" class="text sentence">1.00 {long}</td>' in shown, "no number, though it begins so"
-    assert "data-title" not in html.table(["answerer", "gap", "why"], [["fitgpp", "1.0 %", long]])
+    assert "data-title" not in html.table(["solver", "gap", "why"], [["fitgpp", "1.0 %", long]])
 
 
 def test_a_picture_scrolls_by_itself():

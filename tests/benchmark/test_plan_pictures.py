@@ -93,7 +93,7 @@ def test_a_project_shows_its_activities_by_number_in_many_colours_and_its_resour
 def test_a_preemption_plan_shows_jobs_rule_and_value():
     result = mlsched.solve(small(), "fitgpp")
     axes = mlsched.plot(result)
-    assert axes.get_title().splitlines()[0] == f"fitgpp: total_score {result.figure} millionths (feasible)"
+    assert axes.get_title().splitlines()[0] == f"fitgpp: total_score {result.value} millionths (feasible)"
     assert "suspended: " + ", ".join(map(str, sorted(result.plan.victims.tolist()))) in axes.get_title()
     assert {str(j) for j in range(3)} | {"T0"} == texts(axes)
     assert {t.get_text() for t in axes.get_xticklabels(minor=True)} == set(small().resources)

@@ -16,7 +16,7 @@ from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.report import report, write_report
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.suites import Case, Suite
-from mlsched.core.contract import Rank
+from mlsched.core.contract import Primary
 
 VOID = {"meta", "br", "hr", "img", "link"}
 #: The report on a handful of rows is shorter, in characters; that of `quick`, with 2 100 rows, is below 1.2 million.
@@ -91,10 +91,10 @@ def test_the_contents_are_the_sections(page, parsed):
         "What the cells mean",
         "preemption",
         "Mean gaps",
-        "Every answerer",
+        "Every solver",
         "Differences from the best rule",
         "CPU time by preset",
-        "Performance profiles by time, exact answerers",
+        "Performance profiles by time, exact solvers",
         "Performance profiles by value, everyone",
         "Time to gap",
         "Solve times",
@@ -148,7 +148,7 @@ def test_the_same_rows_are_the_same_page(few):
 
 
 def test_failed_checks_stand_first():
-    page = report(with_gaps([row(), row(answerer="highs", value=11), rule(12)]))
+    page = report(with_gaps([row(), row(solver="highs", sort_key=11), rule(12)]))
     assert "Failed checks: 1" in page
     assert page.index("but highs proves 11") < page.index("What was run, and what is verified</h2>")
     assert "Questions without an undisputed proven optimum: 1" in page
@@ -156,11 +156,11 @@ def test_failed_checks_stand_first():
 
 
 def test_gaps_are_defined_and_those_without_a_percentage_stand_apart():
-    rank = Rank("deferred jobs", 1000)
-    rows = [row(), rule(12), row(instance_hash="h1", value=0), rule(7, instance_hash="h1")]
-    rows += [row(instance_hash="h2", value=2010, rank=rank), rule(4000, instance_hash="h2", rank=rank)]
+    rank = Primary("deferred jobs", 1000)
+    rows = [row(), rule(12), row(instance_hash="h1", sort_key=0), rule(7, instance_hash="h1")]
+    rows += [row(instance_hash="h2", sort_key=2010, primary=rank), rule(4000, instance_hash="h2", primary=rank)]
     page = report(with_gaps(rows))
-    assert page.index("(value - optimum) / |optimum|") < page.index(">answerer</button>")
+    assert page.index("(value - optimum) / |optimum|") < page.index(">solver</button>")
     line = cells(page, "rule")
     assert line[:3] == ["small", "heuristic", "1 of 3"]
     assert line[4:9] == ["20.0 %", "20.0 %", "20.0 %", "1: +7", "1: +2"]
@@ -171,9 +171,9 @@ def test_gaps_are_defined_and_those_without_a_percentage_stand_apart():
 
 @pytest.mark.parametrize("suffix", ["md", "tex"])
 def test_tables_for_papers_say_what_is_in_no_mean(tmp_path, suffix):
-    rank = Rank("deferred jobs", 1000)
-    rows = [row(), rule(12), row(instance_hash="h1", value=0), rule(7, instance_hash="h1")]
-    rows += [row(instance_hash="h2", value=2010, rank=rank), rule(4000, instance_hash="h2", rank=rank)]
+    rank = Primary("deferred jobs", 1000)
+    rows = [row(), rule(12), row(instance_hash="h1", sort_key=0), rule(7, instance_hash="h1")]
+    rows += [row(instance_hash="h2", sort_key=2010, primary=rank), rule(4000, instance_hash="h2", primary=rank)]
     export(with_gaps(rows), tmp_path / f"table.{suffix}")
     text = (tmp_path / f"table.{suffix}").read_text()
     between = " | " if suffix == "md" else " & "
@@ -185,9 +185,9 @@ def test_tables_for_papers_say_what_is_in_no_mean(tmp_path, suffix):
     assert "behind" not in (tmp_path / f"table.{suffix}").read_text().lower()
 
 
-def cells(page, answerer, table=1):
-    """The cells of an answerer in the full table."""
-    line = re.search(rf"<tr><th scope=row[^>]*>{answerer}</th>(.*?)</tr>", page)[1]
+def cells(page, solver, table=1):
+    """The cells of a solver in the full table."""
+    line = re.search(rf"<tr><th scope=row[^>]*>{solver}</th>(.*?)</tr>", page)[1]
     return re.findall(r"<td[^>]*>([^<]*)<", line)
 
 
@@ -195,27 +195,27 @@ def paired_rows(*gaps, **changes):
     """A proven optimum of 100 and an answer for each gap in percent."""
     found = []
     for k, gap in enumerate(gaps):
-        found += [row(instance_hash=f"h{k}", seed=k, value=100, cpu_seconds=0.2)]
+        found += [row(instance_hash=f"h{k}", seed=k, sort_key=100, cpu_seconds=0.2)]
         found += [rule(100 + gap, instance_hash=f"h{k}", seed=k, cpu_seconds=0.1, **changes)]
     return found
 
 
 def test_the_best_of_a_line_is_marked_among_means_over_the_same_instances():
-    worse = [r for r in paired_rows(9, 9, 9, 9, 9, 9, answerer="worse") if r.kind != "exact"]
-    part = [r for r in paired_rows(0, 0, answerer="part") if r.kind != "exact"]
+    worse = [r for r in paired_rows(9, 9, 9, 9, 9, 9, solver="worse") if r.kind != "exact"]
+    part = [r for r in paired_rows(0, 0, solver="part") if r.kind != "exact"]
     page = report(with_gaps([*paired_rows(1, 2, 3, 4, 5, 6), *worse, *part]))
     assert re.findall(r'<td class="best"[^>]*>([^<]*)<', page) == ["3.5 %"]
     assert "0 % (2)" in page
 
 
 def test_where_every_optimum_is_0_differences_are_compared():
-    page = report(with_gaps([row(value=0), rule(3), rule(2, answerer="better")]))
+    page = report(with_gaps([row(sort_key=0), rule(3), rule(2, solver="better")]))
     assert "cost, small (optimum 0: difference, s)" in page
     assert re.findall(r'<td class="best"[^>]*>([^<]*)<', page) == ["+2"]
 
 
 def test_means_have_intervals_and_rules_are_compared_in_pairs():
-    worse = [r for r in paired_rows(9, 8, 9, 8, 9, 8, answerer="worse") if r.kind != "exact"]
+    worse = [r for r in paired_rows(9, 8, 9, 8, 9, 8, solver="worse") if r.kind != "exact"]
     page = report(with_gaps([*paired_rows(1, 2, 3, 4, 5, 6), *worse]))
     low, high = map(float, re.search(r">3\.5 %<small>\[([\d.]+) %, ([\d.]+) %\]<", page).groups())
     assert 1 < low < 3.5 < high < 6
@@ -227,12 +227,12 @@ def test_means_have_intervals_and_rules_are_compared_in_pairs():
 
 def test_a_restricted_model_is_not_called_exact():
     here = {"problem": "taskgraph", "cpu_seconds": 1.0}
-    moulded = row(answerer="moulded", status="feasible", bound=None, gap=None, **here)
-    page = report(with_gaps([row(**here), row(answerer="highs", **here), moulded]))
+    moulded = row(solver="moulded", status="feasible", sort_bound=None, gap=None, **here)
+    page = report(with_gaps([row(**here), row(solver="highs", **here), moulded]))
     assert cells(page, "moulded")[1] == "restricted"
     assert cells(page, "highs")[1] == "exact"
     assert cells(page, "moulded")[6:9] == ["0 %", "", ""]  # no share of proofs, none agreed
-    for heading in ("Performance profiles by time, exact answerers", "Solve times"):
+    for heading in ("Performance profiles by time, exact solvers", "Solve times"):
         picture = page.partition(f"{heading}</h3>")[2].partition("<h3")[0]
         assert 'data-name="highs"' in picture
         assert "moulded" not in picture
@@ -243,7 +243,7 @@ def test_a_restricted_model_is_never_the_best_rule():
     rows = []
     for number in range(3):
         place = {**here, "instance_hash": f"h{number}", "seed": number}
-        moulded = row(answerer="moulded", status="feasible", bound=None, gap=None, **place)
+        moulded = row(solver="moulded", status="feasible", sort_bound=None, gap=None, **place)
         rows += [row(**place), moulded, rule(12, **place)]
     page = report(with_gaps(rows))
     assert "cost: against rule" in page
@@ -251,7 +251,7 @@ def test_a_restricted_model_is_never_the_best_rule():
 
 
 def test_times_of_calls_that_a_limit_ended_are_lower_bounds():
-    cut = row(status="feasible", bound=8, gap=0.2, stopped_by="work limit", cpu_seconds=2.0, seconds=3.0)
+    cut = row(status="feasible", sort_bound=8, gap=0.2, stopped_by="work limit", cpu_seconds=2.0, seconds=3.0)
     page = report(with_gaps([cut, rule(12, cpu_seconds=0.002)]))
     assert [c for c in cells(page, "cp-sat") if "s" in c and "≥" in c] == ["≥ 2.00 s", "≥ 3.00 s"]
     assert "2.00 ms" in cells(page, "rule")
@@ -262,9 +262,9 @@ def test_text_is_escaped():
     rows = with_gaps(
         [
             row(),
-            rule(12, answerer=evil),
-            rule(None, answerer="bad", values=None, status="failed", error=evil),
-            row(answerer="b", preset=evil, status="skipped", value=None, values=None, bound=None, error=evil),
+            rule(12, solver=evil),
+            rule(None, solver="bad", sort_keys=None, status="failed", error=evil),
+            row(solver="b", preset=evil, status="skipped", sort_key=None, sort_keys=None, sort_bound=None, error=evil),
         ]
     )
     page = report(rows, title=evil)
@@ -274,7 +274,7 @@ def test_text_is_escaped():
 
 
 def test_solves_cut_by_the_clock_are_told():
-    page = report(with_gaps([row(status="feasible", bound=8, gap=0.2, stopped_by="time limit"), rule(12)]))
+    page = report(with_gaps([row(status="feasible", sort_bound=8, gap=0.2, stopped_by="time limit"), rule(12)]))
     assert "Solves cut by the wall clock: 1;" in page
     assert "cut by the clock" in page
 
@@ -296,7 +296,7 @@ def test_cost_by_preset_and_its_growth():
     for preset, size, seconds in (("one", 10, 0.1), ("two", 20, 0.4), ("four", 40, 1.6)):
         here = {"preset": preset, "size": size, "instance_hash": preset}
         rows += [row(cpu_seconds=seconds, **here), rule(12, cpu_seconds=0.001, stopped_by="work limit", **here)]
-    rows.append(row(answerer="judge", kind="heuristic", status="feasible", preset="one", size=10, cpu_seconds=1e-5))
+    rows.append(row(solver="judge", kind="heuristic", status="feasible", preset="one", size=10, cpu_seconds=1e-5))
     costs = report(with_gaps(rows)).partition("CPU time by preset</h3>")[2]
     assert cells(costs, "cp-sat") == ["100 ms", "400 ms", "1.60 s", "2.00"]
     assert cells(costs, "rule") == ["≥ 1.00 ms"] * 3 + ["–"]
@@ -305,25 +305,25 @@ def test_cost_by_preset_and_its_growth():
 
 
 def test_rows_of_what_is_no_problem_here_are_shown():
-    rows = [row(problem="programs", answerer=name, cpu_seconds=1.0) for name in ("published", "highs")]
+    rows = [row(problem="programs", solver=name, cpu_seconds=1.0) for name in ("published", "highs")]
     page = report(with_gaps(rows))
     assert "programs</h2>" in page
     assert "Plans</h3>" not in page
 
 
 def test_a_front_of_several_plans_is_drawn():
-    case = Case("quality", "small", seeds=(2,), answerers=("dp", "fair"))
+    case = Case("quality", "small", seeds=(2,), solvers=("dp", "fair"))
     page = report(run_suite(Suite("tiny", "for tests", (case,))))
     assert "quality small, seed 2: 2 non-dominated plans (all) by total_loss_reduction and worst_loss" in page
 
 
 def test_a_plan_that_comes_out_otherwise_is_not_drawn(few):
-    changed = [dataclasses.replace(r, value=r.value + 1) if r.answerer in ("fitgpp", "rand") else r for r in few]
+    changed = [dataclasses.replace(r, value=r.sort_key + 1) if r.solver in ("fitgpp", "rand") else r for r in few]
     assert re.search(r"No (more )?pictures of plans: .*: \w+ gives \d+ now, \d+ then", report(changed))
 
 
 def test_rows_without_cpu_times_make_no_charts_of_them():
-    page = report(with_gaps([row(), row(answerer="highs"), rule(12)]))
+    page = report(with_gaps([row(), row(solver="highs"), rule(12)]))
     assert "No charts of CPU times" in page
     assert "by time, exact" not in page
 

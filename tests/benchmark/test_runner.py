@@ -39,11 +39,11 @@ def test_rows_of_a_clean_run():
     assert len(rows) == 3 * 3 * 3
     assert failures(rows) == []
     exact = [r for r in rows if r.kind == "exact"]
-    assert all((r.status, r.gap_to_optimum.difference, r.bound) == ("optimal", 0, r.value) for r in exact)
-    assert all(r.gap_to_optimum.difference > 0 for r in rows if r.answerer == "fifo" and r.objective == "total_score")
-    assert all(r.work["plans"] > 0 and r.cases for r in exact if r.answerer == "brute-force")
+    assert all((r.status, r.gap_to_optimum.difference, r.sort_bound) == ("optimal", 0, r.sort_key) for r in exact)
+    assert all(r.gap_to_optimum.difference > 0 for r in rows if r.solver == "fifo" and r.objective == "total_score")
+    assert all(r.work["plans"] > 0 and r.cases for r in exact if r.solver == "brute-force")
     bound = [r for r in exact if r.binding]
-    assert {(r.answerer, r.objective) for r in bound} == {("brute-force", "total_score")}
+    assert {(r.solver, r.objective) for r in bound} == {("brute-force", "total_score")}
     assert {r.answer_seed - r.seed for r in rows} == {10**6}
     assert rows[0].versions["mlsched"] == mlsched.__version__
 
@@ -51,8 +51,8 @@ def test_rows_of_a_clean_run():
 def test_values_are_those_of_solve():
     for row in run_suite(suite("highs", "fitgpp:s=8", seeds=[3])):
         instance = mlsched.generate("preemption", preset="small", seed=3)
-        again = mlsched.solve(instance, row.answerer, objective=row.objective, seed=row.answer_seed)
-        assert (row.instance_hash, row.value, row.bound) == (instance.hash, again.value, again.bound)
+        again = mlsched.solve(instance, row.solver, objective=row.objective, seed=row.answer_seed)
+        assert (row.instance_hash, row.sort_key, row.sort_bound) == (instance.hash, again.sort_key, again.sort_bound)
         assert row.params == again.params
 
 
@@ -67,7 +67,7 @@ def test_a_rule_is_called_once_for_all_objectives():
         rows = run_suite(suite("counts", seeds=[0]), isolate=False)
     assert len(rows) == 3
     assert calls[mlsched.generate("preemption", preset="small").shown("observed").hash] == 1
-    assert {r.value for r in rows} == set(rows[0].values.values())
+    assert {r.sort_key for r in rows} == set(rows[0].sort_keys.values())
 
 
 def test_a_refused_instance_is_skipped_with_the_reason():
@@ -99,17 +99,17 @@ def lies(instance, *, objective, limits, hint):
         (lies, {"kind": "exact", "algorithm": lies, "objectives": ("total_score",)}, "contradicts the judge"),
     ],
 )
-def test_a_lying_answerer_is_a_failed_row_and_the_suite_goes_on(function, details, said):
+def test_a_lying_solver_is_a_failed_row_and_the_suite_goes_on(function, details, said):
     with registered("liar", function, **details):
         rows = run_suite(suite("liar", "cp-sat", "fifo"), isolate=False, confirm=False)
-    bad = [r for r in rows if r.answerer == "liar"]
+    bad = [r for r in rows if r.solver == "liar"]
     assert bad
-    assert all(r.status == "failed" and r.value is None and said in r.error for r in bad)
-    assert all(r.status in ("optimal", "feasible") for r in rows if r.answerer != "liar")
+    assert all(r.status == "failed" and r.sort_key is None and said in r.error for r in bad)
+    assert all(r.status in ("optimal", "feasible") for r in rows if r.solver != "liar")
     found = failures(rows)
     assert len(found) == 3, "one sentence per call, not one per objective"
     assert all("\n" not in sentence and "liar" in sentence for sentence in found)
-    assert ("preemption", "liar") not in registry().answerers
+    assert ("preemption", "liar") not in registry().solvers
 
 
 def test_a_false_proof_is_a_failed_check_and_no_reference():
@@ -176,7 +176,7 @@ def test_resume_returns_only_what_was_asked(tmp_path):
     store = tmp_path / "s.sqlite"
     run_suite(suite("fifo", "rand"), store=store)
     rows = run_suite(suite("fifo"), store=store, resume=True, solvers=["rand"], reference=False)
-    assert {r.answerer for r in rows} == {"rand"}
+    assert {r.solver for r in rows} == {"rand"}
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True])
@@ -197,16 +197,16 @@ def test_progress_counts_rows(tmp_path):
 
 
 def test_two_workers_make_the_rows_of_one(tmp_path):
-    """All but those of an answerer that only this process knows."""
+    """All but those of a solver that only this process knows."""
     exact = ("brute-force", "cp-sat", "highs")[: draws(1, 3)]
     known, store = (*exact, "rand"), tmp_path / "s.sqlite"
     seeds = range(draws(2, 3))
     with registered("local", waits):
         rows = run_suite(suite(*known, "local", seeds=seeds), workers=2, store=store)
-    local = [r for r in rows if r.answerer == "local"]
+    local = [r for r in rows if r.solver == "local"]
     assert {r.status for r in local} == {"failed"}
-    assert all("no answerer 'local'" in r.error for r in local)
-    others = [r for r in rows if r.answerer != "local"]
+    assert all("no solver 'local'" in r.error for r in local)
+    others = [r for r in rows if r.solver != "local"]
     assert timeless(others) == timeless(run_suite(suite(*known, seeds=seeds)))
     assert len(read_rows(store)) == len(rows) == len(seeds) * 3 * (len(known) + 1)
 
@@ -219,8 +219,8 @@ def test_a_process_that_dies_fails_its_own_task_only(tmp_path, monkeypatch):
     """A plug-in package, because a worker knows only what its own registry finds."""
     registry()  # this process looks before the plug-in is there
     (tmp_path / "deadly.py").write_text(
-        "import os\nfrom mlsched.core.registry import answerer\n"
-        "@answerer('deadly', problem='preemption', kind='heuristic')\n"
+        "import os\nfrom mlsched.core.registry import solver\n"
+        "@solver('deadly', problem='preemption', kind='heuristic')\n"
         "def deadly(instance, *, rng):\n    os._exit(3)\n"
     )
     info = tmp_path / "deadly-1.dist-info"
@@ -232,8 +232,8 @@ def test_a_process_that_dies_fails_its_own_task_only(tmp_path, monkeypatch):
     with registered("deadly", dies):
         rows = run_suite(suite("rand", "deadly", "fifo", seeds=range(draws(1, 2))), workers=2, isolate=False)
     sys.modules.pop("deadly", None)
-    assert {r.answerer for r in rows if r.status == "failed"} == {"deadly"}
-    assert all("its process died" in r.error for r in rows if r.answerer == "deadly")
+    assert {r.solver for r in rows if r.status == "failed"} == {"deadly"}
+    assert all("its process died" in r.error for r in rows if r.solver == "deadly")
     assert len(rows) == draws(1, 2) * 9
 
 
@@ -267,10 +267,10 @@ def test_solves_cut_by_work_are_told():
 
 
 def test_a_second_engine_is_asked_where_one_stands_alone():
-    def rows(*answerers, **more):
-        found = run_suite(suite(*answerers, seeds=[0], objectives=("total_score",)), **more)
-        return [(r.answerer, r.backing, r.confirmed_by) for r in found if r.kind == "exact"]
+    def rows(*solvers, **more):
+        found = run_suite(suite(*solvers, seeds=[0], objectives=("total_score",)), **more)
+        return [(r.solver, r.evidence, r.confirmed_by) for r in found if r.kind == "exact"]
 
-    assert rows("cp-sat", "fitgpp") == [("cp-sat", "agreed", "highs:solver=scip")]
-    assert rows("cp-sat", confirm=False) == [("cp-sat", "claimed", None)]
-    assert rows("cp-sat", "highs") == [("cp-sat", "agreed", None), ("highs", "agreed", None)]
+    assert rows("cp-sat", "fitgpp") == [("cp-sat", "confirmed", "highs:engine=scip")]
+    assert rows("cp-sat", confirm=False) == [("cp-sat", "unconfirmed", None)]
+    assert rows("cp-sat", "highs") == [("cp-sat", "confirmed", None), ("highs", "confirmed", None)]

@@ -22,12 +22,12 @@ class Question:
     """A task as a shard sees it."""
 
     content: tuple[str, int, str]
-    answerer: str
+    solver: str
     limits: dict = dataclasses.field(default_factory=dict)
 
     @property
     def keys(self):
-        return [("made", self.content[2], "cost", self.answerer, "{}", 0)]
+        return [("made", self.content[2], "cost", self.solver, "{}", 0)]
 
 
 QUESTIONS = st.lists(
@@ -39,7 +39,7 @@ QUESTIONS = st.lists(
         st.sampled_from(["a", "b", "c"]),
     ),
     max_size=30,
-    unique_by=lambda question: (question.content, question.answerer),
+    unique_by=lambda question: (question.content, question.solver),
 )
 
 
@@ -77,7 +77,7 @@ def test_a_request_knows_no_order_and_sees_every_change(questions, count, random
     assert len(whole.places) == whole.total == len(keys_of(questions))
     assert Request.from_json(joined.to_json()) == joined
     for k, task in enumerate(questions):
-        for changed in (dataclasses.replace(task, answerer="d"), dataclasses.replace(task, limits={"time_limit": 1.0})):
+        for changed in (dataclasses.replace(task, solver="d"), dataclasses.replace(task, limits={"time_limit": 1.0})):
             others = [*questions[:k], changed, *questions[k + 1 :]]
             assert request_of("made", others, others, None, {}).fingerprint != whole.fingerprint
 

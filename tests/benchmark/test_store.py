@@ -18,7 +18,7 @@ from mlsched import InvalidFile
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import OPTIONAL, VERSION, Store, read_rows
-from mlsched.core.contract import Rank
+from mlsched.core.contract import Primary
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def write(path, *statements):
 def test_rows_come_back_as_they_were(path):
     rows = [
         row(),
-        row(instance_hash="h1", value=None, values=None, status="failed", error='l\'été <b>"x"', seconds=None),
-        row(instance_hash="h2", rank=Rank("missed deadlines", 1000)),
-        row(answerer="x:s=2", params={"s": 2.0, "deep": True}, cases={"a": True}, binding={"b": False}, bound=9.5),
+        row(instance_hash="h1", sort_key=None, sort_keys=None, status="failed", error='l\'été <b>"x"', seconds=None),
+        row(instance_hash="h2", primary=Primary("missed deadlines", 1000)),
+        row(solver="x:s=2", params={"s": 2.0, "deep": True}, cases={"a": True}, binding={"b": False}, sort_bound=9.5),
     ]
     with Store(path) as store:
         store.add(rows[:2])
@@ -61,7 +61,7 @@ def test_a_key_is_kept_once_and_a_batch_is_all_or_nothing(path):
     with Store(path) as store:
         store.add([row()])
         with pytest.raises(InvalidFile, match=r"another run has stored the same rows meanwhile .*UNIQUE"):
-            store.add([row(seed=1), row(value=11)])
+            store.add([row(seed=1), row(sort_key=11)])
     assert read_rows(path) == [row()]
 
 
@@ -219,7 +219,7 @@ def test_a_killed_run_resumes(path, tmp_path):
     script.write_text(
         "import sys\nfrom mlsched.benchmark.runner import run_suite\nfrom mlsched.benchmark.suites import Case, Suite\n"
         "def step(done, total):\n    print(done, flush=True)\n    sys.stdin.readline()\n"
-        f"case = Case('preemption', 'small', seeds={tuple(seeds)}, answerers=('cp-sat', 'fifo'))\n"
+        f"case = Case('preemption', 'small', seeds={tuple(seeds)}, solvers=('cp-sat', 'fifo'))\n"
         "run_suite(Suite('tiny', '', (case,)), store=sys.argv[1], progress=step)\n"
     )
     pipe, done = subprocess.PIPE, 0
@@ -256,7 +256,7 @@ def test_a_store_without_the_columns_that_may_be_unknown_is_read_and_added_to(tm
         for name in OPTIONAL:
             connection.execute(f"ALTER TABLE rows DROP COLUMN [{name}]")
     assert read_rows(path) == [old]
-    new = row(instance_hash="h1", backing="agreed", confirmed_by="dp", confirm_seconds=0.5)
+    new = row(instance_hash="h1", evidence="confirmed", confirmed_by="dp", confirm_seconds=0.5)
     with Store(path) as store:
         store.add([new])
         store.add([row(instance_hash="h2")])

@@ -10,7 +10,7 @@ from benchmark_examples import suite
 
 from mlsched import InvalidInput, UnknownName
 from mlsched.api.adapters import can_answer
-from mlsched.api.asked import resolve_answerer
+from mlsched.api.asked import resolve_solver
 from mlsched.benchmark.cases import SEEDS
 from mlsched.benchmark.suites import MORE_PRESETS, SUITES
 from mlsched.benchmark.tasks import tasks_of
@@ -32,8 +32,8 @@ def test_every_case_names_what_exists(name):
         assert case.preset is None or case.preset in problem.presets
         assert set(case.objectives or ()) <= {o.name for o in problem.instance_type.objectives}
         assert case.work_limit or case.repeat, "limits are deterministic work"
-        for text in case.answerers or ():
-            assert can_answer(resolve_answerer(case.problem, text, {})[0], problem.instance_type.asks)
+        for text in case.solvers or ():
+            assert can_answer(resolve_solver(case.problem, text, {})[0], problem.instance_type.called)
 
 
 def test_quick_covers_every_problem():
@@ -44,13 +44,13 @@ def test_quick_covers_every_problem():
 
 
 def test_who_is_asked_about_small_instances_only_is_asked_about_all_of_those():
-    """What `quick` leaves out stands in its definition, is left out there only, and is an exact answerer."""
-    asked = {(task.problem, task.preset, task.answerer) for task in quick()}
+    """What `quick` leaves out stands in its definition, is left out there only, and is an exact solver."""
+    asked = {(task.problem, task.preset, task.solver) for task in quick()}
     assert registry().problem("taskgraph").suites.small_only
     for problem, names in {p.name: p.suites.small_only for p in registry().problems.values()}.items():
         presets = [case.preset for case in find_suite("quick").cases if case.problem == problem]
         for name in names:
-            assert registry().answerer(problem, name)[0].kind == "exact"
+            assert registry().solver(problem, name)[0].kind == "exact"
             assert [preset for preset in presets if (problem, preset, name) in asked] == ["small"]
         assert not any(case.without for case in find_suite(problem).cases)
 
@@ -79,9 +79,9 @@ def test_the_same_suite_makes_the_same_tasks():
     assert quick() == tasks_of(SUITES["quick"], None)
 
 
-def test_an_exact_answerer_is_asked_for_each_objective_a_rule_once():
+def test_an_exact_solver_is_asked_for_each_objective_a_rule_once():
     tasks = tasks_of(suite("cp-sat", "fifo", seeds=[0]), None)
-    assert [(t.answerer, len(t.objectives)) for t in tasks] == [("cp-sat", 1)] * 3 + [("fifo", 3)]
+    assert [(t.solver, len(t.objectives)) for t in tasks] == [("cp-sat", 1)] * 3 + [("fifo", 3)]
 
 
 def test_solvers_replace_those_of_the_suite_and_have_one_label_however_written():
@@ -95,7 +95,7 @@ def test_solvers_replace_those_of_the_suite_and_have_one_label_however_written()
 @pytest.mark.parametrize(
     ("solvers", "said"),
     [
-        (["fitgp"], "no answerer 'fitgp' for suite tiny; there are .*fitgpp"),
+        (["fitgp"], "no solver 'fitgp' for suite tiny; there are .*fitgpp"),
         (["fitgpp:z=1"], "has no parameter 'z'"),
         (["fitgpp:s=many"], "must be a number"),
     ],

@@ -14,7 +14,7 @@ from mlsched.benchmark.reference import disagreements, failures, references, wit
 from mlsched.benchmark.render import gap_table, in_lines
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.table import gap_lines, hardness_lines, summary_json, verified, version_sets
-from mlsched.core.contract import Rank
+from mlsched.core.contract import Primary
 
 
 def shown(rows):
@@ -27,8 +27,8 @@ def shown(rows):
 def test_the_gap_table_by_hand():
     rows = []
     for i, (optimum, value) in enumerate([(10, 10), (10, 20), (3, 4), (0, 0), (0, 5)]):
-        rows += [row(instance_hash=f"h{i}", seed=i, value=optimum), rule(value, instance_hash=f"h{i}", seed=i)]
-    rows.append(rule(None, instance_hash="h9", seed=9, values=None, status="failed", error="broke"))
+        rows += [row(instance_hash=f"h{i}", seed=i, sort_key=optimum), rule(value, instance_hash=f"h{i}", seed=i)]
+    rows.append(rule(None, instance_hash="h9", seed=9, sort_keys=None, status="failed", error="broke"))
     exact, heuristic = gap_lines(with_gaps(rows))
     assert (exact.instances, exact.gaps.optimal, exact.proven, exact.seconds) == (5, 1, 1, 0.5)
     assert (heuristic.instances, heuristic.gaps.count, heuristic.failures, heuristic.skipped) == (6, 5, 1, 0)
@@ -43,15 +43,15 @@ def test_the_gap_table_by_hand():
 
 
 def test_a_rank_is_compared_first():
-    deferred = Rank("deferred jobs", 1000)
+    deferred = Primary("deferred jobs", 1000)
     rows = []
     for i, (optimum, value) in enumerate([(2010, 2015), (40, 2020), (3000, 3007)]):
-        here = {"instance_hash": f"h{i}", "seed": i, "rank": deferred}
-        rows += [row(value=optimum, **here), rule(value, **here)]
+        here = {"instance_hash": f"h{i}", "seed": i, "primary": deferred}
+        rows += [row(sort_key=optimum, **here), rule(value, **here)]
     gaps = gap_lines(with_gaps(rows))[1].gaps
     # 10 against 15 behind two deferred jobs; two more deferred jobs; 0 against 7 behind three.
     assert (gaps.count, gaps.relative, gaps.mean, gaps.largest) == (3, 1, 0.5, 0.5)
-    assert (gaps.behind, gaps.mean_behind, gaps.rank) == (1, 2, "deferred jobs")
+    assert (gaps.behind, gaps.mean_behind, gaps.primary) == (1, 2, "deferred jobs")
     assert (gaps.absolute, gaps.mean_difference) == (1, 7)
     text = shown(with_gaps(rows))
     assert "50.0 %" in text
@@ -61,7 +61,7 @@ def test_a_rank_is_compared_first():
 
 
 def test_without_a_proof_there_is_no_gap():
-    rows = with_gaps([row(status="feasible", bound=8, stopped_by="time limit"), rule(12)])
+    rows = with_gaps([row(status="feasible", sort_bound=8, stopped_by="time limit"), rule(12)])
     assert [r.gap_to_optimum for r in rows] == [None, None]
     exact, heuristic = gap_lines(rows)
     assert (exact.gaps.optimal, exact.proven, exact.wall_limited) == (None, 0, 1)
@@ -72,12 +72,15 @@ def test_without_a_proof_there_is_no_gap():
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (row(answerer="highs", value=11), "cp-sat proves 10 optimal, but highs proves 11"),
+        (row(solver="highs", sort_key=11), "cp-sat proves 10 optimal, but highs proves 11"),
         (rule(9), "cp-sat proves 10 optimal, but the plan of rule has 9"),
-        (row(answerer="highs", objective="other", values={"cost": 9, "other": 1}, value=1), "plan of highs has 9"),
-        (row(answerer="highs", status="infeasible", value=None, bound=None), "highs calls the instance infeasible"),
-        (row(answerer="highs", status="unknown", value=None, bound=11), "highs claims the bound 11"),
-        (row(answerer="lp", value=10.1), "lp proves 10.1"),
+        (row(solver="highs", objective="other", sort_keys={"cost": 9, "other": 1}, sort_key=1), "plan of highs has 9"),
+        (
+            row(solver="highs", status="infeasible", sort_key=None, sort_bound=None),
+            "highs calls the instance infeasible",
+        ),
+        (row(solver="highs", status="unknown", sort_key=None, sort_bound=11), "highs claims the bound 11"),
+        (row(solver="lp", sort_key=10.1), "lp proves 10.1"),
     ],
 )
 def test_contradictions(other, said):
@@ -94,48 +97,53 @@ def test_contradictions_when_more_is_better():
     best = row(sense="max")
     assert "plan of rule has 11" in disagreements([best, rule(11, sense="max")])[0]
     assert (
-        "h claims the bound 9" in disagreements([best, row(sense="max", answerer="h", status="feasible", bound=9)])[0]
+        "h claims the bound 9"
+        in disagreements([best, row(sense="max", solver="h", status="feasible", sort_bound=9)])[0]
     )
     assert disagreements([best, rule(9, sense="max")]) == []
 
 
 def test_an_lp_agrees_up_to_its_tolerance():
-    rows = with_gaps([row(), row(answerer="lp", value=10 + 1e-8, bound=10 - 1e-8)])
+    rows = with_gaps([row(), row(solver="lp", sort_key=10 + 1e-8, sort_bound=10 - 1e-8)])
     assert failures(rows) == []
     assert [r.gap_to_optimum.share for r in rows] == [0, 0]
 
 
 def test_infeasible_with_a_plan_and_no_proof():
-    rows = [row(status="infeasible", value=None, values=None, bound=None), rule(12)]
+    rows = [row(status="infeasible", sort_key=None, sort_keys=None, sort_bound=None), rule(12)]
     assert disagreements(rows) == ["p small, seed 0, cost: cp-sat calls the instance infeasible, but rule has a plan"]
 
 
 def test_confirmation_needs_two_methods_not_two_settings():
-    same = [row(), row(answerer="cp-sat:decompose=False", params={"decompose": False})]
+    same = [row(), row(solver="cp-sat:decompose=False", params={"decompose": False})]
     assert references(same)["h0", "cost"].engines == ("cp-sat",)
     assert (verified(same).optima, verified(same).confirmed) == (1, 0)
-    assert verified([*same, row(answerer="highs")]).confirmed == 1
+    assert verified([*same, row(solver="highs")]).confirmed == 1
 
 
 def test_a_failed_call_is_one_sentence():
-    bad = {"status": "failed", "values": None, "error": "rule raised ValueError: no"}
+    bad = {"status": "failed", "sort_keys": None, "error": "rule raised ValueError: no"}
     rows = [rule(None, objective=name, **bad) for name in ("cost", "other")]
     assert failures(rows) == ["p small, seed 0: rule: rule raised ValueError: no"]
 
 
 def test_a_rule_s_plan_counts_once():
     values = {"cost": 12, "other": 3}
-    rows = [rule(12, values=values), rule(3, objective="other", values=values), row(values={"cost": 10, "other": 5})]
+    rows = [
+        rule(12, sort_keys=values),
+        rule(3, objective="other", sort_keys=values),
+        row(sort_keys={"cost": 10, "other": 5}),
+    ]
     assert verified(rows).plans == 2
 
 
 def test_hardness_counts_one_plan_an_instance_of_the_first_objective():
     rows = [
         row(cases={"tight": True}),
-        row(answerer="highs", cases={"tight": True}),
+        row(solver="highs", cases={"tight": True}),
         row(objective="other", cases={"tight": False}),
         row(instance_hash="h1", cases={"tight": False}),
-        row(answerer="brute-force", cases={"tight": True}, binding={"memory": True}),
+        row(solver="brute-force", cases={"tight": True}, binding={"memory": True}),
     ]
     assert [(x.what, x.binding, x.count, x.of) for x in hardness_lines(rows)] == [
         ("tight", False, 1, 2),
@@ -153,7 +161,7 @@ def test_the_summary_is_json_and_complete():
     assert data["rows"] == 18
     assert data["failures"] == []
     assert data["verified"]["confirmed"] == 6
-    assert {g["answerer"] for g in data["gaps"]} == {"brute-force", "highs", "fitgpp"}
+    assert {g["solver"] for g in data["gaps"]} == {"brute-force", "highs", "fitgpp"}
     assert {h["what"] for h in data["hardness"] if h["binding"]} >= {"preemption limit", "capacity of gpu"}
 
 
@@ -167,8 +175,15 @@ def test_the_terminal_table_fits_80_columns_and_shows_trouble():
         [
             row(),
             rule(20),
-            rule(None, answerer="[bold]odd", values=None, status="failed", error="x"),
-            row(answerer="brute-force", status="skipped", value=None, values=None, bound=None, error="too large"),
+            rule(None, solver="[bold]odd", sort_keys=None, status="failed", error="x"),
+            row(
+                solver="brute-force",
+                status="skipped",
+                sort_key=None,
+                sort_keys=None,
+                sort_bound=None,
+                error="too large",
+            ),
         ]
     )
     text = shown(rows)
@@ -206,40 +221,40 @@ def test_duration(seconds, shown):
 
 
 def test_a_table_says_where_one_engine_stands_alone():
-    alone, both = shown(with_gaps([row()])), shown(with_gaps([row(), row(answerer="highs")]))
+    alone, both = shown(with_gaps([row()])), shown(with_gaps([row(), row(solver="highs")]))
     assert "100 % *" in alone
     assert "rest on one engine's word" in alone
     assert "*" not in both
 
 
 def test_what_a_proof_rests_on():
-    def backings(*rows):
-        return [r.backing for r in with_gaps(rows)]
+    def evidences(*rows):
+        return [r.evidence for r in with_gaps(rows)]
 
-    one, other = row(backing="claimed"), row(answerer="highs", backing="claimed")
-    assert backings(one) == ["claimed"]
-    assert backings(one, other) == ["agreed", "agreed"]
-    assert backings(other, row(answerer="highs", params={"solver": "ortools-highs"})) == ["claimed", "claimed"]
-    assert backings(row(backing="agreed", confirmed_by="dp")) == ["agreed"]
-    assert backings(row(backing="certified"), other) == ["certified", "certified"]
-    assert backings(one, row(answerer="highs", value=9, bound=9)) == ["claimed", "claimed"]
-    assert backings(rule(12), row(status="feasible", bound=8)) == [None, None]
-    nowhere = {"status": "infeasible", "value": None, "values": None, "bound": None}
-    assert backings(row(**nowhere)) == ["claimed"]
-    assert backings(row(**nowhere), row(answerer="highs", **nowhere)) == ["agreed", "agreed"]
+    one, other = row(evidence="unconfirmed"), row(solver="highs", evidence="unconfirmed")
+    assert evidences(one) == ["unconfirmed"]
+    assert evidences(one, other) == ["confirmed", "confirmed"]
+    assert evidences(other, row(solver="highs", params={"engine": "ortools-highs"})) == ["unconfirmed", "unconfirmed"]
+    assert evidences(row(evidence="confirmed", confirmed_by="dp")) == ["confirmed"]
+    assert evidences(row(evidence="certified"), other) == ["certified", "certified"]
+    assert evidences(one, row(solver="highs", sort_key=9, sort_bound=9)) == ["unconfirmed", "unconfirmed"]
+    assert evidences(rule(12), row(status="feasible", sort_bound=8)) == [None, None]
+    nowhere = {"status": "infeasible", "sort_key": None, "sort_keys": None, "sort_bound": None}
+    assert evidences(row(**nowhere)) == ["unconfirmed"]
+    assert evidences(row(**nowhere), row(solver="highs", **nowhere)) == ["confirmed", "confirmed"]
     found = verified(
         with_gaps(
             [
                 one,
-                row(instance_hash="h1", backing="agreed"),
+                row(instance_hash="h1", evidence="confirmed"),
                 row(instance_hash="h2"),
-                row(instance_hash="h2", answerer="highs"),
+                row(instance_hash="h2", solver="highs"),
             ]
         )
     )
-    assert found.backed == "2 agreed by two or more engines, 1 claimed by one"
-    certified = verified(with_gaps([row(backing="certified")]))
-    assert certified.backed == "1 certified, 0 agreed by two or more engines, 0 claimed by one"
+    assert found.backed == "2 confirmed by two or more engines, 1 unconfirmed"
+    certified = verified(with_gaps([row(evidence="certified")]))
+    assert certified.backed == "1 certified, 0 confirmed by two or more engines, 0 unconfirmed"
 
 
 @pytest.mark.parametrize(

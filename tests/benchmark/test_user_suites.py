@@ -31,11 +31,11 @@ def test_a_folder_is_a_suite(folder):
     suite = find_suite(str(folder))
     assert [(case.problem, len(case.files)) for case in suite.cases] == [("preemption", 2), ("quality", 1)]
     rows = run_suite(suite, solvers=["fitgpp"])
-    assert {row.answerer for row in rows} == {"fitgpp", "cp-sat"}, "the reference is asked as well"
+    assert {row.solver for row in rows} == {"fitgpp", "cp-sat"}, "the reference is asked as well"
     assert all(row.gap_to_optimum is not None for row in rows)
     assert {row.source for row in rows} == {str(folder / "p0.json"), str(folder / "p1.json")}
     assert failures(rows) == []
-    assert {row.answerer for row in run_suite(suite, solvers=["fitgpp"], reference=False)} == {"fitgpp"}
+    assert {row.solver for row in run_suite(suite, solvers=["fitgpp"], reference=False)} == {"fitgpp"}
 
 
 def test_a_file_says_who_answers_what(folder, tmp_path, monkeypatch):
@@ -48,13 +48,13 @@ def test_a_file_says_who_answers_what(folder, tmp_path, monkeypatch):
         "reference = false\ntime_limit = 5\n"
     )
     rows = run_suite(str(tmp_path / "mine.toml"))
-    found = {(row.problem, row.case, row.answerer) for row in rows}
+    found = {(row.problem, row.case, row.solver) for row in rows}
     assert ("preemption", "small", "fifo") in found
     assert ("preemption", "own", "waiting_rules:waits") in found
     assert ("quality", "own", "slaq") in found
     assert {row.suite for row in rows} == {"mine"}
     assert {r.objective for r in rows if r.case == "small"} == {"victim_count"}
-    waits = [r for r in rows if r.answerer == "waiting_rules:waits" and r.problem == "preemption"]
+    waits = [r for r in rows if r.solver == "waiting_rules:waits" and r.problem == "preemption"]
     assert all(r.status == "feasible" and r.cpu_seconds >= 0 and r.peak_mib > 1 and r.machine for r in waits)
 
 
@@ -64,7 +64,7 @@ def test_files_of_others_take_options_of_their_readers(tmp_path):
         '[[case]]\nfiles = ["*.stg"]\nread = {processors = 2}\nsolvers = ["cp-sat"]\nobjectives = ["makespan"]\n'
     )
     rows = run_suite(str(tmp_path / "mine.toml"))
-    assert [(row.case, row.value) for row in rows] == [("files processors=2", 5)]
+    assert [(row.case, row.sort_key) for row in rows] == [("files processors=2", 5)]
 
 
 BAD = {

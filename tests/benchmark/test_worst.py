@@ -19,11 +19,11 @@ def test_the_worst_come_first_and_none_is_worse():
         assert loss.instance == INSTANCES[loss.name]
         assert repr(loss.gap) == repr(loss.result.gap_to(loss.best))
         assert loss.best.status == "optimal"
-    comparable = [loss for loss in losses if loss.gap.rank is None]
+    comparable = [loss for loss in losses if loss.gap.primary is None]
     shares = [loss.gap.share for loss in comparable]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0
-    behind = [loss for loss in losses if loss.gap.rank is not None]
+    behind = [loss for loss in losses if loss.gap.primary is not None]
     assert losses[: len(behind)] == behind, "more deferred jobs are worse than any percentage"
     first = mlsched.worst_cases("rand", INSTANCES, most=2, best="brute-force")
     assert [loss.name for loss in first] == [loss.name for loss in losses[:2]]
@@ -48,8 +48,8 @@ def test_the_picture_has_both_plans_of_each(tmp_path):
     titles = [ax.get_title() for ax in picture(losses).axes]
     for loss, left, right in zip(losses, titles[::2], titles[1::2], strict=True):
         assert f"instance {loss.name}: {loss.gap} worse" in left
-        assert f"rand: total_score {loss.result.value}" in left
-        assert f"brute-force: total_score {loss.best.value}" in right
+        assert f"rand: total_score {loss.result.sort_key}" in left
+        assert f"brute-force: total_score {loss.best.sort_key}" in right
     mlsched.plot_losses(losses, tmp_path / "worst.png")
     assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidInput, match="instances: there is none"):

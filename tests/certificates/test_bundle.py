@@ -1,4 +1,4 @@
-"""Certificates by formulas: what is in a folder, what is refused; no tampering gets another optimum accepted."""
+"""Logic certificates: what is in a folder, what is refused; no tampering gets another optimum accepted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import mlsched
 from mlsched import api
 from mlsched.certificates import bundle, checker, engine
 from mlsched.certificates.translation import translation_of
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, SolverError
+from mlsched.core.errors import BackendError, InvalidInput, MlschedError, SolverError
 from mlsched.instances.workers.horizons import horizon
 
 pytestmark = needs_exact
@@ -33,7 +33,7 @@ def hard(problem):
 def certificate(request, tmp_path_factory):
     """The folder of a certificate, one per problem."""
     folder = tmp_path_factory.mktemp("certificates") / request.param
-    assert api.certify(hard(request.param), folder, proof="formulas").backing == "certified"
+    assert api.certify(hard(request.param), folder, proof="logic").evidence == "certified"
     return folder
 
 
@@ -55,10 +55,10 @@ def rehashed(folder, **changes) -> None:
 
 def test_a_certificate_is_checked_and_says_what_it_holds(certificate):
     found = api.check_certificate(certificate)
-    assert (found.wrong, found.backing) == ((), "certified")
+    assert (found.wrong, found.evidence) == ((), "certified")
     assert found.instance == hard(certificate.name)
     best = api.solve(found.instance, "brute-force", objective=found.objective)
-    assert found.value == best.value
+    assert found.sort_key == best.sort_key
     manifest = json.loads((certificate / "manifest.json").read_text())
     for k, part in enumerate(manifest["parts"], 1):
         formula = (certificate / f"{k}.opb").read_text()
@@ -74,7 +74,7 @@ def test_every_file_is_covered_by_its_hash(copy):
             path.write_bytes(kept + b"\n")
             assert f"{path.name} is not the file that the manifest was written for" in api.check_certificate(copy).wrong
             path.write_bytes(kept)
-    assert api.check_certificate(copy).backing == "certified"
+    assert api.check_certificate(copy).evidence == "certified"
 
 
 def test_what_does_not_belong_together_is_said(copy):
@@ -160,7 +160,7 @@ def test_no_change_gets_another_optimum_accepted(certificate, copy, name, report
             fate["refused"] += 1
         else:
             fate["accepted with the same optimum"] += 1
-            assert found.value == api.solve(found.instance, "brute-force", objective=found.objective).value
+            assert found.value == api.solve(found.instance, "brute-force", objective=found.objective).sort_key
         if name == "1.log":
             assert proved((certificate / "1.opb").read_text(), text) in (None, minimum(formula)), text
     report(f"{certificate.name}: {count} changes of {name}", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
@@ -178,8 +178,8 @@ def proved(formula: str, log: str) -> int | None:
 def test_a_plan_that_is_not_optimal_is_not_certified(tmp_path):
     instance = hard("workers")
     waits = instance.plan_type(workers=[0] * len(instance.waiting), ps=[0] * len(instance.waiting))
-    with pytest.raises(AnswererError, match="the plan is not optimal"):
-        api.certify(instance, tmp_path / "new", plan=waits, proof="formulas")
+    with pytest.raises(SolverError, match="the plan is not optimal"):
+        api.certify(instance, tmp_path / "new", plan=waits, proof="logic")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -191,8 +191,8 @@ def test_the_folder_must_be_new_and_is_made_whole(tmp_path, monkeypatch):
     with pytest.raises(InvalidInput, match="there is no folder"):
         api.certify(instance, tmp_path / "no" / "new")
     monkeypatch.setattr(engine, "log_of", lambda formula, seconds: "pseudo-Boolean proof version 1.1\nc 1\n")
-    with pytest.raises(SolverError, match="exact logged a proof that does not hold"):
-        api.certify(instance, tmp_path / "new", proof="formulas")
+    with pytest.raises(BackendError, match="exact logged a proof that does not hold"):
+        api.certify(instance, tmp_path / "new", proof="logic")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
@@ -200,7 +200,7 @@ def test_a_proof_that_takes_too_long_to_write_out_says_so(tmp_path, monkeypatch)
     instance, plan = hard("workers"), mlsched.solve(hard("workers"), "cp-sat").plan
     log = engine.log_of(translation_of(instance).formulas(instance, "total_jct", plan)[0].text(), None)
     monkeypatch.setattr(engine, "log_of", lambda formula, seconds: log)
-    with pytest.raises(SolverError, match=r"exact found a proof, but not all .* in 1e-09 s; give more time"):
+    with pytest.raises(BackendError, match=r"exact found a proof, but not all .* in 1e-09 s; give more time"):
         bundle.certify(instance, "total_jct", plan, tmp_path / "new", seconds=1e-9)
     assert list(tmp_path.iterdir()) == []
 
@@ -209,11 +209,11 @@ def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatc
     instance = hard("quality")
     monkeypatch.setattr(bundle, "wrong_files", lambda folder, manifest: ["something"])
     with pytest.raises(MlschedError, match="did not pass its own check: something"):
-        api.certify(instance, tmp_path / "new", proof="formulas")
+        api.certify(instance, tmp_path / "new", proof="logic")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_question_without_a_translation_is_refused_before_any_work(tmp_path):
     asked = horizon("poisson-6")
     with pytest.raises(InvalidInput, match=r"a workers\.horizon cannot be certified; .*workers\.instance can"):
-        api.certify(asked, tmp_path / "new", proof="formulas")
+        api.certify(asked, tmp_path / "new", proof="logic")

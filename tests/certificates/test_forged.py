@@ -29,7 +29,7 @@ GIGABYTE = 10**9
 def genuine(tmp_path_factory):
     """A certificate of two formulas."""
     folder = tmp_path_factory.mktemp("genuine") / "proof"
-    api.certify(list(drawn("preemption", 8))[-1], folder, proof="formulas")
+    api.certify(list(drawn("preemption", 8))[-1], folder, proof="logic")
     return folder
 
 
@@ -131,8 +131,8 @@ def change(folder, **fields) -> None:
     [
         ({"parts": [{}] * 101}, "field 'parts': has 101: must have at most 100"),
         ({"parts": [{}] * 2_500_000}, r"manifest.json: has \d+ bytes: must have at most"),
-        ({"problem": "x" * 10**5}, "field 'problem': must have at most 100 signs"),
-        ({"objective": "x" * 10**5}, "field 'objective': must have at most 100 signs"),
+        ({"problem": "x" * 10**5}, "field 'problem': must have at most 100 characters"),
+        ({"objective": "x" * 10**5}, "field 'objective': must have at most 100 characters"),
         ({"problem": "x" * 100}, "no problem 'x+'; there are"),
         ({"objective": "x" * 100}, "no objective 'x+'; there are"),
         ({"value": True}, "field 'value': must be of type int"),
@@ -165,7 +165,7 @@ def test_no_forgery_is_accepted_unless_what_it_claims_is_true(genuine, tmp_path,
     fate = Counter[str]()
     folders = [genuine, *(tmp_path / problem for problem in ("preemption", "placement", "taskgraph"))]
     for folder in folders[1:]:
-        api.certify(list(drawn(folder.name, 8))[-1], folder, proof="prices")
+        api.certify(list(drawn(folder.name, 8))[-1], folder, proof="dual")
     for number in range(draws(90, 1500)):
         folder, dice = tmp_path / str(number), random.Random(number)
         forgery.forge(folders, folder, dice)
@@ -174,10 +174,12 @@ def test_no_forgery_is_accepted_unless_what_it_claims_is_true(genuine, tmp_path,
         except InvalidInput:
             fate["cannot be read"] += 1
         else:
-            fate["refused" if found.wrong else "accepted with the optimum" if found.backing else "accepted: a gap"] += 1
+            fate[
+                "refused" if found.wrong else "accepted with the optimum" if found.evidence else "accepted: a gap"
+            ] += 1
             if not found.wrong:
-                best = api.solve(found.instance, "brute-force", objective=found.objective).value
-                assert found.value == best or found.backing is None
+                best = api.solve(found.instance, "brute-force", objective=found.objective).sort_key
+                assert found.value == best or found.evidence is None
                 sign = 1 if found.instance.objective(found.objective).sense == "min" else -1
                 assert sign * found.bound <= sign * best <= sign * found.value
         shutil.rmtree(folder)

@@ -85,7 +85,7 @@ def test_lines_of_a_file_are_bounded(tmp_path, monkeypatch):
     path.write_bytes(b"* " + b"x" * 17 + b"\r\nl 1\r\n")
     assert list(limits.lines_of(path, 100, Deadline())) == ["* " + "x" * 17 + "\n", "l 1\n"]
     path.write_bytes(b"l 1\n" + b"x" * 21)
-    with pytest.raises(InvalidFile, match=r"1\.log, line 2: has more than 20 signs"):
+    with pytest.raises(InvalidFile, match=r"1\.log, line 2: has more than 20 characters"):
         list(limits.lines_of(path, 100, Deadline()))
     path.write_bytes(b"l 1\n\xff\n")
     with pytest.raises(InvalidFile, match=r"1\.log: is not text"):
@@ -232,7 +232,7 @@ def test_a_leaf_that_leaves_too_many_options_is_refused(monkeypatch):
 def test_fixings_that_leave_too_many_options_are_refused(monkeypatch):
     """What each leaves is kept until the leaves below it are proved: a path of them may keep so much together."""
     instance = next(with_cuts())
-    best = api.solve(instance, "brute-force", objective="total_score").value
+    best = api.solve(instance, "brute-force", objective="total_score").sort_key
     (claim,) = statement_of(instance).claims(instance, "total_score", best)
     left = fixed(claim, {}, {}, [], lambda steps: None).options
     numbers = sum(1 + len(use) for options in left for _, use in options)
@@ -297,10 +297,10 @@ def test_an_instance_must_say_in_its_file_what_it_means(tmp_path):
 
 @needs_exact
 def test_a_check_has_a_time_limit(tmp_path):
-    api.certify(small(), tmp_path / "proof", proof="formulas")
+    api.certify(small(), tmp_path / "proof", proof="logic")
     assert api.check_certificate(tmp_path / "proof", time_limit=None).wrong == ()
     late = api.check_certificate(tmp_path / "proof", time_limit=1e-9)
     assert late.wrong == ("the check did not end in 1e-09 s; give it more time (--time-limit)",)
-    assert late.backing is None
+    assert late.evidence is None
     with pytest.raises(InvalidInput, match="time_limit = 0: must be above 0"):
         api.check_certificate(tmp_path / "proof", time_limit=0)

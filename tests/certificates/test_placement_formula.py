@@ -107,7 +107,7 @@ def test_a_job_may_be_as_slow_on_two_servers():
     instance = split()
     best = api.solve(instance, "brute-force")
     (formula,) = translation.TRANSLATION.formulas(instance, "total_speed", best.plan)
-    assert formula.value(minimum(formula)) == best.value == 2 * 500_000 + 500_000 * 1000 // 1150
+    assert formula.value(minimum(formula)) == best.sort_key == 2 * 500_000 + 500_000 * 1000 // 1150
 
 
 @pytest.mark.parametrize(("reading", "slowdown"), [("workers", 1000), ("tasks", 1200)])

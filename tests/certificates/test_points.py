@@ -89,7 +89,7 @@ def test_a_limit_is_made_use_of():
     for instance in examples(draws(30, 200)):
         for objectives in PAIRS:
             within, best = limited(instance, objectives, dice)
-            free = api.solve(instance, "brute-force", objective=objectives[0]).value
+            free = api.solve(instance, "brute-force", objective=objectives[0]).sort_key
             if best != free:
                 sign = sense(instance, objectives[0])
                 bound = prices.trees(instance, objectives[0], best, Deadline(), within=within)[1]
@@ -110,7 +110,7 @@ def covered(made) -> None:
     """Assert what the claims say together, of all plans by brute force."""
     instance, objectives = made.instance, made.objectives
     signs = [sense(instance, name) for name in objectives]
-    reached = [[s * v for s, v in zip(signs, row, strict=True)] for row in made.values]
+    reached = [[s * v for s, v in zip(signs, row, strict=True)] for row in made.sort_keys]
     bounds = [signs[0] * bound for bound in made.bounds[:-1]] + [signs[1] * made.bounds[-1]]
     assert reached == sorted(reached)
     for plan in every(instance):
@@ -118,7 +118,7 @@ def covered(made) -> None:
         number = next((n for n, point in enumerate(reached) if point[1] <= second), len(reached) - 1)
         assert first >= bounds[number]
         assert second >= bounds[-1]
-        assert made.backing is None or any(a <= first and b <= second for a, b in reached)
+        assert made.evidence is None or any(a <= first and b <= second for a, b in reached)
 
 
 def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
@@ -130,13 +130,13 @@ def test_for_every_plan_a_point_is_as_good_but_for_the_gaps(tmp_path, report):
         plans = plans if k % 2 == 0 else plans[: dice.randrange(1, len(plans) + 1)]
         made = api.certify_front(instance, plans, tmp_path / str(k), objectives=objectives)
         again = api.check_certificate(tmp_path / str(k))
-        assert (again.wrong, again.bounds, again.values) == ((), made.bounds, made.values)
+        assert (again.wrong, again.bounds, again.values) == ((), made.bounds, made.sort_keys)
         covered(made)
-        whole = brute_force.front(instance, objectives) == list(made.values)
-        assert whole or made.backing is None
-        fate["whole, and said to be" if made.backing else "whole" if whole else "not whole"] += 1
+        whole = brute_force.front(instance, objectives) == list(made.sort_keys)
+        assert whole or made.evidence is None
+        fate["whole, and said to be" if made.evidence else "whole" if whole else "not whole"] += 1
         fate["several points"] += len(plans) > 1
-        fate["whole, of several points"] += made.backing is not None and len(plans) > 1
+        fate["whole, of several points"] += made.evidence is not None and len(plans) > 1
     report("points of fronts", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
     assert fate["whole, of several points"]
     assert fate["not whole"]
@@ -150,7 +150,7 @@ def genuine(tmp_path_factory):
         plans = front_of(instance, ("total_jct", "total_accuracy"), dice)
         if len(plans) > 2:
             break
-    assert len(api.certify_front(instance, plans, folder, objectives=["total_jct", "total_accuracy"]).values) > 2
+    assert len(api.certify_front(instance, plans, folder, objectives=["total_jct", "total_accuracy"]).sort_keys) > 2
     return folder
 
 
@@ -158,16 +158,16 @@ def test_plans_are_put_in_order_whichever_objective_comes_first(genuine, tmp_pat
     known = api.check_certificate(genuine)
     for folder, plans in (("as they are", known.plans), ("turned", known.plans[::-1])):
         made = api.certify_front(
-            known.instance, plans, tmp_path / folder, objectives=["total_accuracy", "total_jct"], proof="prices"
+            known.instance, plans, tmp_path / folder, objectives=["total_accuracy", "total_jct"], proof="dual"
         )
-        assert made.values == tuple((accuracy, jct) for jct, accuracy in known.values[::-1])
+        assert made.sort_keys == tuple((accuracy, jct) for jct, accuracy in known.values[::-1])
 
 
 def test_a_check_that_takes_too_long_is_none(genuine, ticking):
     ticking(deadline)
     found = points.check_points(genuine, seconds=1500.0)
     assert found.wrong == ("the check did not end in 1500 s; give it more time (--time-limit)",)
-    assert (found.backing, found.claim, found.gaps) == (None, "", ())
+    assert (found.evidence, found.claim, found.gaps) == (None, "", ())
 
 
 @pytest.fixture
@@ -327,11 +327,11 @@ def test_what_cannot_be_is_refused_in_a_line_before_any_work(tmp_path):
     with pytest.raises(InvalidInput, match="first = makespan: must be left out for points"):
         certify(["total_jct", "deadlines_met"], first=["makespan"])
     with pytest.raises(InvalidInput, match=r"fronts of a taskgraph\.instance cannot be certified"):
-        certify(["total_jct", "makespan"], proof="formulas")
+        certify(["total_jct", "makespan"], proof="logic")
     with pytest.raises(InvalidInput, match="proof = 'words': must be one of prices, formulas"):
         certify(["total_jct", "makespan"], proof="words")
     with pytest.raises(InvalidInput, match=r"points of fronts of a quality\.instance cannot be certified"):
-        certify(["worst_loss", "proportional_loss"], next(drawn("quality", 1)), proof="prices")
+        certify(["worst_loss", "proportional_loss"], next(drawn("quality", 1)), proof="dual")
     with pytest.raises(InvalidInput, match="the front has no plan"):
         api.certify_front(instance, [], tmp_path / "no", objectives=["total_jct", "makespan"])
     with pytest.raises(InvalidInput, match="these plans are no front: point 2 is not worse in total_jct"):
@@ -346,7 +346,7 @@ def test_the_command_certifies_a_front_and_checks_it(tmp_path, capsys):
     api.save(api.generate("taskgraph", preset="six-tight", seed=1), file)
     assert run(["pareto", str(file), "total_jct", "makespan", "--certify", str(folder), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["certificate"]
-    assert document["proof"] == "prices"
+    assert document["proof"] == "dual"
     assert len(document["bounds"]) == len(document["points"]) + 1
     assert run(["check", str(folder)]) == 0
     shown = capsys.readouterr().out

@@ -33,7 +33,7 @@ def test_the_claim_names_the_largest_gap(bounds):
     assert made.claim == (
         f"for every plan, one of the 2 points is as good in deadlines_met and at most {most} worse in total_jct"
     )
-    assert made.backing is None
+    assert made.evidence is None
 
 
 @pytest.mark.parametrize(

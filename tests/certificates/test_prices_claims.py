@@ -41,7 +41,7 @@ def test_the_optimum_is_proved_and_nothing_better_is(problem, objective, report)
     fate, dice = Counter[str](), random.Random(objective)
     for instance in drawn(problem, draws(8, 300)):
         goal = instance.objective(objective)
-        best = api.solve(instance, "brute-force", objective=objective).value
+        best = api.solve(instance, "brute-force", objective=objective).sort_key
         beyond = best + 1 if goal.sense == "min" else best - 1
         trees, bound = prices.trees(instance, objective, best, Deadline())
         assert bound == best
@@ -62,7 +62,7 @@ def test_cuts_prove_no_more_than_the_optimum(monkeypatch, report):
     monkeypatch.setattr(search, "STEPS", 0)
     fate, dice = Counter[str](), random.Random(7)
     for instance in with_cuts():
-        best = api.solve(instance, "brute-force", objective="total_score").value
+        best = api.solve(instance, "brute-force", objective="total_score").sort_key
         trees, bound = prices.trees(instance, "total_score", best, Deadline())
         assert bound == best
         assert any(len(node) == 2 and node[1] for node in trees[0])
@@ -80,15 +80,15 @@ def test_cuts_prove_no_more_than_the_optimum(monkeypatch, report):
 def test_the_checker_alone_says_the_same(problem, tmp_path):
     """`checker.py` needs nothing of mlsched, nor the site packages."""
     instance = list(drawn(problem, 3))[-1]
-    made = api.certify(instance, tmp_path / "proof", proof="prices")
+    made = api.certify(instance, tmp_path / "proof", proof="dual")
     call = [sys.executable, "-I", "-S", str(tmp_path / "proof" / "checker.py"), str(tmp_path / "proof")]
     found = subprocess.run(call, capture_output=True, text=True, check=True)
     bound = json.loads((tmp_path / "proof" / "manifest.json").read_text())["bound"]
-    assert bound == made.bound
+    assert bound == made.sort_bound
     assert found.stdout.startswith("proved: no plan of this instance has a better ")
     assert found.stdout.strip().endswith(f" than {bound}")
     manifest = (tmp_path / "proof" / "manifest.json").read_text()
-    worse = made.value + (1 if instance.objectives[0].sense == "min" else -1)
+    worse = made.sort_key + (1 if instance.objectives[0].sense == "min" else -1)
     (tmp_path / "proof" / "manifest.json").write_text(manifest.replace(f'"bound": {bound}', f'"bound": {worse}'))
     found = subprocess.run(call, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr[:11]) == (1, "not proved:")
@@ -97,7 +97,7 @@ def test_the_checker_alone_says_the_same(problem, tmp_path):
 def test_the_checker_alone_refuses_bounds_between_integers(tmp_path):
     """Where all costs are integers, prices that prove 97 prove nothing of 97.9, which a plan of 97 is below."""
     instance = next(drawn("workers", 1))
-    best = api.certify(instance, tmp_path / "proof", objective="total_jct").value
+    best = api.certify(instance, tmp_path / "proof", objective="total_jct").sort_key
     manifest = json.loads((tmp_path / "proof" / "manifest.json").read_text())
     for bound, said in ((best, "proved: no plan"), (best + 0.5, "not proved: the bound is no integer")):
         (tmp_path / "proof" / "manifest.json").write_text(json.dumps(manifest | {"bound": bound}))

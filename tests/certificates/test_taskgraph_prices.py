@@ -23,7 +23,7 @@ from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.prices.timed import Event, Timed
 from mlsched.certificates.taskgraph import prices as stated
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidFile, InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidFile, InvalidInput
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._pools import overall, packed
 from mlsched.solvers import prices
@@ -39,7 +39,7 @@ def test_no_plan_is_better_than_the_bound_and_changed_prices_prove_nothing_false
     """The optimum is brute force's. What is beyond it is refused for the genuine prices and for changed ones."""
     fate, dice = Counter[str](), random.Random(objective)
     for instance in examples(draws(16, 1000)):
-        best = api.solve(instance, "brute-force", objective=objective).value
+        best = api.solve(instance, "brute-force", objective=objective).sort_key
         trees, bound = prices.trees(instance, objective, best, Deadline())
         sign = sense(instance, objective)
         assert sign * bound <= sign * best
@@ -60,7 +60,7 @@ def test_any_prices_bound_every_plan(objective):
     """Random prices of random rows, which no relaxation has seen, prove no more than what the best plan is worth."""
     dice = random.Random(objective)
     for instance in examples(draws(12, 500)):
-        best = api.solve(instance, "brute-force", objective=objective).value
+        best = api.solve(instance, "brute-force", objective=objective).sort_key
         sign = sense(instance, objective)
         # A makespan's claim is that nothing fits, which is false one tick beyond the best.
         (claim,) = stated.CLAIMS[objective](instance.to_json(), best + sign, lambda steps: None)
@@ -105,7 +105,7 @@ def test_the_best_plan_keeps_to_every_row():
 def test_the_relaxation_is_no_weaker_than_the_one_that_is_written_apart(preset):
     """`formulations/taskgraph/_relaxation.py` knows windows of the same kind, and fewer shares."""
     instance = api.generate("taskgraph", preset=preset, seed=1, jobs=draws(4, 6))
-    value = api.solve(instance, "mlf-h").value
+    value = api.solve(instance, "mlf-h").sort_key
     layout = Layout.of(instance)
     other, _ = relax(layout, [*overall(layout), *packed(layout)], value, None)
     trees, bound = prices.trees(instance, "total_jct", value, Deadline())
@@ -149,7 +149,7 @@ def test_a_makespan_that_is_too_long_has_a_bound_of_capacity():
 def test_a_long_horizon_is_cut_into_a_grid():
     """Ticks are not listed: with 10^5 times as many, certificate and check are about as large, and as good."""
     instance = api.generate("taskgraph", preset="six-loose", seed=0, jobs=draws(4, 6))
-    value = api.solve(instance, "mlf-h").value
+    value = api.solve(instance, "mlf-h").sort_key
     made = prices.trees(instance, "total_jct", value, Deadline())[1]
     long = dataclasses.replace(
         instance,
@@ -204,13 +204,13 @@ def test_an_event_is_cheapest_where_looking_at_every_tick_says():
 def test_objectives_and_instances_that_cannot_be_are_refused_in_a_line(tmp_path):
     instance = next(drawn("taskgraph", 1))
     with pytest.raises(InvalidInput, match=r"traffic of a taskgraph\.instance cannot be certified by prices"):
-        api.certify(instance, tmp_path / "no", objective="traffic", proof="prices")
+        api.certify(instance, tmp_path / "no", objective="traffic", proof="dual")
     plan = api.solve(instance, "mlf-h").plan
     later = dataclasses.replace(instance, now=1)
     if later.violations(plan):
         plan = api.solve(later, "cp-sat").plan
     with pytest.raises(InvalidInput, match="only task graphs from their start are certified: now = 0"):
-        api.certify(later, tmp_path / "no", plan=plan, proof="prices")
+        api.certify(later, tmp_path / "no", plan=plan, proof="dual")
     assert not (tmp_path / "no").exists()
 
 
@@ -224,18 +224,18 @@ def test_where_formulas_do_not_end_the_gap_is_certified(tmp_path, monkeypatch):
 
     monkeypatch.setattr(engine, "version", missing)
     made = api.certify(instance, tmp_path / "gap", plan=plan, time_limit=20, progress=said.append)
-    assert made.proof == "prices"
-    assert made.backing is None
-    assert made.bound < made.value
+    assert made.proof == "dual"
+    assert made.evidence is None
+    assert made.sort_bound < made.sort_key
     assert re.search(r"^certify: needs exact.*; the gap is certified$", said[-1])
     assert any("times, at most" in line for line in said)
     monkeypatch.undo()
     again = api.check_certificate(tmp_path / "gap")
     assert not again.wrong
-    assert (again.bound, again.value) == (made.bound, made.value)
+    assert (again.bound, again.value) == (made.sort_bound, made.sort_key)
     assert f"at most {again.gap.rounded_up} from the best" in repr(again)
     manifest = json.loads((tmp_path / "gap" / "manifest.json").read_text())
-    assert manifest["bound"] == made.bound
+    assert manifest["bound"] == made.sort_bound
 
 
 def test_a_bound_of_another_sign_or_beyond_all_sizes_says_nothing_false(tmp_path):
@@ -243,7 +243,7 @@ def test_a_bound_of_another_sign_or_beyond_all_sizes_says_nothing_false(tmp_path
     instance = api.generate("taskgraph", preset="six-tight", seed=1, jobs=draws(3, 6))
     folder = tmp_path / "gap"
     plan = api.solve(instance, "mlf-h").plan
-    value = api.certify(instance, folder, plan=plan, objective="total_jct", proof="prices").value
+    value = api.certify(instance, folder, plan=plan, objective="total_jct", proof="dual").sort_key
     manifest = json.loads((folder / "manifest.json").read_text())
     for bound, said in ((-(10**6), f"{10**6 + value} ticks"), (0, f"{value} ticks")):
         (folder / "manifest.json").write_text(json.dumps(manifest | {"bound": bound}))
@@ -258,14 +258,14 @@ def test_what_no_check_would_list_is_refused_before_prices_are_looked_for(tmp_pa
     plan = api.solve(instance, "mlf-h").plan
     monkeypatch.setattr(prices, "MOST_LISTED", 1000)
     with pytest.raises(InvalidInput, match="cannot be certified by prices: it takes more than 1000 steps to list"):
-        api.certify(instance, tmp_path / "no", plan=plan, objective="total_jct", proof="prices")
+        api.certify(instance, tmp_path / "no", plan=plan, objective="total_jct", proof="dual")
     assert not (tmp_path / "no").exists()
 
 
 def test_where_the_time_is_over_what_is_proved_by_then_is_the_bound(monkeypatch):
     """After any number of looks at the clock; a relaxation that is too large is none."""
     instance = api.generate("taskgraph", preset="six-tight", seed=1)
-    value, bounds = api.solve(instance, "mlf-h").value, []
+    value, bounds = api.solve(instance, "mlf-h").sort_key, []
 
     class Ending(Deadline):
         def __init__(self, looks: int) -> None:
@@ -276,7 +276,7 @@ def test_where_the_time_is_over_what_is_proved_by_then_is_the_bound(monkeypatch)
             self.looks -= 1
             return self.looks < 0
 
-    with pytest.raises(SolverError, match="no bound is proved in time; give more"):
+    with pytest.raises(BackendError, match="no bound is proved in time; give more"):
         prices.trees(instance, "total_jct", value, Ending(0))
     for looks in (20, 300, 10**9):
         trees, bound = prices.trees(instance, "total_jct", value, Ending(looks))
@@ -292,10 +292,10 @@ def test_where_the_time_is_over_what_is_proved_by_then_is_the_bound(monkeypatch)
 def test_formulas_go_on_where_prices_leave_a_gap(tmp_path):
     """The first of the tiny instances whose optimum the prices do not reach is proved by a formula."""
     for instance in examples(40):
-        best = api.solve(instance, "brute-force", objective="total_jct").value
+        best = api.solve(instance, "brute-force", objective="total_jct").sort_key
         if instance.gpu_unit == 0 and prices.trees(instance, "total_jct", best, Deadline())[1] < best:
             break
     made = api.certify(instance, tmp_path / "proof", objective="total_jct")
-    assert (made.proof, made.backing) == ("formulas", "certified")
-    gap = api.certify(instance, tmp_path / "gap", objective="total_jct", proof="prices")
-    assert (gap.proof, gap.backing) == ("prices", None)
+    assert (made.proof, made.evidence) == ("logic", "certified")
+    gap = api.certify(instance, tmp_path / "gap", objective="total_jct", proof="dual")
+    assert (gap.proof, gap.evidence) == ("dual", None)

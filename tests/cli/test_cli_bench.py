@@ -12,7 +12,7 @@ from mlsched.benchmark import runner
 from mlsched.benchmark.suites import SUITES, Suite
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.cli.main import run
-from mlsched.core.registry import answerer, registry
+from mlsched.core.registry import registry, solver
 from mlsched.instances.preemption import Plan
 
 #: Problem -> who would take more than half of what its small instance costs; each problem has other engines that agree.
@@ -21,9 +21,9 @@ DEAREST = {"admission": ("brute-force",), "placement": ("brute-force",), "taskgr
 
 @pytest.fixture
 def one_seed(monkeypatch):
-    """`quick` asks answerers, with little work each, about the first seed of the smallest instances.
+    """`quick` asks solvers, with little work each, about the first seed of the smallest instances.
 
-    In the thorough profile every answerer of every case, with all its work; `make demo` runs all seeds.
+    In the thorough profile every solver of every case, with all its work; `make demo` runs all seeds.
     """
 
     def find(name: str) -> Suite:
@@ -91,13 +91,13 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch, control_c
 
 
 @pytest.mark.usefixtures("one_seed")
-def test_an_answerer_that_breaks_the_contract_exits_1(capsys, monkeypatch):
-    @answerer("liar", problem="preemption", kind="heuristic")
+def test_a_solver_that_breaks_the_contract_exits_1(capsys, monkeypatch):
+    @solver("liar", problem="preemption", kind="heuristic")
     def liar(instance, *, rng):
         return Plan(te_node=[0] * len(instance.te_demand), victims=[])
 
     (entry,) = liar.__mlsched__
-    monkeypatch.setitem(registry().answerers, ("preemption", "liar"), entry)
+    monkeypatch.setitem(registry().solvers, ("preemption", "liar"), entry)
     assert run(["bench", "quick", "--solver", "liar", "--no-isolate"]) == 1
     shown = capsys.readouterr()
     assert "liar returned an infeasible plan" in shown.err
@@ -108,7 +108,7 @@ def test_an_answerer_that_breaks_the_contract_exits_1(capsys, monkeypatch):
     ("call", "said"),
     [
         (["bench", "nope"], "no suite 'nope'; there are quick"),
-        (["bench", "quick", "--solver", "nope"], "no answerer 'nope'"),
+        (["bench", "quick", "--solver", "nope"], "no solver 'nope'"),
         (["bench", "quick", "--resume"], "needs a store"),
         (["bench", "quick", "--workers", "0"], "--workers"),
     ],

@@ -11,7 +11,7 @@ from certificate_examples import needs_exact
 
 import mlsched
 from mlsched import api
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.solvers.prices import search
 from mlsched.solvers.prices.listed import ListedOptions
 
@@ -29,17 +29,17 @@ def test_certify_writes_a_folder_that_check_accepts(cli, tmp_path, instance_file
     said = cli("certify", instance_file, "--objective", "victim_count", "-o", made, "--json").document
     again = cli("check", made, "--json").document
     for document in (said, again):
-        assert (document["value"], document["backing"], document["violations"]) == (best.value, "certified", [])
+        assert (document["value"], document["evidence"], document["violations"]) == (best.sort_key, "certified", [])
         assert (document["folder"], document["objective"]) == (str(made), "victim_count")
     found = cli("check", made)
     assert (found.status, found.err) == (0, "")
-    assert f"{made}: certified: victim_count = {best.value} jobs, no plan has less" in found.out
+    assert f"{made}: certified: victim_count = {best.sort_key} jobs, no plan has less" in found.out
     cli("certify", instance_file, "-o", made).refused("exists already; name a new folder")
     given = cli("certify", instance_file, "--plan", plan_file, "-o", tmp_path / "given", "--json").document
     assert given["value"] == api.load(instance_file).evaluate(api.load(plan_file))["total_score"]
     api.save(api.solve(api.load(instance_file), "cp-sat"), tmp_path / "result.json")
     result = cli("certify", instance_file, "--plan", tmp_path / "result.json", "-o", tmp_path / "again", "--json")
-    assert result.document["backing"] == "certified"
+    assert result.document["evidence"] == "certified"
 
 
 def test_check_says_what_is_wrong_with_a_folder(cli, folder):
@@ -50,7 +50,7 @@ def test_check_says_what_is_wrong_with_a_folder(cli, folder):
     assert "the manifest claims 5" in found.out
     assert found.err.startswith(f"mlsched: {folder}: not certified: plan.json has total_score = ")
     document = json.loads(cli("check", folder, "--json").out)
-    assert (document["backing"], len(document["violations"])) == (None, 1)
+    assert (document["evidence"], len(document["violations"])) == (None, 1)
     (folder / "manifest.json").unlink()
     cli("check", folder).refused(f"{folder}: has no manifest.json, so it is no certificate; give a folder that")
 
@@ -65,23 +65,23 @@ def test_a_folder_without_one_of_its_files_is_a_certificate_still(cli, folder, n
 def test_without_exact_one_line_says_what_to_install(cli, tmp_path, instance_file, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     made = tmp_path / "made"
-    asked = ("certify", instance_file, "--proof", "formulas", "-o", made)
+    asked = ("certify", instance_file, "--proof", "logic", "-o", made)
     cli(*asked).refused("certify: needs exact", "pip install 'mlsched[certify]'")
     assert not made.exists()
 
 
-@pytest.mark.parametrize(("problem", "backing"), [("quality", "certified"), ("rounds", "claimed")])
-def test_solve_looks_for_a_proof_in_passing(cli, tmp_path, problem, backing):
+@pytest.mark.parametrize(("problem", "evidence"), [("quality", "certified"), ("rounds", "unconfirmed")])
+def test_solve_looks_for_a_proof_in_passing(cli, tmp_path, problem, evidence):
     """By prices, which rounds do not have."""
     path = tmp_path / "i.json"
     api.save(api.generate(problem, "small", seed=1), path)
-    assert cli("solve", path, "--certify", "--json").document["backing"] == backing
-    assert cli("solve", path, "--json").document["backing"] == "claimed"
-    assert "certified" in cli("solve", path, "--certify").out or backing == "claimed"
+    assert cli("solve", path, "--certify", "--json").document["evidence"] == evidence
+    assert cli("solve", path, "--json").document["evidence"] == "unconfirmed"
+    assert "certified" in cli("solve", path, "--certify").out or evidence == "unconfirmed"
 
 
 def test_solve_says_why_an_optimum_is_not_certified(cli, tmp_path, monkeypatch):
-    """Where the objective has no proofs by prices, which command makes another; where it has, that it takes longer."""
+    """Where the objective has no dual proofs, which command makes another; where it has, that it takes longer."""
 
     def said(problem, objective) -> str:
         path = tmp_path / f"{problem}.json"
@@ -90,11 +90,11 @@ def test_solve_says_why_an_optimum_is_not_certified(cli, tmp_path, monkeypatch):
         return " ".join(cli(*call).out.split())
 
     assert "not certified: total_loss_reduction" not in said("quality", "total_loss_reduction")
-    line = "not certified: total_steps of a rounds.instance has no proofs by prices; `mlsched certify` looks for one by"
+    line = "not certified: total_steps of a rounds.instance has no dual proofs; `mlsched certify` looks for one by"
     assert line in said("rounds", "total_steps")
 
     def never(*args):
-        raise SolverError("no bound is proved in time; give more")
+        raise BackendError("no bound is proved in time; give more")
 
     monkeypatch.setattr("mlsched.api.certified.prices.trees", never)
     assert "not certified: prices did not prove it within the time that solving took" in said(
@@ -130,8 +130,8 @@ def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_fi
 @needs_exact
 def test_formulas_are_made_where_they_are_asked_for(cli, tmp_path, instance_file):
     made = tmp_path / "made"
-    said = cli("certify", instance_file, "--proof", "formulas", "-o", made, "--json").document
-    assert (said["proof"], said["value"], said["backing"]) == ("formulas", said["bound"], "certified")
+    said = cli("certify", instance_file, "--proof", "logic", "-o", made, "--json").document
+    assert (said["proof"], said["value"], said["evidence"]) == ("logic", said["bound"], "certified")
     assert (made / "1.opb").exists()
     assert cli("check", made).out.startswith(f"{made}: certified: total_score = ")
 
@@ -145,7 +145,7 @@ def test_what_falls_short_of_a_proof_says_by_how_much_at_most(cli, tmp_path, mon
     mlsched.save(instance, file)
     assert cli("certify", file, "-o", made).status == 0
     said = cli("check", made, "--json").document
-    assert (said["backing"], said["violations"]) == (None, [])
+    assert (said["evidence"], said["violations"]) == (None, [])
     assert said["bound"] > said["value"]
     line = cli("check", made).out.splitlines()[0]
     assert re.match(rf"{made}: certified: at most 0\.\d+ % from the best: total_loss_reduction = [\d,]+ ppm, ", line)
@@ -158,7 +158,7 @@ def test_a_front_is_certified_and_checked(cli, tmp_path, monkeypatch):
     said = cli("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made, "--json").document
     again = cli("check", made, "--json").document
     assert again["points"] == said["certificate"]["points"]
-    assert (again["backing"], again["violations"], again["compared"]) == ("certified", [], said["values"])
+    assert (again["evidence"], again["violations"], again["sort_keys"]) == ("certified", [], said["values"])
     cli("pareto", small, "total_loss_reduction", "worst_loss", "--certify", made).refused("exists already")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     asked = ("pareto", small, "total_loss_reduction", "worst_loss", "--certify", tmp_path / "new")
@@ -196,7 +196,7 @@ def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypa
     whole = cli(*asked, "--json").document
 
     def unproved(*given, **named):
-        raise SolverError("no proof within the limits; give more time")
+        raise BackendError("no proof within the limits; give more time")
 
     monkeypatch.setattr("mlsched.api.certificates.fronts.certify_front", unproved)
     said = cli(*asked, "--certify", made, "--json")

@@ -19,9 +19,11 @@ def test_from_the_command_line(tmp_path, capsys):
     call = ["collection", "make", str(folder), "--suite", str(tmp_path / "mine.toml"), "--seeds", "2", "--json"]
     assert run(call) == 0
     counts = json.loads(capsys.readouterr().out)
-    assert (counts["entries"], counts["agreed"] + counts["claimed"]) == (2, 2)
+    assert (counts["entries"], counts["confirmed"] + counts["unconfirmed"]) == (2, 2)
     assert counts["cpu_seconds"] > 0
-    assert counts["problems"] == {"preemption": {k: counts[k] for k in ("certified", "agreed", "claimed", "open")}}
+    assert counts["problems"] == {
+        "preemption": {k: counts[k] for k in ("certified", "confirmed", "unconfirmed", "open")}
+    }
     assert run(call) == 2
     assert "exists already" in capsys.readouterr().err
     assert run([*call, "--resume"]) == 0
@@ -47,9 +49,9 @@ def test_from_the_command_line(tmp_path, capsys):
     }
     entry = folder / "preemption" / f"{instance.hash[:DIGITS]}.total_score.json"
     rule = known(0)[1]
-    rewritten(entry, value=rule.value, bound=rule.value, plan=rule.plan.to_json())
+    rewritten(entry, value=rule.sort_key, bound=rule.sort_key, plan=rule.plan.to_json())
     assert run(submit) == 0
-    assert f"it refutes the bound {rule.value}, which nobody had certified" in capsys.readouterr().out
+    assert f"it refutes the bound {rule.sort_key}, which nobody had certified" in capsys.readouterr().out
     entry.write_text(entry.read_text().replace('"value": ', '"value": 1'))
     assert run(["collection", "verify", str(folder)]) == 1
 
@@ -62,7 +64,7 @@ def test_a_suite_that_is_not_there_leaves_no_collection(tmp_path, cli):
 
 
 def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tmp_path, monkeypatch, capsys):
-    def denies(instance, answerer, params, result, *limits):
+    def denies(instance, solver, params, result, *limits):
         if instance.hash == known(0)[0].hash:
             raise Contradiction("one proves 2, another has 1")
         return result
@@ -74,5 +76,5 @@ def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tm
     shown = capsys.readouterr()
     assert shown.err == "mlsched: preemption small, seed 0: one proves 2, another has 1\n"
     counts = json.loads(shown.out)
-    assert (counts["entries"], counts["claimed"]) == (2, 2)
+    assert (counts["entries"], counts["unconfirmed"]) == (2, 2)
     assert run([*call, "--resume"]) == 0

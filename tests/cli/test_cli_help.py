@@ -27,7 +27,7 @@ LAYERS = (
     "certificates",
     "instances",
 )
-#: Core's modules that a signature may need; the others describe instances and answerers, and need numpy.
+#: Core's modules that a signature may need; the others describe instances and solvers, and need numpy.
 LIGHT = {f"mlsched.core{name}" for name in ("", ".deferred", ".errors", ".files", ".opening", ".plugins")}
 
 

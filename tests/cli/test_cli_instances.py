@@ -60,15 +60,15 @@ def test_generate_refuses(cli, arguments, fragment):
 # -- solve ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption") if a.asks == "decision"])
-def test_solve_by_every_answerer(cli, instance_file, name, tmp_path):
+@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption") if a.called == "online"])
+def test_solve_by_every_solver(cli, instance_file, name, tmp_path):
     plan = tmp_path / "p.json"
     result = cli("solve", instance_file, "--solver", name, "--json", "-o", plan).document
-    assert (result["answerer"], result["instance_hash"]) == (name, small().hash)
+    assert (result["solver"], result["instance_hash"]) == (name, small().hash)
     assert api.load(plan) == Plan.from_json(result["plan"])
     values = small().evaluate(api.load(plan))
-    assert values == result["compared"]["values"]
-    assert {**result["values"], "deferred": result["rank"]["count"]} == small().figures(values)
+    assert values == result["sort_keys"]["values"]
+    assert {**result["values"], "deferred": result["primary"]["count"]} == small().values(values)
     assert cli("check", instance_file, plan).status == 0
 
 
@@ -101,16 +101,16 @@ def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["--solver", "nope"], "no answerer 'nope' for preemption; there are brute-force, columns, cp-sat"),
+        (["--solver", "nope"], "no solver 'nope' for preemption; there are brute-force, columns, cp-sat"),
         (["--solver", "fitgpp:z=1"], "fitgpp: has no parameter 'z'; it has s, P"),
         (["--solver", "fitgpp:s=many"], "fitgpp: s = 'many': must be a number"),
-        (["--solver", ""], "no answerer '' for preemption; there are"),
+        (["--solver", ""], "no solver '' for preemption; there are"),
         (["--seed", "x"], "Invalid value for '--seed': must be an integer; see `mlsched solve --help`"),
         (["--time-limit", "soon"], "Invalid value for '--time-limit': must be a number; see `mlsched solve --help`"),
         (["--solver", "fitgpp:s"], "'s' is not KEY=VALUE"),
         (["--objective", "speed"], "preemption has no objective 'speed'; there are total_score"),
-        (["--solver", "fitgp"], "no answerer 'fitgp' for preemption (did you mean 'fitgpp'?); there are"),
-        (["--solver", "tetris"], "no answerer 'tetris' for preemption (there is one for placement); there are"),
+        (["--solver", "fitgp"], "no solver 'fitgp' for preemption (did you mean 'fitgpp'?); there are"),
+        (["--solver", "tetris"], "no solver 'tetris' for preemption (there is one for placement); there are"),
         (["--objective", "total_scor"], "preemption has no objective 'total_scor' (did you mean 'total_score'?)"),
         (["--time-limit", "0"], "--time-limit 0.0: must be above 0"),
         (["--time-limit", "nan"], "--time-limit nan: must be above 0"),
@@ -231,7 +231,7 @@ def test_check_a_feasible_plan(cli, instance_file, plan_file):
         "violations": [],
         "values": {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0},
         "counts": {"deferred": 0},
-        "compared": {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0},
+        "sort_keys": {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0},
     }
 
 
@@ -244,7 +244,7 @@ def test_who_waits_is_named_and_counted_apart(cli, instance_file, tmp_path):
     document = cli("check", instance_file, path, "--json").document
     assert document["values"] == {"total_score": 0, "victim_count": 0, "max_grace_period": 0}
     assert document["counts"] == {"deferred": 1}
-    assert document["compared"] == small().evaluate(api.load(path))
+    assert document["sort_keys"] == small().evaluate(api.load(path))
 
 
 def test_check_an_infeasible_plan(cli, instance_file, tmp_path):

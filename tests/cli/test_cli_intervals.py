@@ -91,7 +91,7 @@ def log(tmp_path):
     return path
 
 
-def test_a_page_and_a_comparison_name_the_physics(cli, log, tmp_path):
+def test_a_page_and_a_comparison_name_the_simulator(cli, log, tmp_path):
     files = [tmp_path / "one.json", tmp_path / "other.json"]
     page = tmp_path / "page.html"
     one = ("simulate", "fifo", "srpt:preempt=true", "--trace", log, *CLUSTER, "-o", files[0], "--table", page)

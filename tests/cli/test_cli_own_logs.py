@@ -89,7 +89,7 @@ def test_what_is_wrong_is_one_line(cli, log, nodes, rules, tmp_path):
     )
     refused("fitgpp", *READ, "--jobs", tmp_path / "x.csv")("runs of preemption have no table of jobs")
     for policy, message in (
-        ("no_such_module:rule", "there is neither an answerer nor a module 'no_such_module'"),
+        ("no_such_module:rule", "there is neither a solver nor a module 'no_such_module'"),
         (f"{rules}:nothing", "has no function 'nothing'; define it there"),
         (f"{rules}:a_number", "has no function 'a_number'"),
         (f"{rules}:latest_first:depth=3", "has no parameter 'depth'"),
@@ -122,21 +122,21 @@ def test_oversized_jobs_can_be_left_out(cli, log):
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-def test_twins_run_offline_and_a_log_of_processors_by_its_processors(cli, tmp_path):
+def test_samples_run_offline_and_a_log_of_processors_by_its_processors(cli, tmp_path):
     for name in public.CATALOGUE:
-        document = cli("simulate", "fifo", "--trace", f"twin:{name}", "--limit", 30, "--json").document
+        document = cli("simulate", "fifo", "--trace", f"sample:{name}", "--limit", 30, "--json").document
         assert document["runs"][0]["summary"]["jobs"] == 30
     (tmp_path / "x.swf").write_text("1 0 5 100 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n")
     document = cli("simulate", "fifo", "--trace", tmp_path / "x.swf", "--cluster", "3x(2cpu)", "--json").document
     assert document["cluster"] == "3x(2 cpu)"
-    cli("simulate", "fifo", "--trace", "twin:x").refused("there is no public trace 'x'; there are philly")
+    cli("simulate", "fifo", "--trace", "sample:x").refused("there is no public trace 'x'; there are philly")
     cli("simulate", "fifo", "--trace", "data:philly-2").refused("there is no public trace 'philly-2'")
 
 
 def test_the_list_of_public_traces(cli, monkeypatch, tmp_path):
     monkeypatch.setenv("MLSCHED_CACHE", str(tmp_path))
     shown = cli("data", "list").out
-    for text in ("philly", "CC-BY-4.0", "mlsched data fetch philly", "--trace twin:philly", "https://"):
+    for text in ("philly", "CC-BY-4.0", "mlsched data fetch philly", "--trace sample:philly", "https://"):
         assert text in shown
     document = cli("data", "list", "--json").document
     assert document["folder"] == str(tmp_path)

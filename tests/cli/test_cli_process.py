@@ -22,13 +22,13 @@ THINKS = """
 import os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from mlsched.cli import main
-from mlsched.core.registry import answerer, registry
-@answerer("thinks", problem="placement", kind="heuristic")
+from mlsched.core.registry import solver, registry
+@solver("thinks", problem="placement", kind="heuristic")
 def thinks(instance, *, rng):
     os.write(1, b"thinking\\n")
     while True:
         pass
-registry().answerers["placement", "thinks"], = thinks.__mlsched__
+registry().solvers["placement", "thinks"], = thinks.__mlsched__
 main()
 """
 

@@ -32,10 +32,10 @@ FILES = [("shop.txt", JOBSHOP, (), 8), ("graph.stg", STG, ("--read", "processors
 
 
 @pytest.mark.parametrize(("name", "text", "options", "makespan"), FILES)
-@pytest.mark.parametrize("answerer", ["brute-force", "cp-sat"])
-def test_published_files_are_solved_for_the_makespan(cli, tmp_path, name, text, options, makespan, answerer):
+@pytest.mark.parametrize("solver", ["brute-force", "cp-sat"])
+def test_published_files_are_solved_for_the_makespan(cli, tmp_path, name, text, options, makespan, solver):
     (tmp_path / name).write_text(text)
-    found = cli("solve", tmp_path / name, "--solver", answerer, *options, "--json").document
+    found = cli("solve", tmp_path / name, "--solver", solver, *options, "--json").document
     assert (found["objective"], found["status"], found["value"]) == ("makespan", "optimal", makespan)
 
 

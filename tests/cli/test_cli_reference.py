@@ -298,7 +298,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     refused("--time-limit", "nan")("--time-limit nan: must be a number from 0 on")
     refused("--moves", "-1")("--moves")
     refused("--set", "hours=3")("--set hours: there are tick")
-    for name in ("cluster", "physics", "strict"):
+    for name in ("cluster", "simulator", "strict"):
         refused("--set", f"{name}=1")(f"--set {name}: is no option of a log")
     assert [file.name for file in mine.iterdir()] == ["note.txt"]
     assert not new.exists(), "what is refused leaves nothing"
@@ -318,7 +318,7 @@ def test_distances_are_told_part_by_part(cli, log, made, tmp_path):
     words = ("--trace", log, *CLUSTER, "--reference", straight, "--reference", pauses, "--parts")
     shown = cli("simulate", "fifo", "las", *words)
     assert shown.status == 0
-    for name in ("node shape", "no pauses", "price of pauses", "running times not known", "above the freest bound"):
+    for name in ("node shape", "no pauses", "price of pauses", "running times not known", "above the relaxed bound"):
         assert name in shown.out
     kept, figures = tmp_path / "runs.json", tmp_path / "figures.csv"
     runs = cli("simulate", "fifo", "las", *words, "-o", kept, "--table", figures, "--json").document["runs"]

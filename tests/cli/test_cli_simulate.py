@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mlsched import api
-from mlsched.core.answerer import Answerer
 from mlsched.core.registry import registry
+from mlsched.core.solver import Solver
 from mlsched.instances.preemption import Plan
 
 SMALL = "synthetic:z:jobs=80,nodes=2"
@@ -25,9 +25,9 @@ def replaced(monkeypatch):
     """`replaced(name, function)`: that rule answers with another function."""
 
     def change(name, function):
-        found = registry().answerers["preemption", name]
-        changed: Answerer = dataclasses.replace(found, function=function, rule=None)
-        monkeypatch.setitem(registry().answerers, ("preemption", name), changed)
+        found = registry().solvers["preemption", name]
+        changed: Solver = dataclasses.replace(found, function=function, rule=None)
+        monkeypatch.setitem(registry().solvers, ("preemption", name), changed)
 
     return change
 
@@ -55,19 +55,24 @@ def test_the_document_is_that_of_the_api(cli):
     assert document["workload_hash"] == run.workload.hash
     (entry,) = document["runs"]
     assert entry["summary"] == json.loads(json.dumps(run.summary()))
-    assert (entry["policy"], entry["seed"], entry["wake"], entry["optimality"]) == ("fitgpp", 2, "interval:60", None)
+    assert (entry["policy"], entry["seed"], entry["scheduling_events"], entry["optimality"]) == (
+        "fitgpp",
+        2,
+        "interval:60",
+        None,
+    )
 
 
 def test_set_reaches_the_source_and_the_world(cli):
     settings = {"te_share": "0.5", "blocking": "none", "preemption_limit": "inf", "te_first": "false"}
     given = itertools.chain.from_iterable(("--set", f"{k}={v}") for k, v in settings.items())
-    document = cli("simulate", "lrtp", "--trace", SMALL, "--wake", "events", *given, "--json").document
+    document = cli("simulate", "lrtp", "--trace", SMALL, "--scheduling-events", "events", *given, "--json").document
     (entry,) = document["runs"]
     assert "te_share=0.5" in document["source"]
     assert entry["summary"]["te_jobs"] == 40
     assert (entry["options"]["blocking"], entry["options"]["te_first"]) == ("none", False)
     assert entry["options"]["preemption_limit"] == 2**31 - 1
-    assert entry["wake"] == "events"
+    assert entry["scheduling_events"] == "events"
 
 
 def test_record_compares_with_the_optimum(cli):
@@ -90,7 +95,7 @@ def test_the_output_file_holds_every_run(cli, tmp_path):
     assert cli("simulate", "fifo", "lrtp", "--trace", SMALL, "-o", path).status == 0
     data = json.loads(path.read_text())
     assert (data["kind"], data["version"]) == ("preemption.runs", 1)
-    assert [run["answerer"] for run in data["runs"]] == ["fifo", "lrtp"]
+    assert [run["solver"] for run in data["runs"]] == ["fifo", "lrtp"]
     assert len(data["runs"][0]["jobs"]["finish"]) == 80
     assert [p.name for p in tmp_path.iterdir()] == ["runs.json"]
 
@@ -242,7 +247,7 @@ def test_a_policy_that_breaks_does_not_keep_the_others_from_running(cli, replace
     assert (failed["policy"], failed["status"], ran["policy"]) == ("lrtp", "failed", "fifo")
     assert "raised SystemExit: 0" in failed["reason"]
     assert "raised SystemExit: 0" in document["violations"][0]
-    assert [run["answerer"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
+    assert [run["solver"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
 
 
 def test_an_interrupt_exits_130(cli, replaced, tmp_path, control_c):
@@ -269,7 +274,7 @@ def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path, 
     found = cli("simulate", "fifo", "lrtp", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")
     assert found.status == 130
     assert [run["policy"] for run in json.loads(found.out)["runs"]] == ["fifo"]
-    assert [run["answerer"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
+    assert [run["solver"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
 
 
 # -- worlds that count milliseconds -----------------------------------------------------------------------------------
@@ -302,7 +307,7 @@ def test_the_workers_world(cli):
         "--trace",
         "synthetic:chic",
         *given,
-        "--wake",
+        "--scheduling-events",
         "interval:600",
         "--json",
         "--problem",

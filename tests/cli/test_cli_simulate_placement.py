@@ -1,4 +1,4 @@
-"""`simulate` for the placement world: patterns, traces, exact answerers within a limit; and what it refuses."""
+"""`simulate` for the placement world: patterns, traces, exact solvers within a limit; and what it refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_document_is_that_of_the_api(cli):
     assert document["workload_hash"] == run.workload.hash
     (entry,) = document["runs"]
     assert entry["summary"] == json.loads(json.dumps(run.summary()))
-    assert entry["wake"] == "interval:1200"
+    assert entry["scheduling_events"] == "interval:1200"
 
 
 def test_set_reaches_the_source_and_the_world(cli):
@@ -71,7 +71,7 @@ def test_the_output_file_holds_both_tables_of_the_log(cli, tmp_path):
     data = json.loads(path.read_text())
     assert (data["kind"], data["version"]) == ("placement.runs", 1)
     log = data["runs"][0]["log"]
-    assert set(log["placements"]["job"]) == set(log["stretches"]["job"]) == set(range(12))
+    assert set(log["placements"]["job"]) == set(log["segments"]["job"]) == set(range(12))
 
 
 def test_real_arrivals(cli, shared_data):

@@ -16,7 +16,7 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
         (["fitgp", "--trace", SMALL], "no policy 'fitgp' (did you mean 'fitgpp'?); see `mlsched list solvers`"),
         (["fifo", "nope", "--trace", SMALL], "no policy 'nope'; see `mlsched list solvers`"),
         (["fitgpp", "max-rate", "--trace", SMALL], "no simulated problem knows them all; give --problem"),
-        (["nope", "--trace", SMALL, "--problem", "preemption"], "no answerer 'nope' for preemption"),
+        (["nope", "--trace", SMALL, "--problem", "preemption"], "no solver 'nope' for preemption"),
         (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
         (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
@@ -30,7 +30,7 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
         (["fifo", "--trace", SMALL, "--set", "te_first=maybe"], "--set te_first=maybe: must be true or false"),
         (["fifo", "--trace", SMALL, "--set", "te_share=nan"], "te_share = nan: must be a finite number"),
         (["fifo", "--trace", SMALL, "--set", "snapshot=0"], "--set snapshot=0: must be between 1"),
-        (["fifo", "--trace", SMALL, "--wake", "never"], "--wake 'never': must be 'events'"),
+        (["fifo", "--trace", SMALL, "--scheduling-events", "never"], "--scheduling-events 'never': must be 'events'"),
         (["fifo", "--trace", SMALL, "--record", "2"], "--record 2.0: must be between 0 and 1"),
         (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
         (

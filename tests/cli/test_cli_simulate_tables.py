@@ -36,7 +36,7 @@ def test_a_window_is_said_and_counts_its_jobs_alone(cli, log):
         assert figure in found.out
     document = cli("simulate", "fifo", "--trace", log, *CLUSTER, "--from", "1d", "--to", "6d", "--json").document
     (window,) = document["runs"][0]["windows"]
-    assert (window["from"], window["to"], window["figures"]["jobs"]) == (86_400, 518_400, 120)
+    assert (window["from"], window["to"], window["measures"]["jobs"]) == (86_400, 518_400, 120)
     assert document["rows"]["jobs"] == 192
 
 
@@ -64,7 +64,7 @@ def test_windows_as_replications_have_intervals(cli, log, tmp_path):
     assert "mean waiting, hours, by user" in found.out
     with target.open() as stream:
         rows = list(csv.DictReader(stream))
-    chosen = [r for r in rows if r["figure"] == "mean waiting" and r["policy"] == "srpt" and r["from"]]
+    chosen = [r for r in rows if r["measure"] == "mean waiting" and r["policy"] == "srpt" and r["from"]]
     assert [row["from"] for row in chosen] == [str(86_400 * k) for k in range(1, 7)]
     assert {row["group"] for row in rows if row["by"] == "user"} == {"u0", "u1", "u2"}
     assert {row["unit"] for row in chosen} == {"s"}
@@ -92,9 +92,9 @@ def test_what_if_policies_times_clusters_times_loads(cli, log, tmp_path):
     assert "total completion time above its bound" in found.out
     document = cli("simulate", "fifo", *words, "--json").document
     assert [entry["scenario"] for entry in document["scenarios"]] == labels
-    waits = {(e["scenario"], e["policy"]): e["windows"][0]["figures"]["mean waiting"] for e in document["runs"]}
+    waits = {(e["scenario"], e["policy"]): e["windows"][0]["measures"]["mean waiting"] for e in document["runs"]}
     assert waits[labels[2], "fifo"] < waits[labels[0], "fifo"] < waits[labels[1], "fifo"]
-    jobs_of = {(e["scenario"], e["policy"]): e["windows"][0]["figures"]["jobs"] for e in document["runs"]}
+    jobs_of = {(e["scenario"], e["policy"]): e["windows"][0]["measures"]["jobs"] for e in document["runs"]}
     assert set(jobs_of.values()) == {120}, "windows are times of the log, at every load"
     with jobs.open() as stream:
         rows = list(csv.DictReader(stream))
@@ -131,7 +131,9 @@ def test_a_cluster_too_small_is_a_row_that_says_so_unless_all_are(cli, tmp_path)
     assert "fifo on 1x(2gpu) refused: the run could never end: 1 of 1 jobs ask for" in found.out
     assert found.err.count("will not run: the run could never end") == 2
     cli("simulate", "fifo", "srpt", *small).refused("the run could never end: 1 of 1 jobs", "enlarge the cluster")
-    cli("simulate", "fifo", "srpt", "--trace", path, "--wake", "never").refused("--wake 'never': must be 'events'")
+    cli("simulate", "fifo", "srpt", "--trace", path, "--scheduling-events", "never").refused(
+        "--scheduling-events 'never': must be 'events'"
+    )
 
 
 def test_as_logged_at_another_load_is_a_row_that_says_so(cli, tmp_path):

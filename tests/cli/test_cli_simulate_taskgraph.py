@@ -43,7 +43,7 @@ def test_task_graphs_by_iterations(cli, tmp_path):
     rows = ["timestamp,duration,num_gpus,gpu_time,cluster"]
     rows += [f"2017-10-09 07:0{i}:00,90.0,{1 + i},90,a" for i in range(4)]
     trace.write_text("\n".join(rows) + "\n")
-    words = ("--problem", "taskgraph", "--physics", "iterations", "--cluster", "1x(8gpu)", "--set", "tick=1")
+    words = ("--problem", "taskgraph", "--simulator", "iterations", "--cluster", "1x(8gpu)", "--set", "tick=1")
     data = cli("simulate", "fifo", "srpt", "--trace", str(trace), *words, "--json").document
     assert data["violations"] == []
     assert [run["summary"]["jobs"] for run in data["runs"]] == [4, 4]

@@ -17,7 +17,7 @@ from mlsched.cli.main import run
 def store(tmp_path_factory):
     """A store of two preemption instances, answered by a rule at random, a rule, and exactly."""
     path = tmp_path_factory.mktemp("store") / "rows.sqlite"
-    case = Case("preemption", "small", seeds=(0, 1), answerers=("rand", "fitgpp:s=8", "cp-sat"))
+    case = Case("preemption", "small", seeds=(0, 1), solvers=("rand", "fitgpp:s=8", "cp-sat"))
     run_suite(Suite("tiny", "for tests", (case,)), store=path)
     return path
 
@@ -28,7 +28,7 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     with (tmp_path / "rows.csv").open() as stream:
         table = list(csv.DictReader(stream))
     assert [int(line["row"]) for line in table] == list(range(1, 19))
-    exact = [line for line in table if line["answerer"] == "cp-sat"]
+    exact = [line for line in table if line["solver"] == "cp-sat"]
     assert {(line["status"], line["gap_to_optimum"]) for line in exact} == {("optimal", "0.0")}
     assert json.loads(exact[0]["versions"])["ortools"]
     tex = (tmp_path / "rows.tex").read_text()

@@ -46,7 +46,7 @@ def test_too_many_policies_share_no_line():
 
 
 def test_what_is_kept_of_lists_is_what_there_is(tmp_path, monkeypatch):
-    """A second call asks no registry; a file that changes, or another package's answerers, make it ask again."""
+    """A second call asks no registry; a file that changes, or another package's solvers, make it ask again."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = inventory.entries("solvers")
     assert [e["name"] for e in first] == [a.name for a in registry().available()]

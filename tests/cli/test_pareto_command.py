@@ -44,7 +44,7 @@ def test_a_table_of_points(file, capsys):
 
 def test_another_engine_confirms(file, capsys):
     assert call(file, *PAIR, "--confirm") == 0
-    assert " s; agreed by highs\n" in capsys.readouterr().out
+    assert " s; confirmed by highs\n" in capsys.readouterr().out
 
 
 def test_json_and_csv_agree_with_the_library(file, instance, capsys, tmp_path, solver):
@@ -54,12 +54,12 @@ def test_json_and_csv_agree_with_the_library(file, instance, capsys, tmp_path, s
     document = json.loads(out)
     assert err == ""
     front = mlsched.pareto(instance, PAIR, solver)
-    assert document["values"] == front.values.tolist()
+    assert document["values"] == front.sort_keys.tolist()
     assert (document["status"], document["complete"], document["open"]) == ("complete", True, [])
     assert (document["objectives"], document["instance_hash"]) == (PAIR, instance.hash)
     with table.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [[int(r[name]) for name in PAIR] for r in rows] == front.values.tolist()
+    assert [[int(r[name]) for name in PAIR] for r in rows] == front.sort_keys.tolist()
     for found, plan in zip(rows, front.plans, strict=True):
         assert Plan.from_json(json.loads(found["plan"])) == plan
 
@@ -157,7 +157,7 @@ def test_a_front_is_written_for_load_too(file, tmp_path):
     assert call(file, *PAIR, "-o", tmp_path / "front.json") == 0
     front = mlsched.load(tmp_path / "front.json")
     assert front.complete
-    assert front.values.tolist() == mlsched.pareto(mlsched.load(file), PAIR).values.tolist()
+    assert front.sort_keys.tolist() == mlsched.pareto(mlsched.load(file), PAIR).sort_keys.tolist()
 
 
 def test_a_plan_is_no_instance(tmp_path, capsys):

@@ -28,7 +28,7 @@ from mlsched.core.fields import (
 from mlsched.core.params import Parameter, resolve
 from mlsched.core.record import Record, specs
 from mlsched.core.registry import registry
-from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.log import Segments
 
 TYPES = record_types()
 ROWS = 2
@@ -154,31 +154,31 @@ def test_columns_at_their_default_take_the_length_of_a_replaced_one():
     assert few.replace(jobs=[1, 2]) == Trees(jobs=[1, 2])
 
 
-@pytest.mark.parametrize("answerer", registry().answerers.values(), ids=lambda a: f"{a.problem} {a.name}")
-def test_a_new_parameter_changes_no_key_of_a_row(answerer):
-    declared = {**answerer.parameters, "new": Parameter("new", int, 3)}
+@pytest.mark.parametrize("solver", registry().solvers.values(), ids=lambda a: f"{a.problem} {a.name}")
+def test_a_new_parameter_changes_no_key_of_a_row(solver):
+    declared = {**solver.parameters, "new": Parameter("new", int, 3)}
     assert resolve("", declared, {"new": 3}) == resolve("", declared, {}) == {}
     assert resolve("", declared, {"new": 4}) == {"new": 4}
-    assert resolve("", declared, {name: p.default for name, p in answerer.parameters.items()}) == {}
+    assert resolve("", declared, {name: p.default for name, p in solver.parameters.items()}) == {}
 
 
 def test_a_column_of_a_log_that_has_its_default_everywhere_is_left_out():
     row = (0, 1, 2, 1, 0, 10, 10, 0, 0, 1)
-    free = Stretches([row, row], [(0,), (0,)])
+    free = Segments([row, row], [(0,), (0,)])
     assert "cost" not in free.to_json()
-    assert Stretches.from_json(free.to_json()).rows == free.rows
-    assert Stretches.from_json({**free.to_json(), "cost": [0, 0]}).rows == free.rows
-    paid = Stretches([row, (*row[:8], 5, 1)], [(0,), (0,)])
+    assert Segments.from_json(free.to_json()).rows == free.rows
+    assert Segments.from_json({**free.to_json(), "cost": [0, 0]}).rows == free.rows
+    paid = Segments([row, (*row[:8], 5, 1)], [(0,), (0,)])
     assert paid.to_json()["cost"] == [0, 5]
-    assert Stretches.from_json(paid.to_json()).rows == paid.rows
+    assert Segments.from_json(paid.to_json()).rows == paid.rows
 
 
 def test_files_of_answers_leave_out_what_says_nothing(tmp_path):
     result = mlsched.solve(mlsched.generate("preemption", "small"), "fitgpp")
     mlsched.save(result, tmp_path / "result.json")
     said = json.loads((tmp_path / "result.json").read_text())
-    assert not {"backing", "confirmed_by", "confirm_seconds", "doubt"} & set(said)
-    (tmp_path / "named.json").write_text(json.dumps({**said, "backing": None, "doubt": None}))
+    assert not {"evidence", "confirmed_by", "confirm_seconds", "doubt"} & set(said)
+    (tmp_path / "named.json").write_text(json.dumps({**said, "evidence": None, "doubt": None}))
     assert mlsched.load(tmp_path / "result.json") == mlsched.load(tmp_path / "named.json") == result
     run = mlsched.simulate(mlsched.workload("synthetic:gangs", jobs=4), "fifo", options={"restart": "scratch"})
     mlsched.save(run, tmp_path / "run.json")

@@ -26,7 +26,7 @@ def test_relative_gap(value, bound, gap):
 
 
 def test_errors_can_be_caught_as_ours_and_as_the_builtin_kind():
-    for name in ("InvalidInput", "InvalidFile", "UnknownName", "AnswererError", "SolverError"):
+    for name in ("InvalidInput", "InvalidFile", "UnknownName", "SolverError", "BackendError"):
         assert issubclass(getattr(errors, name), errors.MlschedError)
     assert issubclass(errors.InvalidInput, ValueError)
     assert issubclass(errors.UnknownName, LookupError)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mlsched
-from mlsched.core.contract import Rank
+from mlsched.core.contract import Primary
 from mlsched.core.gap import Gap, Gaps, gap_between, percentage, sum_up
 
-DEFERRED = Rank("deferred TE jobs", 100)
+DEFERRED = Primary("deferred TE jobs", 100)
 values = st.integers(-(2**53), 2**53)
 
 
@@ -36,7 +36,7 @@ def test_a_share_of_the_reference(sense, value, reference, share, shown):
     found = gap_between(value, reference, sense=sense, unit="s")
     assert found.share == pytest.approx(share)
     assert found.difference == pytest.approx((value - reference) * (1 if sense == "min" else -1))
-    assert (str(found), found.unit, found.rank) == (shown, "s", None)
+    assert (str(found), found.unit, found.primary) == (shown, "s", None)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_means_hold_only_what_can_be_compared():
     found = sum_up(made)
     assert found == Gaps(
         count=6, optimal=1 / 3, relative=2, mean=0.5, median=0.5, largest=1.0, absolute=2, mean_difference=3.5,
-        behind=2, mean_behind=2.0, unit="volume", rank="deferred TE jobs",
+        behind=2, mean_behind=2.0, unit="volume", primary="deferred TE jobs",
     )  # fmt: skip
     assert str(found) == (
         "mean gap 50.0 %, largest 100.0 %; 2 with optimum 0: 3.5 volume worse on average; "
@@ -145,9 +145,9 @@ def test_results_are_held_against_what_was_proven():
     best = mlsched.solve(inst, "brute-force")
     rule = mlsched.solve(inst, "load-balancing")
     assert best.gap_to(best).share == 0
-    assert rule.gap_to(best).share == pytest.approx((best.value - rule.value) / best.value)
+    assert rule.gap_to(best).share == pytest.approx((best.sort_key - rule.sort_key) / best.sort_key)
     data = rule.to_json()
-    assert (data["sense"], data["unit"], data["rank"]) == ("max", "millionths of a job an interval", None)
+    assert (data["sense"], data["unit"], data["primary"]) == ("max", "millionths of a job an interval", None)
     with pytest.raises(mlsched.InvalidInput, match="load-balancing proved no bound"):
         best.gap_to(rule)
     other = mlsched.solve(mlsched.generate("placement", preset="small", seed=2), "brute-force")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 RULE = """
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.preemption import Plan
 
-@answerer("wait", problem="preemption", kind="heuristic", paper="none")
+@solver("wait", problem="preemption", kind="heuristic", paper="none")
 def answer(instance, *, rng):
     return Plan(te_node=[-1] * len(instance.te_demand), victims=[])
 """
@@ -34,10 +34,10 @@ PROBLEM = dataclasses.replace(
 )
 '''
 RULE_OF_IT = """
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.preemption import Plan
 
-@answerer("wait", problem="other")
+@solver("wait", problem="other")
 def answer(instance, *, rng):
     return Plan(te_node=[-1] * len(instance.te_demand), victims=[])
 """

@@ -17,9 +17,9 @@ import mlsched
 from mlsched import api
 from mlsched.core import plugins
 from mlsched.core import registry as module
-from mlsched.core.answerer import Answerer
 from mlsched.core.errors import UnknownName
-from mlsched.core.registry import Registry, answerer, declared_in, registry
+from mlsched.core.registry import Registry, declared_in, registry, solver
+from mlsched.core.solver import Solver
 
 PACKAGE = Path(mlsched.__file__).parent
 
@@ -32,13 +32,13 @@ def fresh() -> Registry:
     return found
 
 
-def test_the_scan_finds_every_file_that_declares_an_answerer():
+def test_the_scan_finds_every_file_that_declares_a_solver():
     """Looked for as text, which no import can hide."""
     declaring = {
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for layer in module.LAYERS
         for path in (PACKAGE / layer).glob("*/*.py")
-        if re.search(r"^@(answerer|exact_algorithm|model_builder)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(r"^@(solver|exact_algorithm|model_builder)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     found = registry().available()
     assert {a.function.__module__ for a in found if a.function.__module__.startswith("mlsched.")} == declaring
@@ -54,60 +54,60 @@ def test_available_lists_exact_first_and_filters():
     assert registry().available("preemption", "trained") == []
 
 
-def test_every_answerer_says_what_it_does_and_where_it_is_from():
+def test_every_solver_says_what_it_does_and_where_it_is_from():
     for found in registry().available():
         assert found.summary.endswith(".") or found.summary, found.name
         assert found.kind == "exact" or found.paper, f"{found.name} names no paper"
 
 
 def test_look_up_by_text_gives_the_parameters_that_are_not_at_their_default():
-    found, values = registry().answerer("preemption", "fitgpp:s=8,P=0")
+    found, values = registry().solver("preemption", "fitgpp:s=8,P=0")
     assert found.name == "fitgpp"
     assert values == {"s": 8.0}
 
 
-def test_an_answerer_is_found_in_the_file_of_its_name_and_stays_the_one_that_was_found():
+def test_a_solver_is_found_in_the_file_of_its_name_and_stays_the_one_that_was_found():
     found = registry.__wrapped__()
-    alone = found.answerers["preemption", "fitgpp"]
-    assert found.answerers["preemption", "fitgpp"] is alone
-    assert (alone.asks, alone.function.__module__) == ("decision", "mlsched.heuristics.preemption.fitgpp")
+    alone = found.solvers["preemption", "fitgpp"]
+    assert found.solvers["preemption", "fitgpp"] is alone
+    assert (alone.called, alone.function.__module__) == ("online", "mlsched.heuristics.preemption.fitgpp")
     assert [a for a in found.available("preemption") if a.name == "fitgpp"] == [alone]
     assert next(a for a in found.available("preemption") if a.name == "fitgpp") is alone
-    assert found.answerers["preemption", "fitgpp"] is alone
+    assert found.solvers["preemption", "fitgpp"] is alone
 
 
 @pytest.mark.parametrize("name", ["fitgp", "", "-", "_score", ".fitgpp", "fitgpp.x", "../fitgpp", "__init__", "FITGPP"])
 def test_only_a_public_file_of_that_very_name_is_looked_into(name):
-    assert registry.__wrapped__().answerers.get(("preemption", name)) is None
+    assert registry.__wrapped__().solvers.get(("preemption", name)) is None
 
 
-def test_an_answerer_in_a_file_of_another_name_is_found():
+def test_a_solver_in_a_file_of_another_name_is_found():
     other = next(
         a for a in registry().available() if not a.function.__module__.endswith(f".{a.name.replace('-', '_')}")
     )
-    assert registry.__wrapped__().answerers[other.problem, other.name].function is other.function
+    assert registry.__wrapped__().solvers[other.problem, other.name].function is other.function
 
 
 def test_unknown_names_list_the_known_ones():
     with pytest.raises(UnknownName, match=r"no problem 'tetris'; there are .*preemption"):
         registry().problem("tetris")
     with pytest.raises(UnknownName, match="no problem 'tetris'"):
-        registry().answerer("tetris", "fitgpp")
+        registry().solver("tetris", "fitgpp")
     with pytest.raises(
         UnknownName,
-        match=r"no answerer 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, columns, cp-sat",
+        match=r"no solver 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, columns, cp-sat",
     ):
-        registry().answerer("preemption", "fitgp")
+        registry().solver("preemption", "fitgp")
     with pytest.raises(UnknownName, match="no problem"):
         registry().available("tetris")
 
 
 PLUGIN = '''
 """A rule of another package."""
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.preemption import Plan
 
-@answerer("wait", problem="preemption", kind="heuristic", paper="none")
+@solver("wait", problem="preemption", kind="heuristic", paper="none")
 def answer(instance, *, rng, patience: int = 3):
     """Everybody waits."""
     return Plan(te_node=[-1] * len(instance.te_demand), victims=[])
@@ -136,14 +136,14 @@ def install(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("point", ["wait = plugin_a", "wait = plugin_a:answer"])
-def test_an_entry_point_adds_an_answerer(install, point):
+def test_an_entry_point_adds_a_solver(install, point):
     install(point, plugin_a=PLUGIN)
-    found, values = fresh().answerer("preemption", "wait:patience=5")
+    found, values = fresh().solver("preemption", "wait:patience=5")
     assert values == {"patience": 5}
     assert found.kind == "heuristic"
     plan = found.function(small(), rng=np.random.default_rng(0), **values)
     assert small().violations(plan) == []
-    assert ("preemption", "wait") not in registry().answerers, "the shared registry is untouched"
+    assert ("preemption", "wait") not in registry().solvers, "the shared registry is untouched"
 
 
 def test_a_broken_entry_point_is_named_and_the_rest_works(install):
@@ -162,7 +162,7 @@ def test_an_entry_point_to_a_module_that_does_not_exist_is_named(install):
 
 def test_an_entry_point_that_declares_nothing_is_named(install):
     install("empty = plugin_c", plugin_c="x = 1")
-    with pytest.warns(UserWarning, match="plug-in 'empty' of mlsched.solvers is left out: declares no answerer"):
+    with pytest.warns(UserWarning, match="plug-in 'empty' of mlsched.solvers is left out: declares no solver"):
         fresh()
 
 
@@ -173,17 +173,17 @@ def test_a_duplicate_is_an_error(install):
     ):
         fresh()
     with pytest.raises(mlsched.InvalidInput, match="registered twice"):
-        Registry().answerer("preemption", "fitgpp")
-    assert Registry().answerer("quality", "slaq")[0].name == "slaq", "other problems are not concerned"
+        Registry().solver("preemption", "fitgpp")
+    assert Registry().solver("quality", "slaq")[0].name == "slaq", "other problems are not concerned"
 
 
 def test_a_function_imported_from_elsewhere_is_not_declared_again():
     borrower = types.ModuleType("borrower")
-    borrower.answer = registry().answerers["preemption", "fitgpp"].function
+    borrower.answer = registry().solvers["preemption", "fitgpp"].function
     assert declared_in(borrower) == []
 
 
-def test_adding_a_file_adds_an_answerer(tmp_path, monkeypatch):
+def test_adding_a_file_adds_a_solver(tmp_path, monkeypatch):
     import mlsched.heuristics.preemption as folder
 
     (tmp_path / "wait.py").write_text(PLUGIN.replace(', kind="heuristic"', ""))
@@ -191,7 +191,7 @@ def test_adding_a_file_adds_an_answerer(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
     folder.__spec__.submodule_search_locations.append(str(tmp_path))
     try:
-        found, _ = fresh().answerer("preemption", "wait")
+        found, _ = fresh().solver("preemption", "wait")
     finally:
         folder.__spec__.submodule_search_locations.remove(str(tmp_path))
         sys.modules.pop("mlsched.heuristics.preemption.wait", None)
@@ -200,21 +200,21 @@ def test_adding_a_file_adds_an_answerer(tmp_path, monkeypatch):
 
 
 def test_the_kind_must_be_given_outside_mlsched():
-    with pytest.raises(ValueError, match="answerer 'x': kind must be given, one of exact, heuristic, trained"):
+    with pytest.raises(ValueError, match="solver 'x': kind must be given, one of exact, heuristic, trained"):
 
-        @answerer("x", problem="preemption")
+        @solver("x", problem="preemption")
         def answer(instance, *, rng): ...
 
 
 def test_a_decorated_function_of_ones_own_can_be_solved_with():
     from mlsched.instances.preemption import Plan
 
-    @answerer("mine", problem="preemption", kind="heuristic")
+    @solver("mine", problem="preemption", kind="heuristic")
     def answer(instance, *, rng, on: int = -1):
         return Plan(te_node=[on], victims=[2])
 
-    assert api.solve(small(), answer).answerer == "mine"
-    assert api.solve(small(), answer, on=1).values == {
+    assert api.solve(small(), answer).solver == "mine"
+    assert api.solve(small(), answer, on=1).sort_keys == {
         "total_score": 1_000_000,
         "victim_count": 1,
         "max_grace_period": 0,
@@ -223,7 +223,7 @@ def test_a_decorated_function_of_ones_own_can_be_solved_with():
 
 def test_world_options_of_the_rules():
     def world(text: str) -> dict:
-        found, values = registry().answerer("preemption", text)
+        found, values = registry().solver("preemption", text)
         return found.world_options(values)
 
     assert world("fifo") == {"te_first": False}
@@ -233,8 +233,8 @@ def test_world_options_of_the_rules():
 
 
 def test_the_rules_that_aim_at_an_objective_warm_up_the_exact_solvers():
-    assert all(registry().answerers["preemption", name].warm_start for name in ("fitgpp", "min-max-grace"))
-    assert isinstance(registry().answerers["preemption", "fitgpp"], Answerer)
+    assert all(registry().solvers["preemption", name].warm_start for name in ("fitgpp", "min-max-grace"))
+    assert isinstance(registry().solvers["preemption", "fitgpp"], Solver)
     assert module.LAYERS == {
         "formulations": "exact",
         "solvers": "exact",
@@ -248,7 +248,7 @@ def test_what_is_said_of_an_unknown_name_is_a_line_of_300_signs(name):
     """The beginning of the list, in whole names, and how many more there are."""
     known = [a.name for a in registry().available("taskgraph")]
     with pytest.raises(UnknownName) as caught:
-        registry().answerer("taskgraph", name)
+        registry().solver("taskgraph", name)
     said = str(caught.value)
     assert len(said) <= 300
     assert said.isprintable()
@@ -283,12 +283,12 @@ def test_what_asks_for_one_problem_imports_no_other(tmp_path):
     assert dict(zip(asked, done.stdout.splitlines(), strict=True)) == dict.fromkeys(asked, "preemption")
 
 
-def test_problems_and_answerers_come_in_one_order_whatever_was_looked_up_first():
+def test_problems_and_solvers_come_in_one_order_whatever_was_looked_up_first():
     one, other = registry.__wrapped__(), registry.__wrapped__()
-    one.answerer("workers", "dp")
+    one.solver("workers", "dp")
     other.problem("quality")
     assert list(one.problems) == list(other.problems) == sorted(one.problems)
-    assert list(one.answerers) == list(other.answerers)
+    assert list(one.solvers) == list(other.solvers)
 
 
 def test_a_problem_lies_in_the_folder_of_its_name(monkeypatch):

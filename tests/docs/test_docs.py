@@ -15,17 +15,17 @@ from mlsched.core.registry import registry
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_table_of_answerers_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("make_answerers", ROOT / "tools" / "make_answerers.py")
+def test_the_table_of_solvers_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("make_solvers", ROOT / "tools" / "make_solvers.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    written = (ROOT / "docs" / "answerers.md").read_text(encoding="utf-8")
-    assert written == module.table(), "run python tools/make_answerers.py"
+    written = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
+    assert written == module.table(), "run python tools/make_solvers.py"
 
 
-def test_the_readme_names_every_answerer_of_every_problem() -> None:
+def test_the_readme_names_every_solver_of_every_problem() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = {row[1]: row[0] for row in re.finditer(r"^\| \[`(\w+)`\].*$", text, re.MULTILINE)}
     assert set(rows) == set(registry().problems)

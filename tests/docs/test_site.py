@@ -51,7 +51,7 @@ def test_the_home_page_installs_and_shows_a_picture_before_it_lists_pages() -> N
 
 
 def test_lines_of_code_fit_beside_the_navigation() -> None:
-    """site.css makes room for 120 signs, on a screen of 1280 pixels: what is longer would be cut off until scrolled."""
+    """site.css makes room for 120 characters, on a screen of 1280 pixels: a longer line is cut off until scrolled."""
     long = [
         f"{path.relative_to(DOCS)}: {line}"
         for path in SITE
@@ -121,16 +121,16 @@ def test_a_search_finds_the_guide_first(query: str, guide: str) -> None:
     assert all(name.startswith("guides/") for name in first), first
 
 
-def test_cards_of_answerers_have_the_titles_of_the_columns() -> None:
-    """On a phone the header is not shown: each cell says what it is, but for the name and what the answerer does."""
-    header = re.search(r"^\| (name \|.*) \|$", (DOCS / "answerers.md").read_text(encoding="utf-8"), re.MULTILINE)
+def test_cards_of_solvers_have_the_titles_of_the_columns() -> None:
+    """On a phone the header is not shown: each cell says what it is, but for the name and what the solver does."""
+    header = re.search(r"^\| (name \|.*) \|$", (DOCS / "solvers.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert header is not None
     titles = header[1].split(" | ")
     style = (DOCS / "static" / "site.css").read_text(encoding="utf-8")
-    shown = dict(re.findall(r'#answerers .*?nth-child\((\d)\)::before \{ content: "(.*?): "; \}', style))
+    shown = dict(re.findall(r'#solvers .*?nth-child\((\d)\)::before \{ content: "(.*?): "; \}', style))
     assert {int(k): title for k, title in shown.items()} == {
         k: title for k, title in enumerate(titles, 1) if title not in ("name", "what it does")
     }
     rules = re.findall(r"^@media \(max-width: (\d+)em\) \{\n(.*?)^\}", style, re.MULTILINE | re.DOTALL)
-    (cards,) = (body for width, body in rules if "#answerers" in body)
-    assert "display: none" in re.search(r"#answerers table.docutils thead \{(.*?)\}", cards)[1]  # type: ignore[index]
+    (cards,) = (body for width, body in rules if "#solvers" in body)
+    assert "display: none" in re.search(r"#solvers table.docutils thead \{(.*?)\}", cards)[1]  # type: ignore[index]

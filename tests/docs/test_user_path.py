@@ -56,7 +56,7 @@ def commands() -> list[list[str]]:
 @pytest.mark.slow
 def test_five_commands_from_files_to_a_comparison(tmp_path):
     place, binaries = tmp_path / "installed", tmp_path / "bin"
-    shutil.copytree(ROOT / "examples" / "answerer_package", tmp_path / "my_solver", copy_function=shutil.copyfile)
+    shutil.copytree(ROOT / "examples" / "solver_package", tmp_path / "my_solver", copy_function=shutil.copyfile)
     (tmp_path / "my_instances").mkdir()
     for seed in range(3):
         mlsched.save(mlsched.generate("preemption", "surge", seed=seed), tmp_path / "my_instances" / f"{seed}.json")
@@ -88,10 +88,10 @@ def test_five_commands_from_files_to_a_comparison(tmp_path):
     run(again)
     shown = run(compare)
     old, new = ({r.key[:4]: r for r in read_rows(tmp_path / f"{name}.sqlite")} for name in ("old", "new"))
-    assert {r.answerer for r in old.values()} == {"smallest-first", "cp-sat"}
-    assert {r.status for r in old.values() if r.answerer == "cp-sat"} == {"optimal"}
+    assert {r.solver for r in old.values()} == {"smallest-first", "cp-sat"}
+    assert {r.status for r in old.values() if r.solver == "cp-sat"} == {"optimal"}
     asked = [key for key in old if key[3] == "smallest-first"]
     assert len(asked) == 9
-    worse = sum(new[key].value > old[key].value for key in asked if key[2] == "total_score")
+    worse = sum(new[key].sort_key > old[key].sort_key for key in asked if key[2] == "total_score")
     assert re.search(rf"smallest-first\s+3\s+\d\s+{worse}\s", shown.partition("victim_count")[0])
     assert worse, "the example has something to compare"

@@ -75,16 +75,16 @@ def test_building_every_model_starts_nothing(monkeypatch):
     import highspy
     from ortools.sat.python import cp_model
 
-    answerers = registry().available(kind="exact")
+    solvers = registry().available(kind="exact")
     monkeypatch.setattr(cp_model.CpSolver, "solve", refuse)
     monkeypatch.setattr(highspy.Highs, "run", refuse)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     monkeypatch.setattr(subprocess, "Popen", refuse)
     built = set()
-    for answerer in answerers:
-        if answerer.fronts_by is None or ".formulations." not in answerer.model.__module__:
+    for solver in solvers:
+        if solver.fronts_by is None or ".formulations." not in solver.model.__module__:
             continue
-        instance = mlsched.generate(answerer.problem, preset="small", seed=0)
-        answerer.model(instance, objectives=(instance.objectives[0].name,), limits=NO_LIMITS)
-        built.add(answerer.problem)
+        instance = mlsched.generate(solver.problem, preset="small", seed=0)
+        solver.model(instance, objectives=(instance.objectives[0].name,), limits=NO_LIMITS)
+        built.add(solver.problem)
     assert built == set(installed.problems("admission", "preemption", "quality", "rounds", "taskgraph"))

@@ -50,7 +50,7 @@ def test_sizes_that_are_too_much_together(problem, sizes):
 @pytest.mark.parametrize(("world", "name", "key"), [s[1:] for s in SOURCES], ids=[s[0] for s in SOURCES])
 def test_a_size_of_a_workload(world, name, key):
     with pytest.raises(InvalidInput) as caught:
-        mlsched.workload(f"synthetic:{name}", world.problem, physics=world.physics or None, **{key: 10**400})
+        mlsched.workload(f"synthetic:{name}", world.problem, simulator=world.simulator or None, **{key: 10**400})
     assert len(str(caught.value)) <= 300
 
 

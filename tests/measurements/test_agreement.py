@@ -53,7 +53,7 @@ LINE = {"problem": "quality", "sizes": {}, "seed": 0, "objective": "worst_loss"}
 def test_what_is_agreement(agreement):
     assert agreement.agree({"a": 5, "b": 5, "c": "too large", "d": "feasible"})
     assert not agreement.agree({"a": 5, "b": "infeasible"})
-    assert not agreement.agree({"a": 5, "b": "SolverError: it broke down"})
+    assert not agreement.agree({"a": 5, "b": "BackendError: it broke down"})
 
 
 def test_engines_of_a_problem():

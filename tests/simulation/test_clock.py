@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from preemption_examples import small
 
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.instances.preemption import Plan
 from mlsched.simulation.clock import SAMPLING, Rule, decision_rng, run
 from mlsched.simulation.wake import Wake
@@ -18,10 +18,10 @@ WAIT, BAD = Plan(te_node=[-1], victims=[]), Plan(te_node=[1], victims=[])
 
 @dataclasses.dataclass
 class Toy:
-    """Events at `times`; the same question `asks` times at every wake; `wants[n]` is asked for after decision n."""
+    """Events at `times`, one question `called` times at each; `wants[n]` is asked for after decision n."""
 
     times: list[int]
-    asks: int = 1
+    called: int = 1
     open: bool = False
     wants: dict[int, int] = dataclasses.field(default_factory=dict)
     end: int | None = None  # the time from which the world is done; default: the last event
@@ -37,7 +37,7 @@ class Toy:
     def advance(self, time):
         self.wakes.append(time)
         self.times = [t for t in self.times if t > time]
-        self.left = self.asks
+        self.left = self.called
 
     def ask(self):
         self.left -= 1
@@ -74,7 +74,7 @@ def test_a_world_may_count_parts_of_seconds():
     world = Toy([1500, 2500])
     run(world, Rule("waits", lambda i, m, rng: (WAIT, m)), wake=Wake.parse("interval:2"), seed=0, unit=1000)
     assert world.wakes == [2000, 4000]
-    with pytest.raises(AnswererError, match=r"decision 0 at 1\.5 s"):
+    with pytest.raises(SolverError, match=r"decision 0 at 1\.5 s"):
         run(Toy([1500]), Rule("bad", lambda i, m, rng: (BAD, m)), wake=Wake.parse("events"), seed=0, unit=1000)
 
 
@@ -85,8 +85,8 @@ def test_an_open_question_is_asked_at_every_tick():
 def test_a_requested_wake_is_kept_until_it_comes_or_another_is():
     # Asked for at 0, for 25; the event at 10 lies before it and the request survives it.
     assert wakes(Toy([0, 10, 300], wants={0: 25}), "events") == [0, 10, 25, 300]
-    assert wakes(Toy([0, 300], asks=2, wants={0: 25}), "events") == [0, 25, 300]
-    assert wakes(Toy([0, 300], asks=2, wants={0: 25, 1: 20}), "events") == [0, 20, 300], "the first of an instant"
+    assert wakes(Toy([0, 300], called=2, wants={0: 25}), "events") == [0, 25, 300]
+    assert wakes(Toy([0, 300], called=2, wants={0: 25, 1: 20}), "events") == [0, 20, 300], "the first of an instant"
     assert wakes(Toy([0, 10, 300], wants={0: 25, 1: 40}), "events") == [0, 10, 40, 300], "the later wish counts"
     assert wakes(Toy([0, 50], wants={0: 25}), "interval:60") == [0, 25, 60]
     assert wakes(Toy([0], wants={0: 25}, end=25), "events") == [0, 25]  # nothing else will happen
@@ -103,7 +103,7 @@ def test_progress_sees_every_wake():
 
 
 def test_the_trip_counts_decisions_and_ends():
-    trip = run(Toy([0, 7, 9], asks=3), rule(), wake=Wake.parse("events"), seed=0)
+    trip = run(Toy([0, 7, 9], called=3), rule(), wake=Wake.parse("events"), seed=0)
     assert (trip.decisions, trip.end, trip.recorded) == (9, 9, [])
 
 
@@ -117,7 +117,7 @@ def draws(seed: int, **arguments):
         seen.append(rng.integers(2**62, size=3).tolist())
         return WAIT, memory
 
-    trip = run(Toy([0, 1, 2], asks=2), rule(draw), wake=Wake.parse("events"), seed=seed, **arguments)
+    trip = run(Toy([0, 1, 2], called=2), rule(draw), wake=Wake.parse("events"), seed=seed, **arguments)
     return seen, trip
 
 
@@ -157,7 +157,7 @@ def test_memory_is_threaded_and_recorded_as_it_was_before_the_decision():
     def remember(instance, memory, rng):
         return WAIT, (memory or ()) + (len(memory or ()),)
 
-    trip = run(Toy([0, 5], asks=2), rule(remember), wake=Wake.parse("events"), seed=0, record=1.0)
+    trip = run(Toy([0, 5], called=2), rule(remember), wake=Wake.parse("events"), seed=0, record=1.0)
     assert [d.memory for d in trip.recorded] == [None, (0,), (0, 1), (0, 1, 2)]
     assert [(d.number, d.time, d.plan) for d in trip.recorded] == [
         (0, 0, WAIT),
@@ -172,21 +172,21 @@ def test_memory_is_threaded_and_recorded_as_it_was_before_the_decision():
 
 
 def test_a_run_that_cannot_go_on_is_named():
-    with pytest.raises(AnswererError, match="toy: at 7 s jobs wait, nothing runs and nothing will arrive"):
+    with pytest.raises(SolverError, match="toy: at 7 s jobs wait, nothing runs and nothing will arrive"):
         run(Toy([0, 7], end=99), rule(), wake=Wake.parse("events"), seed=0)
 
 
 def test_an_infeasible_plan_is_named_with_decision_and_time_and_is_not_applied():
-    world = Toy([0, 7], asks=2)
+    world = Toy([0, 7], called=2)
     calls = iter([WAIT, WAIT, WAIT, BAD])
-    with pytest.raises(AnswererError, match=r"toy: decision 3 at 7 s: infeasible plan: node 1: its TE jobs need 5 cpu"):
+    with pytest.raises(SolverError, match=r"toy: decision 3 at 7 s: infeasible plan: node 1: its TE jobs need 5 cpu"):
         run(world, rule(lambda i, m, rng: (next(calls), m)), wake=Wake.parse("events"), seed=0)
     assert world.applied == [WAIT, WAIT, WAIT]
 
 
 @pytest.mark.parametrize("answer", [None, "a plan", 7])
 def test_an_answer_that_is_no_plan_is_named(answer):
-    with pytest.raises(AnswererError, match="toy: decision 0 at 0 s: infeasible plan: the answer is a"):
+    with pytest.raises(SolverError, match="toy: decision 0 at 0 s: infeasible plan: the answer is a"):
         run(Toy([0]), rule(lambda i, m, rng: (answer, m)), wake=Wake.parse("events"), seed=0)
 
 
@@ -194,7 +194,7 @@ def test_what_a_rule_raises_is_named_with_decision_and_time():
     def fail(instance, memory, rng):
         raise ZeroDivisionError("no luck")
 
-    with pytest.raises(AnswererError, match="toy: decision 0 at 3 s: raised ZeroDivisionError: no luck") as caught:
+    with pytest.raises(SolverError, match="toy: decision 0 at 3 s: raised ZeroDivisionError: no luck") as caught:
         run(Toy([3]), rule(fail), wake=Wake.parse("events"), seed=0)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -217,5 +217,5 @@ def test_a_rule_cannot_end_the_program(error):
     def leave(instance, memory, rng):
         raise error
 
-    with pytest.raises(AnswererError, match=f"toy: decision 0 at 3 s: raised {type(error).__name__}"):
+    with pytest.raises(SolverError, match=f"toy: decision 0 at 3 s: raised {type(error).__name__}"):
         run(Toy([3]), rule(leave), wake=Wake.parse("events"), seed=0)

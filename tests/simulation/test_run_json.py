@@ -25,12 +25,12 @@ def load():
 def test_a_run_is_plain_json_and_can_be_checked_from_it(load, rule):
     run = api.simulate(load, rule, seed=3, record=0.5)
     data = json.loads(json.dumps(run.to_json(), allow_nan=False))
-    assert (data["kind"], data["version"], data["answerer"], data["seed"]) == ("preemption.run", 1, rule, 3)
+    assert (data["kind"], data["version"], data["solver"], data["seed"]) == ("preemption.run", 1, rule, 3)
     assert data["workload_hash"] == load.hash
     assert data["summary"] == json.loads(json.dumps(run.summary()))
     assert {len(column) for column in data["jobs"].values()} == {120}
     rows = list(zip(*(data["log"][name] for name in Log.names), strict=True))
-    assert violations(load, Options(**data["options"]), Wake.parse(data["wake"]), Log(rows)) == []
+    assert violations(load, Options(**data["options"]), Wake.parse(data["scheduling_events"]), Log(rows)) == []
     assert data["versions"]["mlsched"]
 
 
@@ -50,7 +50,7 @@ def test_only_its_own_decisions_can_be_replayed(load):
 
 def test_a_stateful_rule_replays_with_the_memory_it_had(load):
     """`turns` counts its decisions in its memory and suspends by it: replayed without it the plans would differ."""
-    from mlsched.core.answerer import Answerer
+    from mlsched.core.solver import Solver
     from mlsched.heuristics.preemption._room import Room
 
     def turns(instance, *, memory, rng):
@@ -64,7 +64,7 @@ def test_a_stateful_rule_replays_with_the_memory_it_had(load):
             room.place(demand, node)
         return room.plan(), count + 1
 
-    turns.__dict__["__mlsched__"] = [Answerer("turns", "preemption", "heuristic", turns, stateful=True)]
+    turns.__dict__["__mlsched__"] = [Solver("turns", "preemption", "heuristic", turns, stateful=True)]
     run = api.simulate(load, turns, record=1.0)
     assert [d.memory for d in run.recorded] == [None, *range(1, run.decisions)]
     assert all(run.replay(decision) == decision.plan for decision in run.recorded)

@@ -38,7 +38,7 @@ def by_ticks(run, window: Window) -> dict[str, float]:
         begin, stop = jobs.tasks[int(jobs.template[job])]
         gpus[job] = jobs.demand[begin:stop].sum() / 1000
     rows = [(row[0], row[1], row[2]) for row in run.log.rows]
-    if run.answerer == "as-logged":
+    if run.solver == "as-logged":
         rows = [(job, start // 60_000, stop // 60_000) for job, start, stop in rows]
     for job, start, stop in rows:
         end[job] = max(end[job], stop)

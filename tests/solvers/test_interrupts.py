@@ -20,7 +20,7 @@ from mlsched.solvers.backends.search import Search
 
 FRONT = "mlsched.pareto(instance, ('total_score', 'victim_count'), {!r}, confirm=True)"
 SEARCHES = (
-    *(f"mlsched.solve(instance, {name!r})" for name in ("cp-sat", "highs", "highs:solver=scip")),
+    *(f"mlsched.solve(instance, {name!r})" for name in ("cp-sat", "highs", "highs:engine=scip")),
     *(FRONT.format(name) for name in ("cp-sat", "highs")),
 )
 BEFORE = """

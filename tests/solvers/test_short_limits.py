@@ -22,7 +22,7 @@ SMALL = {name: api.generate(name, "small", seed=3) for name in ("preemption", "q
 SMALL["taskgraph"] = api.generate("taskgraph", "small", seed=3)
 #: Builders of large models, which look at the clock as they go.
 LOOKING = [(problem, objective) for problem in ("quality", "taskgraph")
-           for objective in registry().answerers[problem, "highs"].objectives]  # fmt: skip
+           for objective in registry().solvers[problem, "highs"].objectives]  # fmt: skip
 
 
 @pytest.fixture
@@ -43,17 +43,17 @@ def handed(monkeypatch):
 def known(instance, objective):
     """The best plan that warm-start rules know."""
     rules = [r for r in registry().available(instance.problem) if r.warm_start]
-    values = [api.solve(instance, rule.name, objective=objective).value for rule in rules]
+    values = [api.solve(instance, rule.name, objective=objective).sort_key for rule in rules]
     return (min if instance.objective(objective).sense == "min" else max)(values)
 
 
 def looks_of_start(instance, name, objective, monkeypatch):
     """How often the search for a start looks at the clock, beyond its first and last look."""
-    answerer, _ = registry().answerer(instance.problem, name)
+    solver, _ = registry().solver(instance.problem, name)
     looks = itertools.count()
     with monkeypatch.context() as patched:
         patched.setattr(deadline, "time", types.SimpleNamespace(perf_counter=lambda: next(looks)))
-        start_within(Request(answerer, objective, limits=Limits(seconds=10**9), instance=instance))
+        start_within(Request(solver, objective, limits=Limits(seconds=10**9), instance=instance))
     return next(looks) - 2
 
 
@@ -68,15 +68,15 @@ def test_building_stops_where_no_time_is_left_to_hand_the_model_over(problem, ob
     assert handed == []
     assert found.plan is not None
     bound = trivial_bound(instance, objective)
-    assert (found.value, found.bound) == (best, bound)
+    assert (found.sort_key, found.sort_bound) == (best, bound)
     assert found.status == ("optimal" if best == bound else "feasible")
     # After the start, 12 seconds were left; the budget and two deadlines were made; a third of the rest was used up.
     assert next(looks) == 9 + start
 
 
 @pytest.mark.parametrize(("name", "limit", "given"), [
-    ("highs", 3990.0, []), ("highs", 4010.0, ["highs"]), ("highs:solver=scip", 4490.0, []),
-    ("highs:solver=scip", 4510.0, ["math_opt"]), ("cp-sat", 1.0, ["cp_sat"]),
+    ("highs", 3990.0, []), ("highs", 4010.0, ["highs"]), ("highs:engine=scip", 4490.0, []),
+    ("highs:engine=scip", 4510.0, ["math_opt"]), ("cp-sat", 1.0, ["cp_sat"]),
 ])  # fmt: skip
 def test_a_model_is_handed_over_where_that_takes_no_longer_than_is_left(
     name, limit, given, monkeypatch, ticking, handed
@@ -101,8 +101,8 @@ def test_brute_force_keeps_to_its_limit(problem, ticking):
     assert known.plan is not None, "one of a rule, from which others would start"
     cut = api.solve(instance, "brute-force", time_limit=1.0, hint="none")
     assert (cut.status, cut.plan, cut.stopped_by) == ("unknown", None, "time limit")
-    assert cut.bound == trivial_bound(instance, objective)
+    assert cut.sort_bound == trivial_bound(instance, objective)
     whole = api.solve(instance, "brute-force")
     assert whole.status == "optimal"
     # Task graphs remember what was examined; what was cut short is not.
-    assert api.solve(instance, "brute-force").value == whole.value == api.solve(instance, "highs").value
+    assert api.solve(instance, "brute-force").sort_key == whole.sort_key == api.solve(instance, "highs").sort_key

@@ -81,7 +81,7 @@ def test_a_rule_that_leaves_jobs_waiting_for_more_room_is_not_called_stuck(unusu
 
 
 @pytest.mark.parametrize("rule", RULES if THOROUGH else RULES[:1], ids=lambda a: f"{a.problem}-{a.name}")
-def test_every_built_in_answerer_passes(rule):
+def test_every_built_in_solver_passes(rule):
     """Each is also checked beside its own tests, with fewer examples."""
     check_scheduler(rule.name, rule.problem, examples=draws(12, 200), expected_failures=KNOWN.get(rule.name, {}))
 
@@ -169,7 +169,7 @@ def test_a_rule_that_beats_the_optimum_is_found(monkeypatch):
 
     def worse(instance, solver, **given):
         best = honest(instance, solver, **given)
-        object.__setattr__(best, "value", best.value - 1)
+        object.__setattr__(best, "value", best.sort_key - 1)
         return best
 
     monkeypatch.setattr(checks.api, "solve", worse)
@@ -183,7 +183,7 @@ def test_all_failures_at_once():
         one = np.ones(len(instance.waiting), dtype=np.int64)
         return instance.plan_type(workers=one, ps=0 * one)
 
-    report = check_scheduler(careless, "workers", examples=12, raising=False)
+    report = check_scheduler(careless, "workers", examples=12, raise_failures=False)
     assert {c.check for c in report.failures} == {"feasible", "untouched", "runs"}
     assert {report.outcomes[name].status for name in ("feasible", "untouched", "runs")} == {"failed"}
 
@@ -214,6 +214,6 @@ def test_wrong_calls(given, message):
         check_scheduler("fitgpp", "preemption", **given)
 
 
-def test_exact_answerers_are_refused():
+def test_exact_solvers_are_refused():
     with pytest.raises(InvalidInput, match="cp-sat: is exact"):
         check_scheduler("cp-sat", "preemption")

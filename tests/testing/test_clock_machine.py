@@ -49,13 +49,13 @@ def run(machine, examples: int, phases=(Phase.generate,)) -> None:
     run_state_machine_as_test(machine, settings=chosen)
 
 
-@pytest.mark.parametrize(("problem", "physics"), WORLDS)
-def test_no_world_breaks_a_promise(problem, physics, report):
-    machine = clock_machine(problem, physics=physics)
+@pytest.mark.parametrize(("problem", "simulator"), WORLDS)
+def test_no_world_breaks_a_promise(problem, simulator, report):
+    machine = clock_machine(problem, simulator=simulator)
     run(machine, draws(5, MANY // 24))
     if THOROUGH:
         assert machine.steps >= MANY
-    report(f"clock machine, {problem} {physics or ''}", [f"{machine.steps} steps without a finding"])
+    report(f"clock machine, {problem} {simulator or ''}", [f"{machine.steps} steps without a finding"])
 
 
 # -- ten bugs of worlds -----------------------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ def gains_a_tick(method):
 
 def finishes_late(method):
     def schedule(self, job):
-        self.stretches[job].delay += 1
+        self.segments[job].delay += 1
         method(self, job)
-        self.stretches[job].delay -= 1
+        self.segments[job].delay -= 1
 
     return schedule
 
@@ -148,10 +148,10 @@ BUGS = {
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_it_finds_a_bug_of_a_world(bug, monkeypatch):
-    problem, physics, world, name, change = BUGS[bug]
+    problem, simulator, world, name, change = BUGS[bug]
     monkeypatch.setattr(world, name, change(getattr(world, name)))
     with pytest.raises((AssertionError, MlschedError)):
-        run(clock_machine(problem, physics=physics), 200)
+        run(clock_machine(problem, simulator=simulator), 200)
 
 
 # -- anyone's scheduler -----------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_it_finds_a_bug_of_a_world(bug, monkeypatch):
 def test_schedulers_of_every_kind_pass():
     run(clock_machine("preemption", "fitgpp"), draws(3, 200))
     run(clock_machine("taskgraph", "tiresias"), draws(3, 200))
-    run(clock_machine("quality", registry().answerers["quality", "fair"].function), draws(3, 200))
+    run(clock_machine("quality", registry().solvers["quality", "fair"].function), draws(3, 200))
 
 
 @pytest.mark.parametrize("unusual", [u for u in UNUSUAL if u.problem in ("placement", "workers")], ids=lambda u: u.name)

@@ -63,13 +63,13 @@ def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
             )
         found = [_with(step, reference, run) for step in found]
     informed, rule = _best(steps.worlds(run)[-1])
-    return steps.decomposed(run.answerer, int(run.summary()["total_jct"]), found, informed, rule)
+    return steps.decomposed(run.solver, int(run.summary()["total_jct"]), found, informed, rule)
 
 
 def _sound(run: Run) -> list[World]:
     worlds = steps.worlds(run)
     if findings := run.lint():
-        raise InvalidInput(f"{run.answerer}: no parts, since the log cannot have been so: {findings[0]}")
+        raise InvalidInput(f"{run.solver}: no parts, since the log cannot have been so: {findings[0]}")
     return worlds
 
 

@@ -21,7 +21,7 @@ from mlsched.simulation.bound.completion import OF_REFERENCES, OF_RUNS, climbed
 from mlsched.simulation.bound.parts import earliest_end
 from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.taskgraph.iterations import Jobs
-from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.taskgraph.iterations.reference import folder as files
 from mlsched.simulation.taskgraph.iterations.reference import proof, ranks, search
 from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
@@ -49,8 +49,8 @@ def make_reference(
     weights: str = "jobs",
     moves: Annotated[int, Range(0)] = MOVES,
     seed: Seed = 0,
-    reading: Mapping[str, Any] | None = None,
-    told: Told | None = None,
+    log_options: Mapping[str, Any] | None = None,
+    progress: Told | None = None,
 ) -> Reference:
     """Bound the best schedule of a log's workload from both sides; write prices, schedule and claim to a folder.
 
@@ -83,19 +83,19 @@ def make_reference(
     if len(workload.failure_node):
         raise InvalidInput("reference: nodes fail in this workload; leave the failures out")
     target, begun = Path(folder), cpu_time()
-    told = told or (lambda stage, made, value: False)
+    progress = progress or (lambda stage, made, value: False)
     weight = proof.weights(workload, weights)
     before = _before(target, workload, pausing, weights)
     asked = proof.weighted(workload, weight)
-    claim = _claim(workload, before, pausing, weights, int(seed), dict(reading or {}))
+    claim = _claim(workload, before, pausing, weights, int(seed), dict(log_options or {}))
     prices = None
     if before is None:
         climb = climbed(asked, earliest_end(asked), pausing=pausing, effort=OF_REFERENCES[pausing])
         prices, bound = proof.rounded(asked, climb, pausing)
         claim = dataclasses.replace(claim, bound=bound)
-        told("bound", 0, bound)
+        progress("bound", 0, bound)
     kept = _Kept(target, claim, prices, begun)
-    work = _Work(workload, weight, asked, before, moves, kept, told)
+    work = _Work(workload, weight, asked, before, moves, kept, progress)
     (_with_pauses if pausing else _without_pauses)(work)
     return kept.claim
 
@@ -118,7 +118,7 @@ def _claim(
         moves=0 if before is None else before.moves,
         cpu_seconds=0.0 if before is None else before.cpu_seconds,
         versions=versions(),
-        reading=reading,
+        log_options=reading,
     )
 
 
@@ -215,7 +215,7 @@ def _with_pauses(work: _Work) -> None:
     best = None if before is None else (before.value, before.how)
     stop = False
 
-    def better(value: int, how: str, made: int, log: Callable[[], Stretches]) -> None:
+    def better(value: int, how: str, made: int, log: Callable[[], Segments]) -> None:
         nonlocal best
         new = best is None or value < best[0]
         best = (value, how) if best is None or new else best
@@ -331,7 +331,7 @@ def losses(run: Run, reference: Reference) -> tuple[float, float]:
         reference: what `make_reference` or `read_reference` returned.
 
     Raises:
-        InvalidInput: the reference is of another workload or of another physics: pauses, what they cost in work,
+        InvalidInput: the reference is of another workload or of ananother simulator: pauses, what they cost in work,
             movement, usage, failures.
 
     Examples:
@@ -343,6 +343,6 @@ def losses(run: Run, reference: Reference) -> tuple[float, float]:
     """
     if proof.identity(run.workload) != reference.workload_hash:
         raise InvalidInput(f"the reference is of {reference.source} on {reference.cluster}, not of the run's workload")
-    if other := files.other_physics(run.workload, run.options, reference):
-        raise InvalidInput(f"{run.answerer}: {other}; give one of the same kind")
+    if other := files.other_simulator(run.workload, run.options, reference):
+        raise InvalidInput(f"{run.solver}: {other}; give one of the same kind")
     return reference.losses(files.total(run.workload, run.log, reference.weights))

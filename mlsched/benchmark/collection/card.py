@@ -50,7 +50,10 @@ COLUMNS = {
         "The best known plan (min); no plan is above this (max). Exact, with what is compared first.",
     ),
     "proven": ("sc:Float", "The part of the bound that needs nobody's word: certified, or from the statement alone."),
-    "backing": ("sc:Text", "What the optimum rests on: certified, agreed, claimed; open where bound and value differ."),
+    "evidence": (
+        "sc:Text",
+        "What the optimum rests on: certified, confirmed, unconfirmed; open where bound and value differ.",
+    ),
     "by": ("sc:Text", "Who brought the last change."),
     "changes": ("sc:Integer", "Lines of history."),
     "instance_file": ("sc:Text", "The instance."),
@@ -163,10 +166,10 @@ def _table(folder: Path, known: list[Entry]) -> str:
 
 
 def _row(folder: Path, entry: Entry) -> dict[str, Any]:
-    goal, rank = entry.objective, entry.instance.rank(entry.objective.name)
+    goal, rank = entry.objective, entry.instance.primary(entry.objective.name)
     count, base = (None, entry.value) if rank is None else rank.split(entry.value)
     two_sided = (entry.bound, entry.value) if goal.sense == "min" else (entry.value, entry.bound)
-    proven = entry.bound if entry.backing == "certified" else trivial_bound(entry.instance, goal.name)
+    proven = entry.bound if entry.evidence == "certified" else trivial_bound(entry.instance, goal.name)
     return {
         "problem": entry.instance.problem,
         "instance": entry.instance.hash,
@@ -179,7 +182,7 @@ def _row(folder: Path, entry: Entry) -> dict[str, Any]:
         "lower": two_sided[0],
         "upper": two_sided[1],
         "proven": proven,
-        "backing": entry.backing or "open",
+        "evidence": entry.evidence or "open",
         "by": entry.history[-1]["by"],
         "changes": len(entry.history),
         "instance_file": instance_path(entry.path).relative_to(folder).as_posix(),
@@ -257,8 +260,8 @@ def _croissant(
 
 
 def _card(said: dict[str, Any], details: Details, known: list[Entry], published: str) -> str:
-    counts: Counter[tuple[str, str]] = Counter((e.instance.problem, e.backing or "open") for e in known)
-    kinds = ("certified", "agreed", "claimed", "open")
+    counts: Counter[tuple[str, str]] = Counter((e.instance.problem, e.evidence or "open") for e in known)
+    kinds = ("certified", "confirmed", "unconfirmed", "open")
     lines = [f"| {' | '.join(('problem', *kinds))} |", "|---|" + "---:|" * len(kinds)]
     for problem in sorted({problem for problem, _ in counts}):
         lines.append(f"| {' | '.join((problem, *(str(counts[problem, kind]) for kind in kinds)))} |")

@@ -25,15 +25,15 @@ from mlsched.benchmark.collection.entry import (
 )
 from mlsched.benchmark.collection.verification import why_uncertified
 from mlsched.core.contract import Instance, Objective, Plan
-from mlsched.core.errors import InvalidInput, SolverError, TooLarge
+from mlsched.core.errors import BackendError, InvalidInput, TooLarge
 from mlsched.core.files import read_json, write_json
-from mlsched.core.result import Backing, Result
+from mlsched.core.result import Evidence, Result
 from mlsched.core.versions import versions
 
 
 @dataclasses.dataclass(frozen=True)
 class Noted:
-    """What was entered. refuted: the claimed bound of the entry that the plan has shown to be wrong, if any."""
+    """What was entered. refuted: the unconfirmed bound of the entry that the plan has shown to be wrong, if any."""
 
     value: int | float
     refuted: int | float | None
@@ -47,9 +47,9 @@ def add(folder: Path, instance: Instance, result: Result, by: str) -> Noted | No
     """
     if result.instance_hash != instance.hash:
         raise InvalidInput(f"the result answers instance {result.instance_hash[:12]}, not {instance.hash[:12]}")
-    if result.plan is None or result.value is None:
+    if result.plan is None or result.sort_key is None:
         raise InvalidInput(f"the result is '{result.status}' and has no plan")
-    return _note(folder, instance, result.objective, result.plan, result.bound, result.backing, by)
+    return _note(folder, instance, result.objective, result.plan, result.sort_bound, result.evidence, by)
 
 
 def submit(folder: Path, instance: Instance, plan: Plan, objective: str, by: str) -> Noted | None:
@@ -64,7 +64,7 @@ def submit(folder: Path, instance: Instance, plan: Plan, objective: str, by: str
 
 
 def _note(
-    folder: Path, instance: Instance, name: str, plan: Plan, bound: float | None, backing: Backing | None, by: str
+    folder: Path, instance: Instance, name: str, plan: Plan, bound: float | None, evidence: Evidence | None, by: str
 ) -> Noted | None:
     described(folder)
     check_line("by", by, LONGEST_NAME)
@@ -85,10 +85,10 @@ def _note(
         return None
     reported = bound if tighter else stands
     closed = reported is not None and meets(instance, value, reported)
-    rests_on = backing if tighter else known.backing if known is not None else None
+    rests_on = evidence if tighter else known.evidence if known is not None else None
     if rests_on == "certified" and (tighter or known is None or why_uncertified(known)):
         rests_on = None  # a proof counts where it lies in the collection
-    _write(path, instance, objective, plan, value, reported, (rests_on or "claimed") if closed else None, known, by)
+    _write(path, instance, objective, plan, value, reported, (rests_on or "unconfirmed") if closed else None, known, by)
     if known is not None and refuted is not None and proof_of(known).is_dir():
         shutil.rmtree(proof_of(known))  # it has failed its check: see _standing
     return Noted(value, refuted)
@@ -100,7 +100,7 @@ def _standing(known: Entry | None, value: int | float) -> tuple[int | float | No
         return None, None
     if not refutes(known.instance, known.objective, value, known.bound):
         return known.bound, None
-    if known.backing == "certified" and not why_uncertified(known):
+    if known.evidence == "certified" and not why_uncertified(known):
         raise InvalidInput(
             f"{known.path.name}: the value {value} is better than the bound {known.bound}, whose certificate holds: "
             "judge and checker contradict each other; please report it"
@@ -115,7 +115,7 @@ def _write(
     plan: Plan,
     value: int | float,
     bound: int | float | None,
-    backing: Backing | None,
+    evidence: Evidence | None,
     known: Entry | None,
     by: str,
 ) -> None:
@@ -136,7 +136,7 @@ def _write(
             "objective": objective.name,
             "value": value,
             "bound": bound,
-            "backing": backing,
+            "evidence": evidence,
             "plan": plan.to_json(),
             "history": [*(known.history if known else []), line],
         },
@@ -148,22 +148,22 @@ def _today() -> str:
 
 
 def certify(entry: Entry, seconds: float | None = None) -> bool:
-    """Make a certificate of a closed entry: True where its backing is "certified" now. False: no proof was found.
+    """Make a certificate of a closed entry: True where its evidence is "certified" now. False: no proof was found.
 
     seconds: wall limit of the proof, or of each proof. Task graphs need the extra "certify".
     """
     from mlsched.api import certify as certified
 
-    if entry.backing == "certified" or not entry.closed:
+    if entry.evidence == "certified" or not entry.closed:
         return entry.closed
     try:
         checked = certified(
             entry.instance, proof_of(entry), objective=entry.objective.name, plan=entry.plan, time_limit=seconds
         )
-    except (SolverError, TooLarge):
+    except (BackendError, TooLarge):
         return False
-    if checked.backing is None:
+    if checked.evidence is None:
         shutil.rmtree(proof_of(entry))  # it proves less than is known
         return False
-    write_json(entry.path, {**read_json(entry.path), "backing": checked.backing})
+    write_json(entry.path, {**read_json(entry.path), "evidence": checked.evidence})
     return True

@@ -15,13 +15,13 @@ from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import EXACT
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import shown_path
-from mlsched.core.result import Backing
+from mlsched.core.result import Evidence
 
 KIND, ENTRY, VERSION = "mlsched.collection", "mlsched.collection.entry", 1
 #: Digits of an instance's hash that name its files.
 DIGITS = 16
 #: Fields of an entry, and of a line of its history.
-FIELDS = ("instance_hash", "objective", "value", "bound", "backing", "plan", "history")
+FIELDS = ("instance_hash", "objective", "value", "bound", "evidence", "plan", "history")
 LINE = ("date", "by", "value", "bound", "versions")
 #: Most characters of a name (a submitter's, the collection's) and of the sentence that describes a collection.
 LONGEST_NAME, LONGEST_DOC = 80, 500
@@ -41,7 +41,7 @@ class Entry:
     plan: Plan
     value: int | float
     bound: int | float | None
-    backing: Backing | None
+    evidence: Evidence | None
     history: list[dict[str, Any]]
 
     @property
@@ -156,9 +156,9 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
         raise InvalidInput(
             f"is for instance {shortened(ascii(data['instance_hash']), 20)}; the file beside it holds another"
         )
-    if data["backing"] is not None and data["backing"] not in get_args(Backing):
-        shown = shortened(ascii(data["backing"]))
-        raise InvalidInput(f"backing = {shown}: must be {', '.join(get_args(Backing))} or null")
+    if data["evidence"] is not None and data["evidence"] not in get_args(Evidence):
+        shown = shortened(ascii(data["evidence"]))
+        raise InvalidInput(f"evidence = {shown}: must be {', '.join(get_args(Evidence))} or null")
     if not isinstance(data["objective"], str):
         raise InvalidInput(f"objective = {shortened(ascii(data['objective']))}: must be a string")
     objective = instance.objective(data["objective"])
@@ -172,7 +172,7 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
         raise InvalidInput("plan: must be an object")
     plan = record_types()[instance.plan_type.kind].from_json(data["plan"])
     assert isinstance(plan, Plan)
-    return Entry(path, instance, objective, plan, value, bound, data["backing"], lines)
+    return Entry(path, instance, objective, plan, value, bound, data["evidence"], lines)
 
 
 def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance) -> None:

@@ -13,11 +13,20 @@ from mlsched.core.files import atomic_write
 from mlsched.core.gap import gap_between, percentage
 from mlsched.core.result import relative_gap
 
-COLUMNS = ("problem", "instance", "objective", "best known", "proven bound", "gap to it", "claimed bound", "backing")
+COLUMNS = (
+    "problem",
+    "instance",
+    "objective",
+    "best known",
+    "proven bound",
+    "gap to it",
+    "unconfirmed bound",
+    "evidence",
+)
 #: What is said below the table's title of the two kinds of bound.
 LEGEND = (
     "A proven bound is certified, or follows from the statement without a search. "
-    "A claimed bound is what a solver said; a better plan removes it."
+    "An unconfirmed bound is what a solver said; a better plan removes it."
 )
 #: What means something in Markdown or HTML.
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|&~!$])")
@@ -33,18 +42,18 @@ def text_table(folder: Path) -> str:
 
 
 def _cells(entry: Entry) -> list[str]:
-    name, certified = entry.objective.name, entry.backing == "certified"
+    name, certified = entry.objective.name, entry.evidence == "certified"
     proven = entry.bound if certified else trivial_bound(entry.instance, name)
-    goal, rank = entry.objective, entry.instance.rank(name)
+    goal, rank = entry.objective, entry.instance.primary(name)
     gap = "–"
     if proven is not None:
         behind = gap_between(entry.value, proven, sense=goal.sense, unit=goal.unit, rank=rank)
         same = (v if rank is None else rank.split(v)[1] for v in (entry.value, proven))
-        gap = percentage(relative_gap(*same)) if behind.rank is None else str(behind)
+        gap = percentage(relative_gap(*same)) if behind.primary is None else str(behind)
     claimed = None if certified else entry.bound
     cells = [entry.instance.problem, entry.instance.hash[:DIGITS], name]
     cells += [worded(entry.value, rank), worded(proven, rank), gap]
-    return [*cells, worded(claimed, rank), entry.backing or "open", plain(str(entry.history[-1]["by"]))]
+    return [*cells, worded(claimed, rank), entry.evidence or "open", plain(str(entry.history[-1]["by"]))]
 
 
 def _row(cells: list[str]) -> str:

@@ -28,7 +28,7 @@ from mlsched.core.opening import MOST_TEXT, read_text, shown_path
 
 #: What the bound of an entry rests on for whoever has just verified it: its certificate; a search that came to it, or
 #: the statement alone; the word of whoever reported it; there is none.
-Standing = Literal["certified", "recomputed", "claimed", "none"]
+Standing = Literal["certified", "recomputed", "unconfirmed", "none"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Verified:
     """What a check of a collection found.
 
     entries: how many there are. wrong: what is wrong, a sentence each. bounds: how many of the entries in which nothing
-    is wrong have a bound that is certified, recomputed or only claimed, or none.
+    is wrong have a bound that is certified, recomputed or only unconfirmed, or none.
     """
 
     entries: int
@@ -50,7 +50,7 @@ def verify(
     """Check files, plans, values, bounds and the table.
 
     Every plan is judged and valued anew, every certificate is checked. seconds: wall limit of a search for each bound
-    that is not certified, by the problem's default answerer on this machine; None: such bounds are only counted.
+    that is not certified, by the problem's default solver on this machine; None: such bounds are only counted.
     """
     wrong: list[str] = []
     bounds: Counter[Standing] = Counter()
@@ -90,12 +90,12 @@ def _fault(entry: Entry) -> str:
         return f"value = {entry.value}: the plan's is {value}"
     if entry.bound is not None and refutes(entry.instance, entry.objective, value, entry.bound):
         return f"the value {value} is better than the bound {entry.bound}: one of the two is wrong"
-    if (entry.backing is not None) != entry.closed:
-        return f"backing = {entry.backing!r}: must be null exactly where the bound does not meet the value"
+    if (entry.evidence is not None) != entry.closed:
+        return f"evidence = {entry.evidence!r}: must be null exactly where the bound does not meet the value"
     last = entry.history[-1]
     if (last["value"], last["bound"]) != (entry.value, entry.bound):
         return "history ends with another value or bound than the entry's"
-    return why_uncertified(entry) if entry.backing == "certified" else ""
+    return why_uncertified(entry) if entry.evidence == "certified" else ""
 
 
 def why_uncertified(entry: Entry) -> str:
@@ -111,7 +111,7 @@ def why_uncertified(entry: Entry) -> str:
         return f"{folder.name} is no certificate: {error}"
     if checked.wrong:
         return f"{folder.name} does not hold: {checked.wrong[0]}"
-    if (checked.instance.hash, checked.objective, checked.value) != (
+    if (checked.instance.hash, checked.objective, checked.sort_key) != (
         entry.instance.hash,
         entry.objective.name,
         entry.value,
@@ -124,12 +124,12 @@ def _standing(entry: Entry, seconds: float | None) -> Standing:
     """What the bound of an entry without a fault rests on. Raises InvalidFile where a search refutes it."""
     if entry.bound is None:
         return "none"
-    if entry.backing == "certified":
+    if entry.evidence == "certified":
         return "certified"
     trivial = trivial_bound(entry.instance, entry.objective.name)
     if trivial is not None and not entry.objective.better(trivial, entry.bound):
         return "recomputed"
-    return "recomputed" if seconds is not None and _recomputed(entry, entry.bound, seconds) else "claimed"
+    return "recomputed" if seconds is not None and _recomputed(entry, entry.bound, seconds) else "unconfirmed"
 
 
 def _recomputed(entry: Entry, bound: int | float, seconds: float) -> bool:
@@ -139,11 +139,11 @@ def _recomputed(entry: Entry, bound: int | float, seconds: float) -> bool:
     if solver is None:
         return False
     result = solve(instance, solver, objective=name, time_limit=seconds, hint=entry.plan)
-    if result.value is not None and refutes(instance, entry.objective, result.value, bound):
+    if result.sort_key is not None and refutes(instance, entry.objective, result.sort_key, bound):
         raise InvalidFile(
-            f"{shown_path(entry.path)}: bound = {bound}: {solver} has a plan of {result.value}, which is better"
+            f"{shown_path(entry.path)}: bound = {bound}: {solver} has a plan of {result.sort_key}, which is better"
         )
-    if result.bound is None:
+    if result.sort_bound is None:
         return False
     slack = instance.tolerance * abs(bound)
-    return abs(result.bound - bound) <= slack or entry.objective.better(bound, result.bound)
+    return abs(result.sort_bound - bound) <= slack or entry.objective.better(bound, result.sort_bound)

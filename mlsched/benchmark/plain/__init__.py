@@ -4,7 +4,7 @@ Each file has `build(instance, objective)`, as `build` here says, and its OBJECT
 than what is observed. A plug-in's is its `benchmark/plain.py`. They know none of the library's bounds, reductions or
 symmetries, and are what its defaults are held against.
 
-They are no registered answerers, so that nobody gets one by accident: each is asked by the name that rows of benchmarks
+They are no registered solvers, so that nobody gets one by accident: each is asked by the name that rows of benchmarks
 store, "mlsched.benchmark.plain:quality". What they prove rests on CP-SAT, as most defaults do; they confirm the models.
 """
 

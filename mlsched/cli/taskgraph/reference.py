@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reference(
-    log: Annotated[str, typer.Argument(help="Log of jobs, workload file, synthetic:NAME, twin:NAME or data:NAME.")],
+    log: Annotated[str, typer.Argument(help="Log of jobs, workload file, synthetic:NAME, sample:NAME or data:NAME.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make, or to go on with.")],
     cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs.")] = None,
     read: Annotated[str | None, typer.Option(metavar="FIELD=COLUMN,...", help="What the columns are.")] = None,
@@ -54,7 +54,7 @@ def reference(
 
         with going_on(lambda: _kept(output)):
             found = api.make_reference(
-                workload, output, pausing=pausing, weights=weights, seed=seed, reading=given, told=told, **many
+                workload, output, pausing=pausing, weights=weights, seed=seed, log_options=given, progress=told, **many
             )
     emit(as_json, lambda: document(output, found), lambda: shown(output, found))
 
@@ -73,10 +73,10 @@ def _workload(log: str, given: dict[str, Any]) -> Any:
     for name in sorted(own & set(options)):
         raise InvalidInput(f"--set {name}: is no option of a log; what has an option of its own is given with that")
     return api.workload(log, "taskgraph", cluster=given["cluster"], read=given["read"], limit=given["limit"],
-                        physics=_physics(log), **options)  # fmt: skip
+                        simulator=_simulator(log), **options)  # fmt: skip
 
 
-def _physics(log: str) -> str | None:
+def _simulator(log: str) -> str | None:
     """Task graphs of synthetic names run by iterations here; a file says itself what it is."""
     return "iterations" if log.startswith("synthetic:") else None
 
@@ -117,7 +117,7 @@ def check(folder: Path, log: str, as_json: bool) -> None:
     from mlsched.simulation.taskgraph.iterations.reference.proof import said
 
     claim = api.read_reference(folder)
-    given = claim.reading
+    given = claim.log_options
     for name, kind in (("cluster", str), ("read", str), ("limit", int)):
         if given.get(name) is not None and not isinstance(given[name], kind):
             raise InvalidFile(f"{folder}: reading: {name}: is of the wrong type")

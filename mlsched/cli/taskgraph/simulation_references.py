@@ -9,7 +9,7 @@ from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations import Jobs
-from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, Reference, other_physics
+from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, Reference, other_simulator
 from mlsched.simulation.taskgraph.iterations.reference.proof import identity
 
 
@@ -68,7 +68,7 @@ def unused(runs: list[Run], references: list[Reference]) -> list[str]:
     """A sentence for each reference that says nothing of any run."""
     return [
         f"The reference {'with' if reference.pausing else 'without'} pauses, {reference.value} ticks in all, is of "
-        f"another physics than the runs: no losses are shown by it ({_why(runs[0], reference)})."
+        f"ananother simulator than the runs: no losses are shown by it ({_why(runs[0], reference)})."
         for reference in references
         if runs and not any(_fits(run, reference) for run in runs)
     ]
@@ -78,12 +78,12 @@ def _why(run: Run, reference: Reference) -> str:
     """Why a reference says nothing of a run."""
     if not _of_it(run, reference):
         return "it is of another log or cluster"
-    return f"{run.answerer}: {other_physics(run.workload, run.options, reference)}"
+    return f"{run.solver}: {other_simulator(run.workload, run.options, reference)}"
 
 
 def _fits(run: Run, reference: Reference) -> bool:
-    """Whether a reference is of the run's workload, and of its physics."""
-    return _of_it(run, reference) and not other_physics(run.workload, run.options, reference)
+    """Whether a reference is of the run's workload, and of its simulator."""
+    return _of_it(run, reference) and not other_simulator(run.workload, run.options, reference)
 
 
 def _of_it(run: Run, reference: Reference) -> bool:

@@ -62,7 +62,7 @@ def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
         need = instance.te_demand[[t for t, m in places if m == n]].sum(axis=0)
         rows += [(n, r, int(room[n, r])) for r in range(room.shape[1]) if need[r] > room[n, r]]
     candidates = [int(j) for j in able if instance.job_node[j] in used]
-    cost = {goal.name: instance.rank(goal.name).weight for goal in instance.objectives}
+    cost = {goal.name: instance.primary(goal.name).weight for goal in instance.objectives}
     return Reduced(instance, candidates, places, rows, cost)
 
 

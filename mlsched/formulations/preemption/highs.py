@@ -11,7 +11,7 @@ from mlsched.formulations.preemption._model import OBJECTIVES, Reduced, by_node,
 from mlsched.instances.preemption import Instance, Plan
 
 
-@model_builder("highs", problem="preemption", solver="highs", objectives=OBJECTIVES)
+@model_builder("highs", problem="preemption", backend="highs", objectives=OBJECTIVES)
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, decompose: bool = True
 ) -> Formulation | OneOf:

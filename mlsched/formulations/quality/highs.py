@@ -60,7 +60,7 @@ def _worst(mip: Any, loss: dict[int, list[int]], deadline: Deadline) -> Expresse
 OBJECTIVES = {"total_loss_reduction": ("gain", _total), "worst_loss": ("loss", _worst)}
 
 
-@model_builder("highs", problem="quality", solver="highs", objectives=tuple(OBJECTIVES))
+@model_builder("highs", problem="quality", backend="highs", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """A binary for each step of each job's table; the worst loss by levels, without a big M."""
     import pyomo.environ as pyo

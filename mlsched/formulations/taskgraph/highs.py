@@ -46,7 +46,7 @@ TIMES = {
 MOST_COLUMNS = 10_000
 
 
-@model_builder("highs", problem="taskgraph", solver="highs", objectives=tuple(TIMES), prunes=True)
+@model_builder("highs", problem="taskgraph", backend="highs", objectives=tuple(TIMES), prunes=True)
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, at_worst: int | None = None
 ) -> Formulation:

@@ -19,13 +19,13 @@ from mlsched.formulations.taskgraph.highs import accuracies, posed
 from mlsched.instances.taskgraph import Instance, Timetable
 
 
-@model_builder("moulded", problem="taskgraph", solver="cp-sat", objectives=tuple(SHARES), restricted=True)
+@model_builder("moulded", problem="taskgraph", backend="cp-sat", objectives=tuple(SHARES), restricted=True)
 def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by CP-SAT: each job picks a placement and runs as one block; an upper bound on the task level."""
     return _Gangs(Moulded(instance, objectives), objectives).formulation()
 
 
-@model_builder("moulded-highs", problem="taskgraph", solver="highs", objectives=tuple(SHARES), restricted=True)
+@model_builder("moulded-highs", problem="taskgraph", backend="highs", objectives=tuple(SHARES), restricted=True)
 def highs_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by HiGHS: each job picks a placement and runs as one block; an upper bound on the task level."""
     return _TimeIndexed(Moulded(instance, objectives), objectives).formulation()

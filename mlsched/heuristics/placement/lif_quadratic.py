@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance, Plan
 
 
-@answerer("lif-quadratic", problem="placement", information="profiled", paper="Harmony Section VI-B, LIF-Quad")
+@solver("lif-quadratic", problem="placement", information="profiled", paper="Harmony Section VI-B, LIF-Quad")
 def answer(instance: Instance, *, rng: np.random.Generator, given: _lif.Settings) -> Plan:
     """Each task to the server of least predicted slowdown, quadratic in the CPU and network use of others.
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.placement._room import Room, place_all
 from mlsched.instances.placement import Instance, Plan
 
 
-@answerer("load-balancing", problem="placement", warm_start=True, paper="Harmony Section VI-B")
+@solver("load-balancing", problem="placement", warm_start=True, paper="Harmony Section VI-B")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Each task to the server with the least load (not recommended: worse than at random).
 

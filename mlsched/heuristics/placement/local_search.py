@@ -12,7 +12,7 @@ import numpy as np
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.params import CountOrNone, Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.placement._annealing import State, anneal, greedy
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
@@ -26,7 +26,7 @@ def _as_start(instance: Instance) -> dict[str, Any]:
     return {"moves": START_MOVES} if len(instance.job_type) * len(instance.server_free) <= SMALL else {}
 
 
-@answerer(
+@solver(
     "local-search",
     problem="placement",
     objectives=("total_speed",),

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.placement._room import Room, place_all
 from mlsched.instances.placement import Instance, Plan
 
 
-@answerer("standalone", problem="placement", warm_start=True, paper="Harmony Section II-B")
+@solver("standalone", problem="placement", warm_start=True, paper="Harmony Section II-B")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Each job on empty servers of its own, one after another as they fill, or it waits."""
     return place_all(instance, own_server)

@@ -25,14 +25,14 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.placement._room import PS, WORKER, Room
 from mlsched.instances.placement import Instance, Plan
 
 Task = tuple[int, int]
 
 
-@answerer("tetris", problem="placement", warm_start=True, paper="Tetris (Grandl et al. 2014)")
+@solver("tetris", problem="placement", warm_start=True, paper="Tetris (Grandl et al. 2014)")
 def answer(
     instance: Instance,
     *,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.placement._room import place_all
 from mlsched.instances.placement import Instance, Plan
 
 
-@answerer("uniform-random", problem="placement", paper="Harmony Section VI-A, the history")
+@solver("uniform-random", problem="placement", paper="Harmony Section VI-A, the history")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Each task to a random server with room; jobs in the order of the instance."""
     return place_all(instance, lambda room, job, kind, able: int(rng.choice(able)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance, Plan
 
@@ -23,7 +23,7 @@ def vanilla_queue(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"te_first": False}
 
 
-@answerer("fifo", problem="preemption", world=vanilla_queue, paper="FitGpp Section 4.1")
+@solver("fifo", problem="preemption", world=vanilla_queue, paper="FitGpp Section 4.1")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Each TE job goes to the first node with room, or waits."""
     room = Room(instance, UNLIMITED)

@@ -22,7 +22,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance, Plan
 
@@ -44,7 +44,7 @@ class Way(enum.Enum):
     WAITS = "waits"
 
 
-@answerer(
+@solver(
     "fitgpp",
     problem="preemption",
     objectives=("total_score",),

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.preemption._room import Room
 from mlsched.heuristics.preemption.fitgpp import own_limit
 from mlsched.instances.preemption import Instance, Plan
 
 
-@answerer("lrtp", problem="preemption", information="oracle", world=own_limit, paper="Big-C, in FitGpp Section 4.1")
+@solver("lrtp", problem="preemption", information="oracle", world=own_limit, paper="Big-C, in FitGpp Section 4.1")
 def answer(instance: Instance, *, rng: np.random.Generator, P: int = 0) -> Plan:
     """Suspend jobs by longest true remaining time until a node has room (not recommended: no better than random)."""
     room = Room(instance, P)

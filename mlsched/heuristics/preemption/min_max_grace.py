@@ -25,13 +25,13 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.preemption._room import Room
 from mlsched.heuristics.preemption.fitgpp import own_limit
 from mlsched.instances.preemption import Instance, Plan
 
 
-@answerer(
+@solver(
     "min-max-grace",
     problem="preemption",
     objectives=("max_grace_period",),

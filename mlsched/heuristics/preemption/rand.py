@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.preemption._room import Room
 from mlsched.heuristics.preemption.fitgpp import own_limit
 from mlsched.instances.preemption import Instance, Plan
 
 
-@answerer("rand", problem="preemption", world=own_limit, paper="FitGpp Section 4.1")
+@solver("rand", problem="preemption", world=own_limit, paper="FitGpp Section 4.1")
 def answer(instance: Instance, *, rng: np.random.Generator, P: int = 0) -> Plan:
     """Suspend random jobs, cluster-wide, until some node has room (not recommended: no better than any victims)."""
     room = Room(instance, P)

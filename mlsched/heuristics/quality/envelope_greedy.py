@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.formulations.quality.relaxation import choices, clearing_price, fill
 from mlsched.instances.quality import Instance, Plan
 
 
-@answerer(
+@solver(
     "envelope-greedy",
     problem="quality",
     objectives=("total_loss_reduction",),

@@ -4,8 +4,8 @@
 and go. What is ours:
 - What a job cannot use (its cap) is shared out among the others; the paper has no caps.
 - Where the cores do not divide evenly, the jobs that arrived first get one core more.
-- Shares are adjusted when the clock asks, with the paper's epochs as SLAQ's are; `wake=events+interval:3` adjusts both
-  when jobs come and go as well.
+- Shares are adjusted when the clock asks, with the paper's epochs as SLAQ's are; `scheduling_events=events+interval:3`
+  adjusts both when jobs come and go as well.
 - Weights are not looked at: the paper's baseline has none.
 """
 
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.quality import Instance, Plan
 
 
-@answerer("fair", problem="quality", paper="SLAQ Section 6.1")
+@solver("fair", problem="quality", paper="SLAQ Section 6.1")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Equal shares under the caps, nothing left idle (not recommended: no better than cores at random)."""
     caps = instance.most[instance.running]

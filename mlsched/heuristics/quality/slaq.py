@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.quality._select import select
 from mlsched.instances.quality import Instance, Plan
 
 
-@answerer("slaq", problem="quality", objectives=("total_loss_reduction",), warm_start=True, paper="SLAQ, Algorithm 1")
+@solver("slaq", problem="quality", objectives=("total_loss_reduction",), warm_start=True, paper="SLAQ, Algorithm 1")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Each core to the job of the largest predicted loss reduction from one core more."""
     return instance.plan(select(instance, instance.gain, differences=True))

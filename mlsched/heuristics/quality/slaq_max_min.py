@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.quality._select import select
 from mlsched.instances.quality import Instance, Plan
 
 
-@answerer("slaq-max-min", problem="quality", objectives=("worst_loss",), warm_start=True, paper="SLAQ Section 4.3")
+@solver("slaq-max-min", problem="quality", objectives=("worst_loss",), warm_start=True, paper="SLAQ Section 4.3")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Each core to the job of the largest predicted loss (weighted)."""
     return instance.plan(select(instance, instance.loss, differences=False))

@@ -73,7 +73,7 @@ class Hosts:
 
         One of a gang may not, nor any by iterations: it would stop the others of its job.
         """
-        if self.snapshot.physics == "iterations" or self.snapshot.pausing != "keep":
+        if self.snapshot.simulator == "iterations" or self.snapshot.pausing != "keep":
             return np.zeros(len(self.snapshot.state), dtype=np.bool_)
         gang = self.snapshot.gang[self.snapshot.task_job] == 1
         return np.asarray((self.snapshot.state == RUNNING) & ~gang)

@@ -22,8 +22,8 @@ class Inner:
     def __init__(
         self, name: str, rng: np.random.Generator, memory: Any, parameters: dict[str, Any] | None = None
     ) -> None:
-        self.found, defaults = registry().answerer("taskgraph", name)
-        if self.found.asks != "decision" or self.found.rule is None or "rule" in self.found.parameters:
+        self.found, defaults = registry().solver("taskgraph", name)
+        if self.found.called != "online" or self.found.rule is None or "rule" in self.found.parameters:
             raise InvalidInput(f"rule = {name!r}: must be a rule that answers a snapshot and has no rule inside")
         self._rng, self._memory, self._parameters = rng, memory, defaults | (parameters or {})
 

@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 class Queue:
     """The tasks that wait for a place, as units that get theirs together or not at all, the highest priority first.
 
-    A unit is a task; a gang; and where a start only holds a node until all tasks of the job do (`physics`
+    A unit is a task; a gang; and where a start only holds a node until all tasks of the job do (`simulator`
     "iterations"), the job's waiting tasks: one that held its node alone would run nothing. A unit has the priority of
     its first task; ties: units with a parameter server, then the earlier arrival. Tasks of a unit come by priority as
     well, then parameter servers first.
@@ -30,7 +30,7 @@ class Queue:
         self.hosts, snapshot = hosts, hosts.snapshot
         waiting = waiting[_whole(hosts, waiting)]
         jobs = len(snapshot.arrival)
-        together = (snapshot.gang == 1) | (snapshot.physics == "iterations")
+        together = (snapshot.gang == 1) | (snapshot.simulator == "iterations")
         tasks = np.concatenate([waiting, np.array(moving, dtype=np.int64)])
         job = snapshot.task_job[tasks]
         alone = ~together[job] | (np.arange(len(tasks)) >= len(waiting))

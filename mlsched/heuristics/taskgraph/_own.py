@@ -27,7 +27,7 @@ def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Rou
     Examples:
         >>> def few_tasks_first(snapshot, *, rng):
         ...     return mlsched.start_in_order(snapshot, snapshot.tasks_per_job)
-        >>> few_tasks_first.asks = "decision"
+        >>> few_tasks_first.called = "online"
     """
     order = np.asarray(key, dtype=np.float64)
     if order.shape != snapshot.arrival.shape or np.isnan(order).any():

@@ -1,10 +1,10 @@
 """What backfilling needs: how long things are estimated to hold their nodes, and what is free when, node by node.
 
-A unit is what is started as one: a gang, or a task of a job that is none. Where the physics is of iterations, it holds
-its nodes until its job ends: by the user's own estimate (`time_limit`) where one is given, otherwise by the estimated
-durations; transfers are not counted. By tasks, it holds its node for one run, by its estimated duration. What has
-outlasted its estimate is taken to end at the next tick. Where GPUs are told apart, the GPUs of a node are counted as
-one pool: what asks for a part of one may find it later than promised.
+A unit is what is started as one: a gang, or a task of a job that is none. Where the simulator is of iterations, it
+holds its nodes until its job ends: by the user's own estimate (`time_limit`) where one is given, otherwise by the
+estimated durations; transfers are not counted. By tasks, it holds its node for one run, by its estimated duration. What
+has outlasted its estimate is taken to end at the next tick. Where GPUs are told apart, the GPUs of a node are counted
+as one pool: what asks for a part of one may find it later than promised.
 
 By count (`by_count`), room is counted as the textbooks count processors, wherever it is: exact where all tasks ask for
 the same and may go anywhere.
@@ -46,7 +46,7 @@ class Slot(NamedTuple):
 
 def hold_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
     """For each task, for how long it holds its node from its start on, or from now on if it runs; at least 1."""
-    if snapshot.physics == "tasks":
+    if snapshot.simulator == "tasks":
         return np.asarray(np.maximum(run_left(snapshot), 1))
     stated = snapshot.time_limit > 0
     estimate = np.where(stated, snapshot.time_limit - snapshot.executed, remaining_time(snapshot, stop_after))

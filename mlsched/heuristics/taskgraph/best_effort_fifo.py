@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph import fifo
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("best-effort-fifo", problem="taskgraph", asks="decision", warm_start=True, paper="Kueue: BestEffortFIFO")
+@solver("best-effort-fifo", problem="taskgraph", called="online", warm_start=True, paper="Kueue: BestEffortFIFO")
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most", nodes: str = "auto") -> Round:
     """Start ready tasks in order of their jobs' arrival; those behind may pass what finds no room.
 

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.core.params import Number
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, first_units, hold_ticks, start, waiting
 from mlsched.heuristics.taskgraph.easy_backfill import promise
 from mlsched.heuristics.taskgraph.measures import by_job
@@ -34,10 +34,10 @@ from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer(
+@solver(
     "conservative-backfill",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     stateful=True,
     world=lambda params: {"asked": "events"},
     paper="Mu'alem and Feitelson, IEEE TPDS 2001",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph.measures import owners
 from mlsched.heuristics.taskgraph.place import Placer
@@ -22,7 +22,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-@answerer("drf", problem="taskgraph", asks="decision", paper="Ghodsi et al., NSDI 2011, Algorithm 1")
+@solver("drf", problem="taskgraph", called="online", paper="Ghodsi et al., NSDI 2011, Algorithm 1")
 def answer(
     snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most", nodes: str = "auto"
 ) -> Round:

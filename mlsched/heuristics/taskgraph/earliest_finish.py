@@ -19,7 +19,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Number
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, first_units, hold_ticks, start, waiting
 from mlsched.heuristics.taskgraph.measures import by_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
@@ -27,10 +27,10 @@ from mlsched.heuristics.taskgraph.types import WHOLE, fastest, least_slowness, s
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer(
+@solver(
     "earliest-finish",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     information="profiled",
     objectives=("total_jct",),
     paper="Ibarra and Kim, J. ACM 1977",

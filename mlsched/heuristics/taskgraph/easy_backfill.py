@@ -23,14 +23,14 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, hold_ticks, start, unit_of, waiting
 from mlsched.heuristics.taskgraph.measures import by_job, tasks_of
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("easy-backfill", problem="taskgraph", asks="decision", stateful=True, paper="Lifka, JSSPP 1995")
+@solver("easy-backfill", problem="taskgraph", called="online", stateful=True, paper="Lifka, JSSPP 1995")
 def answer(
     snapshot: Snapshot,
     *,

@@ -19,7 +19,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._turns import Lost, in_turns
 from mlsched.heuristics.taskgraph.measures import Floats, owners
@@ -37,7 +37,7 @@ def received(snapshot: Snapshot, owner: IntArray) -> Floats:
     return np.asarray(np.bincount(owner, share, len(owner))[owner])
 
 
-@answerer("fair", problem="taskgraph", asks="decision", world=world_of_queueing, paper="none")
+@solver("fair", problem="taskgraph", called="online", world=world_of_queueing, paper="none")
 def answer(
     snapshot: Snapshot,
     *,

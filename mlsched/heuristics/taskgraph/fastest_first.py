@@ -17,7 +17,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import (
     by_job,
     remaining_ticks,
@@ -33,10 +33,10 @@ from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-@answerer(
+@solver(
     "fastest-first",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     information="profiled",
     world=world_of_preempting,
     objectives=("total_jct",),

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import by_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("fifo", problem="taskgraph", asks="decision", paper="none")
+@solver("fifo", problem="taskgraph", called="online", paper="none")
 def answer(
     snapshot: Snapshot, *, rng: np.random.Generator, strict: bool = True, stop: str = "most", nodes: str = "auto"
 ) -> Round:
@@ -25,7 +25,7 @@ def answer(
     strict: a task without room blocks all behind it; otherwise later ones may pass. stop: when jobs that may stop early
     do: "most", "least" iterations, or with the "required" accuracy. nodes: where a task goes that has no neighbours
     (tasks it exchanges data with): "best-fit" - the fullest node with room; "least-work" - the one with the least work
-    bound to it; "auto" - the second where tasks come back to the node where they first ran, after each run (physics =
+    bound to it; "auto" - the second where tasks come back to the node where they first ran, after each run (simulator =
     "tasks") or after a pause (unless movement = "anytime"), otherwise the first.
     """
     placer = Placer(snapshot, stop, nodes)

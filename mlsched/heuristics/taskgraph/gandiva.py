@@ -27,7 +27,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._turns import Lost, in_turns, runs
 from mlsched.heuristics.taskgraph.measures import Flags, by_job, per_job
 from mlsched.heuristics.taskgraph.place import Placer
@@ -37,10 +37,10 @@ from mlsched.instances.taskgraph.gpus import empty, gpu_column
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-@answerer(
+@solver(
     "gandiva",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     world=lambda params: {"movement": "anytime"} | ({"pausing": "keep"} if params["turn"] else {}),
     paper="Gandiva, OSDI 2018, Section 3, as in MLFS, Section 2",
 )

@@ -21,7 +21,7 @@ What is simpler, or other:
 - A gang starts whole when one of its tasks scores highest.
 - Left out online: the bound on unfairness (deficit counters), the overbooking of resources that may be (network, disk),
   and the wait for locality. What runs is not interrupted, as in the paper.
-- In the paper a task is one run. Where a job of training holds its nodes for all of its iterations (`physics`
+- In the paper a task is one run. Where a job of training holds its nodes for all of its iterations (`simulator`
   "iterations"), `queueing = iteration` lets each iteration's tasks compete anew, as tasks of the paper's graphs do: all
   jobs are then ordered by their best score, with packing counted on empty nodes, and by the engine of preemptive rules
   (`_preemption`) those ahead take the places of those behind.
@@ -35,7 +35,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Share
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._troublesome import ranks
 from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_ticks, shares
 from mlsched.heuristics.taskgraph.place import Placer
@@ -47,10 +47,10 @@ from mlsched.instances.taskgraph.states import RUNNING
 EVERYWHERE, NOWHERE = -1, -2
 
 
-@answerer(
+@solver(
     "graphene",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     world=world_of_queueing,
     paper="Grandl et al., OSDI 2016, Sections 4 and 5",
 )
@@ -70,7 +70,7 @@ def answer(
     "iteration" - by iterations, what runs competes with what waits. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
-    if queueing == "iteration" and snapshot.physics == "iterations":
+    if queueing == "iteration" and snapshot.simulator == "iterations":
         refuse_unless_pausing(snapshot, "graphene: queueing = iteration", "queueing=held")
         return placer.round(serve(placer, -_scores(placer, remote, srpt)))
     tasks = np.flatnonzero(placer.open)

@@ -27,7 +27,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Number, Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import Flags, iteration_ticks, per_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, serve
@@ -44,10 +44,10 @@ EMPTY: Memory = {"rungs": [], "cuts": [], "left": {}}
 NOTHING = -1.0
 
 
-@answerer(
+@solver(
     "hypersched",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     stateful=True,
     world=lambda params: {"pausing": "keep"},
     objectives=("accuracy_met",),

@@ -11,8 +11,8 @@ run, the longer it is likely to go on. There, jobs that have been served as litt
   more than a turn: on 300 jobs of Helios at 30 s, 56 pauses a job against 3, and mean completion times 12 % longer.
 - Service is GPU-seconds (`by = work`: what Tiresias calls two-dimensional) or seconds (`time`).
 - What does not fit is passed by. A gang starts and is preempted whole.
-- Where runs may not pause, jobs are preempted between their iterations at most, and in the physics of iterations never:
-  what waits there has attained nothing, and the rule is FIFO.
+- Where runs may not pause, jobs are preempted between their iterations at most, and in the simulator of iterations
+  never: what waits there has attained nothing, and the rule is FIFO.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.params import NotNegative, Positive
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, serve
@@ -33,10 +33,10 @@ from mlsched.instances.taskgraph.units import gpu_seconds
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-@answerer(
+@solver(
     "las",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     world=lambda params: {"pausing": "keep"},
     paper="Nuyens and Wierman, Performance Evaluation 2008",
 )

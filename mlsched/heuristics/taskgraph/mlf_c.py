@@ -9,7 +9,7 @@ so that it may be switched to. Placement is another rule's (`rule`), which sees 
 A job is only ever stopped at what it has been seen to reach: its accuracy after the last finished iteration, and the
 losses so far. Estimated accuracies say when to look again, never when to stop.
 
-Readings, where the paper is silent:
+Interpretations, where the paper is silent:
 
 - Tasks are in the queue when the placing rule, asked first without the switches, would leave them there.
 - O_c is the mean over nodes of the Euclidean norm of their utilisations, by use and with what the round starts, and so
@@ -33,7 +33,7 @@ from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import MIN_LOSSES
 from mlsched.core.params import NotNegative, Range, Share
-from mlsched.core.registry import answerer, registry
+from mlsched.core.registry import registry, solver
 from mlsched.heuristics.taskgraph import _mlf_stop
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -51,7 +51,7 @@ LOOK_AGAIN = 1.1
 
 def _world(params: dict[str, Any]) -> dict[str, Any]:
     """What the placing rule asks of the world."""
-    rule, settings = registry().answerer("taskgraph", params["rule"])
+    rule, settings = registry().solver("taskgraph", params["rule"])
     return rule.world_options(settings)
 
 
@@ -75,7 +75,7 @@ class Settings(Checked):
     pays: Annotated[int, Range(0)] = 0
 
 
-@answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, world=_world, paper="MLFS, Section 3.5")
+@solver("mlf-c", problem="taskgraph", called="online", stateful=True, world=_world, paper="MLFS, Section 3.5")
 def answer(
     snapshot: Snapshot,
     *,
@@ -180,7 +180,7 @@ class Control:
         By iterations nothing happens between placements; elsewhere every end of a run is followed by a round.
         """
         snapshot = self.snapshot
-        if snapshot.physics != "iterations":
+        if snapshot.simulator != "iterations":
             return 0
         runs = np.zeros(len(snapshot.arrival), dtype=np.bool_)
         runs[snapshot.task_job[snapshot.state == RUNNING]] = True

@@ -2,7 +2,7 @@
 
 MLFS queues tasks: "tasks in earlier iterations should have a higher priority", "preempted tasks" go back to the queue,
 and tasks for the next iteration are generated after the one before (Sections 1, 3.3.2 and 3.5). By iterations
-(`physics`) a placed job holds its nodes to the end; so here, at every round, what runs competes with what waits as if
+(`simulator`) a placed job holds its nodes to the end; so here, at every round, what runs competes with what waits as if
 its next iteration were queued.
 
 1. Who runs: in order of priority, by the engine of all preemptive rules (`_preemption`): capacity first, then pauses.

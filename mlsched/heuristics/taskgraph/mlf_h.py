@@ -6,7 +6,7 @@ most like an ideal virtual task (`_mlf_relief`); these and the waiting tasks are
 to the node, and its least used GPU, that is most like an ideal virtual host (`_mlf_hosts`). A running task that finds
 its old place best stays; one that finds none pauses where that loses no work, else it stays.
 
-Readings, where the paper is silent:
+Interpretations, where the paper is silent:
 
 - Terms of Eq. 4 are times over a scale (`scale`), at least a tick each; urgency counts as a share of `levels`.
 - A parameter server has the highest priority of its job, not of all jobs.
@@ -15,7 +15,7 @@ Readings, where the paper is silent:
 - Where a start only holds a node until all tasks of the job do, a job's tasks start together (`_mlf_queue`).
 - A job queues once, and holds its nodes to the end (`queueing=held`); or it queues anew in every iteration, and what
   runs gives way to what has a higher priority (`iteration`, see `_mlf_compete`). Both can be read in the paper. Where
-  tasks are run one by one (physics "tasks"), each iteration's tasks queue anyhow, and both are the same.
+  tasks are run one by one (simulator "tasks"), each iteration's tasks queue anyhow, and both are the same.
 - Once a deadline has passed, Eq. 4's term is infinite, then below 0; `overdue` says what counts instead.
 - When nothing runs and nothing could start below h_r, the first task that fits starts anyway, or nothing ever would.
 - A gang's task, and by iterations any, moves or stays; it never pauses alone, which would stop its whole job. What a
@@ -34,7 +34,7 @@ import numpy as np
 from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Number, Positive, Share
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE, Floats, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
@@ -97,7 +97,7 @@ class Settings(Checked):
         return Weights(self.alpha, self.gamma, near, self.gamma_r, self.gamma_w, levels, self.scale, self.overdue)
 
 
-@answerer("mlf-h", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.3")
+@solver("mlf-h", problem="taskgraph", called="online", world=world, paper="MLFS, Section 3.3")
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, given: Settings, stop: str = "most") -> Round:
     """Start and move tasks by priority; place them by the ideal virtual host, relieve nodes by the ideal virtual task.
 
@@ -112,7 +112,7 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, given: Settings, sto
 def competing(snapshot: Snapshot, stop: str, given: Settings) -> Competition | None:
     """Who is to run, where what runs queues as well and something waits; else None."""
     stop_after = stops_after(snapshot, stop)
-    if given.queueing == "held" or snapshot.physics != "iterations" or not _waiting(snapshot, stop_after).size:
+    if given.queueing == "held" or snapshot.simulator != "iterations" or not _waiting(snapshot, stop_after).size:
         return None
     refuse_unless_pausing(snapshot, "queueing = iteration", "queueing=held")
     return Competition(snapshot, stop, ordered(snapshot, stop_after, given))
@@ -173,7 +173,7 @@ def goes_on(snapshot: Snapshot, pausing: Sequence[int] = ()) -> bool:
     """
     runs = snapshot.state == RUNNING
     runs[list(pausing)] = False
-    if snapshot.physics == "iterations" and runs.any():
+    if snapshot.simulator == "iterations" and runs.any():
         runs = np.bincount(snapshot.task_job, weights=~runs) == 0
     return bool(runs.any())
 

@@ -6,14 +6,14 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph import mlf_c, mlf_h
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer(
-    "mlfs-h", problem="taskgraph", asks="decision", stateful=True, world=mlf_h.world, paper="MLFS, Sections 3.3 and 3.5"
+@solver(
+    "mlfs-h", problem="taskgraph", called="online", stateful=True, world=mlf_h.world, paper="MLFS, Sections 3.3 and 3.5"
 )
 def answer(
     snapshot: Snapshot,

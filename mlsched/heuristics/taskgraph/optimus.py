@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.params import NotNegative, Number
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._forecast import forecast
 from mlsched.heuristics.taskgraph.measures import Floats, iteration_ticks
 from mlsched.heuristics.taskgraph.place import Placer
@@ -33,10 +33,10 @@ from mlsched.instances.taskgraph import Round, Snapshot
 POINTS = 64
 
 
-@answerer(
+@solver(
     "optimus",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     stateful=True,
     world=lambda params: {"pausing": "keep"},
     objectives=("total_jct",),

@@ -14,8 +14,8 @@ from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job, remain
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: How list rules choose among nodes with room: the fullest, the one with the least work bound to it, or by the physics;
-#: or as few as possible for a gang.
+#: How list rules choose among nodes with room: the fullest, the one with the least work bound to it, or by the
+#: simulator; or as few as possible for a gang.
 NODES = ("auto", "best-fit", "least-work", "few")
 
 
@@ -27,7 +27,7 @@ class Placer:
 
     nodes: "best-fit" - a task goes to the fullest node with room; "least-work" - to the one to which least work is
     bound; "auto" - by the world: where a task is to come back to the node where it first ran, after each of its runs
-    (physics "tasks") or after a pause (without movement "anytime"), work is to be spread; elsewhere room is what is
+    (simulator "tasks") or after a pause (without movement "anytime"), work is to be spread; elsewhere room is what is
     short, and the fullest is taken. "few" - a gang takes as few nodes as it can, other tasks as with "best-fit".
     rates: whether the rule sees the rates of types of nodes (`types`).
     """
@@ -37,7 +37,7 @@ class Placer:
         self.snapshot = snapshot
         self.stop_after = stops_after(snapshot, stop)
         stays = snapshot.pausing == "none" or snapshot.movement == "anytime"
-        by_room = snapshot.physics == "iterations" and stays
+        by_room = snapshot.simulator == "iterations" and stays
         self.best_fit = nodes in ("best-fit", "few") or (nodes == "auto" and by_room)
         self.free = snapshot.free.copy()
         self.spare = self.free  # of `free`, the part that takes no preemption; the same, unless a rule preempts tasks

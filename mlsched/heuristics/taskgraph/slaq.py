@@ -23,7 +23,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import Number
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._forecast import forecast
 from mlsched.heuristics.taskgraph.measures import Floats, iteration_ticks
 from mlsched.heuristics.taskgraph.place import Placer
@@ -31,10 +31,10 @@ from mlsched.heuristics.taskgraph.preemption import epochs, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer(
+@solver(
     "slaq",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     stateful=True,
     world=lambda params: {"pausing": "keep"},
     objectives=("total_accuracy",),

@@ -21,25 +21,25 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.params import NotNegative
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import by_job, remaining_ticks, remaining_time, share_units, sum_per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer(
+@solver(
     "srtf",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     world=world_of_preempting,
     objectives=("total_jct",),
     paper="Schrage 1968",
 )
-@answerer(
+@solver(
     "srpt",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     world=world_of_preempting,
     warm_start=True,
     objectives=("total_jct",),

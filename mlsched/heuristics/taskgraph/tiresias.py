@@ -36,7 +36,7 @@ import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import NotNegative, within
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, by_job, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, preempt_by_priority, settled
@@ -62,10 +62,10 @@ class Standing:
     waited: IntArray
 
 
-@answerer(
+@solver(
     "tiresias",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     stateful=True,
     world=lambda params: {"pausing": "keep"},
     paper="Gu et al., NSDI 2019, Section 3.3",

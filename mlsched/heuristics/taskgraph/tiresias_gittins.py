@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.params import NotNegative, Number, within
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._gittins import index, log_normal
 from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
@@ -33,10 +33,10 @@ from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 
 
-@answerer(
+@solver(
     "tiresias-gittins",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     stateful=True,
     world=lambda params: {"pausing": "keep"},
     paper="Gu et al., NSDI 2019, Section 3.3",

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.workers._bundles import fill
 from mlsched.heuristics.workers._room import PS, WORKER, Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@answerer("drf", problem="workers", paper="DRF (Ghodsi et al., 2011), Algorithm 1")
+@solver("drf", problem="workers", paper="DRF (Ghodsi et al., 2011), Algorithm 1")
 def answer(instance: Instance, *, rng: np.random.Generator, useful: bool = False) -> Plan:
     """Bundles of a worker and a PS, the lowest dominant share first (not recommended: worse than at random).
 

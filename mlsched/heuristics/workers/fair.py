@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.workers._bundles import fill
 from mlsched.heuristics.workers._room import Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@answerer("fair", problem="workers", paper="equal shares")
+@solver("fair", problem="workers", paper="equal shares")
 def answer(instance: Instance, *, rng: np.random.Generator, useful: bool = False) -> Plan:
     """Equal numbers of workers and PSs, nothing left idle (not recommended: worse than at random).
 

@@ -16,10 +16,10 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.formulations.workers.columns import columns
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._event_lp import ARRIVE, EventLP
@@ -33,7 +33,7 @@ MOST = 2**45
 ALIKE = 1e-3
 
 
-@answerer("lp-mpc", problem="workers", paper="model predictive control on the fluid order LP")
+@solver("lp-mpc", problem="workers", paper="model predictive control on the fluid order LP")
 def answer(
     instance: Instance,
     *,
@@ -82,6 +82,6 @@ def _duals(instance: Instance, cost: IntArray, able: IntArray, greed: float, swa
     order = [*arrivals, *(e for e in shared_order(data, greed) if e[0] != ARRIVE)]
     incumbent = solve_order(lp, order)
     if incumbent is None:
-        raise SolverError("lp-mpc: highs found no schedule for an order that has one")
+        raise BackendError("lp-mpc: highs found no schedule for an order that has one")
     incumbent = descend(lp, incumbent, lambda: lp.orders > swaps)
     return np.asarray(np.maximum(incumbent.work, 0.0) * alone)

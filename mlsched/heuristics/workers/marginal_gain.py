@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.workers._climb import climb
 from mlsched.heuristics.workers._room import Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@answerer(
+@solver(
     "marginal-gain",
     problem="workers",
     objectives=("total_jct",),

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.formulations.workers.columns import columns
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._state_search import cheapest
@@ -20,7 +20,7 @@ from mlsched.solvers.workers._state_search import cheapest
 MOST = 2**45
 
 
-@answerer("max-rate", problem="workers", paper="none; the static optimum of the sum of speeds")
+@solver("max-rate", problem="workers", paper="none; the static optimum of the sum of speeds")
 def answer(instance: Instance, *, rng: np.random.Generator, of: Literal["iterations", "jobs"] = "iterations") -> Plan:
     """The largest sum of speeds, exactly.
 

@@ -6,15 +6,15 @@ arrival order; a job whose pair does not fit waits. Then the job and task of the
     (predicted time to finish - the same with one task more) / amount of the task's dominant resource
 
 is served, ties to the PS, while the best gain is not negative and the cluster's resources last. Optimus decides every
-600 s; when it is asked is the run's matter (`wake`), not the rule's.
+600 s; when it is asked is the run's matter (`scheduling_events`), not the rule's.
 
-When it stops decides most of how good it is, and there are three readings:
+When it stops decides most of how good it is, and there are three interpretations:
 
 - `full`, the default: it goes on with the next best task that fits, until none does. The paper stops because resources
   have run out. In its own cluster every task takes CPU cores and memory, so that when they have run out nothing fits
-  any more, and all readings are one. On a cluster where only workers take GPUs the others stop as soon as the GPUs are
-  gone and leave the cores idle that PSs would use. A baseline is taken at full strength: this is what the rule does
-  where it was designed, and what others must beat.
+  any more, and all interpretations are one. On a cluster where only workers take GPUs the others stop as soon as the
+  GPUs are gone and leave the cores idle that PSs would use. A baseline is taken at full strength: this is what the rule
+  does where it was designed, and what others must beat.
 - `misfit`: it stops when the best task does not fit, even if others would. So the program that its authors published.
 - `used-up`: it stops when any resource is used up. So the sentence with which Chic describes it (Section 6.1).
 
@@ -31,13 +31,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.workers._climb import STOPS, climb, dominant_amounts
 from mlsched.heuristics.workers._room import Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@answerer("optimus", problem="workers", objectives=("total_jct",), warm_start=True, paper="Optimus Section 4.1")
+@solver("optimus", problem="workers", objectives=("total_jct",), warm_start=True, paper="Optimus Section 4.1")
 def answer(
     instance: Instance,
     *,

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 
-@answerer("srpt", problem="workers", paper="shortest remaining processing time")
+@solver("srpt", problem="workers", paper="shortest remaining processing time")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Jobs by the time they would need alone (not recommended: worse than at random).
 

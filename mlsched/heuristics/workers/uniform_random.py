@@ -18,12 +18,12 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.workers._room import PS, STEP, WORKER, Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@answerer("uniform-random", problem="workers", paper="Chic Section 4.3, sample N + 1")
+@solver("uniform-random", problem="workers", paper="Chic Section 4.3, sample N + 1")
 def answer(
     instance: Instance,
     *,

@@ -50,9 +50,9 @@ class Instance(contract.Instance):
           + rho_ps (P - p) / P + rho_worker (W - w) / (W - 1)                  (shares of PSs and workers elsewhere)
 
     in thousandths, rounded down once; a share of nothing is 0. The network terms count where a worker of the job runs
-    (the worker pulls and pushes); `network_at = "tasks"` is the other reading, in which the PS term counts on every
-    server that hosts a part of the job. The speed of a job is `K * 1000 // slowdown`, with K = floor(10^6 c / e) its
-    isolated speed: c epochs per interval of e in all (Eq. 1). Types marked `apart` never share a server (a measured
+    (the worker pulls and pushes); `network_at = "tasks"` is the other interpretation, in which the PS term counts on
+    every server that hosts a part of the job. The speed of a job is `K * 1000 // slowdown`, with K = floor(10^6 c / e)
+    its isolated speed: c epochs per interval of e in all (Eq. 1). Types marked `apart` never share a server (a measured
     pair that does not fit in memory); running jobs that already do are left alone.
     """
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched.instances.placement.instance import Instance
 
 JOBS = ("job_type", "job_speed", "job_workers", "job_ps", "worker_demand", "ps_demand")
@@ -54,9 +54,13 @@ def _undisturbed(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "relabelled": Relation("servers and jobs only change their numbers", _relabelled, {"total_speed": "equal"}),
-    "another server": Relation("an empty server is added", _another_server, {"total_speed": "no worse"}),
-    "fewer jobs": Relation("the last new job is taken away", _fewer, {"total_speed": "no better"}),
-    "larger units": Relation("all amounts are three times as large", _larger_units, {"total_speed": "equal"}),
-    "undisturbed": Relation("nothing slows a job down", _undisturbed, {"total_speed": "no worse"}),
+    "relabelled": MetamorphicRelation(
+        "servers and jobs only change their numbers", _relabelled, {"total_speed": "equal"}
+    ),
+    "another server": MetamorphicRelation("an empty server is added", _another_server, {"total_speed": "no worse"}),
+    "fewer jobs": MetamorphicRelation("the last new job is taken away", _fewer, {"total_speed": "no better"}),
+    "larger units": MetamorphicRelation(
+        "all amounts are three times as large", _larger_units, {"total_speed": "equal"}
+    ),
+    "undisturbed": MetamorphicRelation("nothing slows a job down", _undisturbed, {"total_speed": "no worse"}),
 }

@@ -15,7 +15,7 @@ def _deferred(objective: str, instance: Instance) -> int:
     able = instance.preemptible
     np.add.at(room, instance.job_node[able], instance.job_demand[able])
     hopeless = sum(not (demand <= room).all(axis=1).any() for demand in instance.te_demand)
-    return instance.rank(objective).weight * int(hopeless)
+    return instance.primary(objective).weight * int(hopeless)
 
 
 TRIVIAL_BOUNDS = {

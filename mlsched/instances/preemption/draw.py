@@ -14,7 +14,7 @@ from mlsched.instances.preemption.instance import Instance, Plan
 
 #: How many nodes fit into one picture; those the plan touches come first.
 MOST_NODES = 24
-#: Points: the size of a label, the least width of a bar that has room for two signs, and a sign's own width.
+#: Points: the size of a label, the least width of a bar that has room for two characters, and a sign's own width.
 LABEL, BAR, SIGN = 7, 8.6, 4.2
 #: The share of a node's place that its bars take.
 BARS = 0.84

@@ -45,7 +45,7 @@ class Horizon(contract.Instance):
 
     kind: ClassVar[str] = "preemption.horizon"
     problem: ClassVar[str] = "preemption"
-    asks: ClassVar[Question] = "horizon"
+    called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Decisions
     objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
 

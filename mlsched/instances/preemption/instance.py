@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.contract import Objective, Rank, entry
+from mlsched.core.contract import Objective, Primary, entry
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
 from mlsched.instances.preemption import judge
@@ -85,7 +85,7 @@ class Instance(contract.Instance):
     job_demand: IntArray = array("jobs", "resources", doc="demand of each BE job")
     job_grace: IntArray = array("jobs", doc="grace period, s")
     job_preemptions: IntArray = array("jobs", doc="how often each BE job has been preempted")
-    job_remaining: IntArray = array("jobs", doc="true remaining execution time, s: for answerers that declare oracle")
+    job_remaining: IntArray = array("jobs", doc="true remaining execution time, s: for solvers that declare oracle")
     te_demand: IntArray = array("tes", "resources", doc="demand of each waiting TE job, in queue order")
     preemption_limit: int = integer(high=UNLIMITED, default=1, doc="P: a job is preempted at most this often")
     grace_weight: int = integer(high=10**9, default=4000, doc="s of Eq. 3 in thousandths")
@@ -107,7 +107,7 @@ class Instance(contract.Instance):
         )
         self._check_maxima()
         for name, (_, remedy) in LARGEST.items():
-            if (most := self.rank(name).weight * (len(self.te_demand) + 1)) > EXACT:
+            if (most := self.primary(name).weight * (len(self.te_demand) + 1)) > EXACT:
                 raise InvalidInput(f"{name} can reach {most}: must stay below 2^53; {remedy}")
 
     def _check_maxima(self) -> None:
@@ -142,10 +142,10 @@ class Instance(contract.Instance):
         """Whether each BE job may still be preempted."""
         return self.job_preemptions < self.preemption_limit
 
-    def rank(self, objective: str) -> Rank:
+    def primary(self, objective: str) -> Primary:
         """The deferred TE jobs, which are compared before the base value (judge, rule 4; the weight is its D)."""
         largest, _ = entry(LARGEST, objective, "LARGEST of instances/preemption/instance.py")
-        return Rank("deferred TE jobs", 1 + int(largest(self)))
+        return Primary("deferred TE jobs", 1 + int(largest(self)))
 
     def deferrals(self, plan: Plan) -> list[str]:
         """The TE jobs that have no node."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.preemption.instance import Instance
 
@@ -51,12 +51,16 @@ def _no_limit(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "relabelled": Relation("nodes and jobs only change their numbers", _relabelled, dict.fromkeys(ALL, "equal")),
-    "another node": Relation("an empty node is added", _another_node, dict.fromkeys(ALL, "no worse")),
-    "fewer jobs": Relation("the last TE job is taken away", _fewer, dict.fromkeys(ALL, "no worse")),
-    "larger units": Relation("all amounts are three times as large", _larger_units, dict.fromkeys(ALL, "equal")),
-    "slower clock": Relation(
+    "relabelled": MetamorphicRelation(
+        "nodes and jobs only change their numbers", _relabelled, dict.fromkeys(ALL, "equal")
+    ),
+    "another node": MetamorphicRelation("an empty node is added", _another_node, dict.fromkeys(ALL, "no worse")),
+    "fewer jobs": MetamorphicRelation("the last TE job is taken away", _fewer, dict.fromkeys(ALL, "no worse")),
+    "larger units": MetamorphicRelation(
+        "all amounts are three times as large", _larger_units, dict.fromkeys(ALL, "equal")
+    ),
+    "slower clock": MetamorphicRelation(
         "all grace periods are three times as long", _slower_clock, dict.fromkeys(ALL[:2], "equal")
     ),
-    "no limit": Relation("every BE job may be preempted", _no_limit, dict.fromkeys(ALL, "no worse")),
+    "no limit": MetamorphicRelation("every BE job may be preempted", _no_limit, dict.fromkeys(ALL, "no worse")),
 }

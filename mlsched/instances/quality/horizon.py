@@ -38,7 +38,7 @@ class Horizon(contract.Instance):
 
     kind: ClassVar[str] = "quality.horizon"
     problem: ClassVar[str] = "quality"
-    asks: ClassVar[Question] = "horizon"
+    called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Epochs
     objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched.instances.quality.instance import Instance
 
 JOBS = ("gain", "loss", "weight", "most", "waiting")
@@ -38,17 +38,17 @@ def _weights(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "relabelled": Relation(
+    "relabelled": MetamorphicRelation(
         "jobs only change their numbers", _relabelled, {"total_loss_reduction": "equal", "worst_loss": "equal"}
     ),
-    "another core": Relation(
+    "another core": MetamorphicRelation(
         "a core is added", _another_core, {"total_loss_reduction": "no worse", "worst_loss": "no worse"}
     ),
-    "fewer jobs": Relation("the last job is taken away", _fewer, {"worst_loss": "no worse"}),
-    "fewer jobs, none forced": Relation(
+    "fewer jobs": MetamorphicRelation("the last job is taken away", _fewer, {"worst_loss": "no worse"}),
+    "fewer jobs, none forced": MetamorphicRelation(
         "the last job is taken away, and none had to get cores", _fewer_unforced, {"total_loss_reduction": "no better"}
     ),
-    "larger weights": Relation(
+    "larger weights": MetamorphicRelation(
         "all weights are three times as large", _weights, {"total_loss_reduction": 3, "worst_loss": 3}
     ),
 }

@@ -1,6 +1,6 @@
 """A Hypothesis strategy of small quality instances: adversarial where the generator is realistic.
 
-Tables are drawn step by step from few numbers, so that ties, flat stretches, late jumps (nothing concave about them)
+Tables are drawn step by step from few numbers, so that ties, flat segments, late jumps (nothing concave about them)
 and jobs with nothing to gain are common; gain and loss need not come from one curve.
 """
 

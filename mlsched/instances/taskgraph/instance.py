@@ -67,7 +67,7 @@ class Instance(contract.Instance):
 
     kind: ClassVar[str] = "taskgraph.instance"
     problem: ClassVar[str] = "taskgraph"
-    asks: ClassVar[contract.Question] = "horizon"
+    called: ClassVar[contract.Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Timetable
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_jct", "min", "ticks", "sum over jobs of completion minus arrival"),

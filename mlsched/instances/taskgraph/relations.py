@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.record import specs
 from mlsched.instances.taskgraph.instance import Instance
@@ -79,17 +79,21 @@ def _later_deadlines(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "relabelled": Relation("nodes, jobs and tasks only change their numbers", _relabelled, dict.fromkeys(ALL, "equal")),
-    "another node": Relation("an empty node like the first is added", _another_node, dict.fromkeys(ALL, "no worse")),
-    "fewer jobs": Relation(
+    "relabelled": MetamorphicRelation(
+        "nodes, jobs and tasks only change their numbers", _relabelled, dict.fromkeys(ALL, "equal")
+    ),
+    "another node": MetamorphicRelation(
+        "an empty node like the first is added", _another_node, dict.fromkeys(ALL, "no worse")
+    ),
+    "fewer jobs": MetamorphicRelation(
         "the last job is taken away", _fewer, dict.fromkeys(("total_jct", "traffic", "makespan"), "no worse")
     ),
-    "slower clock": Relation(
+    "slower clock": MetamorphicRelation(
         "all times are three times as long",
         _slower_clock,
         {**dict.fromkeys(ALL, "equal"), "total_jct": 3, "makespan": 3},
     ),
-    "later deadlines": Relation(
+    "later deadlines": MetamorphicRelation(
         "all deadlines are two ticks later",
         _later_deadlines,
         dict.fromkeys(("deadlines_met", "accuracy_met", "total_accuracy"), "no worse"),

@@ -71,7 +71,7 @@ class Snapshot(contract.Instance):
     What a rule may do beyond starting is data: `pausing` ("none"; "keep": a paused run goes on later with the work it
     has done; "restart": it loses it) and `movement` ("none", "between_iterations", or "anytime": runs may migrate; a
     move inside a run keeps its work and costs the delay and the volume of the task's edge of lag 1 to itself, if any).
-    `physics`: what a start begins - "tasks": one run of the task, which may begin when its sources of lag 0 are done;
+    `simulator`: what a start begins - "tasks": one run of the task, which may begin when its sources of lag 0 are done;
     "iterations": the task holds its node until its job ends or it pauses, and iteration follows iteration while all
     tasks of the job do; so sources of lag 0 need not be done, no task is ever done, and a task runs while it is held.
 
@@ -86,7 +86,7 @@ class Snapshot(contract.Instance):
 
     kind: ClassVar[str] = "taskgraph.snapshot"
     problem: ClassVar[str] = "taskgraph"
-    asks: ClassVar[contract.Question] = "decision"
+    called: ClassVar[contract.Question] = "online"
     plan_type: ClassVar[type[contract.Plan]] = Round
     objectives: ClassVar[tuple[Objective, ...]] = ()
     secrets: ClassVar[tuple[str, ...]] = ("slowness",)
@@ -140,7 +140,7 @@ class Snapshot(contract.Instance):
     pausing: str = text(choices=("none", "keep", "restart"), default="none", doc="may runs be paused, and their work")
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     gang: IntArray = array("jobs", high=1, fill=0, doc="1: the job's tasks start in one round, and pause in one round")
-    physics: str = text(choices=("tasks", "iterations"), default="tasks", doc="what a start begins")
+    simulator: str = text(choices=("tasks", "iterations"), default="tasks", doc="what a start begins")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
     option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
@@ -259,7 +259,7 @@ class Snapshot(contract.Instance):
     def startable(self) -> Flags:
         """tasks: whether the task could start or resume now, were there room where it may go (`nodes_of`)."""
         may = (self.state == WAITING) | (self.state == PAUSED)
-        if self.physics == "tasks":
+        if self.simulator == "tasks":
             same = self.edge_lag == 0
             may[self.edge_to[same & (self.state[self.edge_from] != DONE)]] = False
         return np.asarray(may)
@@ -281,7 +281,7 @@ class Snapshot(contract.Instance):
         u, v, same = self.edge_from, self.edge_to, self.edge_lag == 0
         source = np.where(same, self.node[u], self.home[u])
         arrives = np.where(same, self.end[u], self.last_end[u]) + self.edge_delay
-        if self.physics == "iterations":
+        if self.simulator == "iterations":
             source = np.where(same, -1, source)
         incoming: dict[int, list[int]] = {}
         for e in np.flatnonzero((source >= 0) & (arrives > self.now)).tolist():

@@ -19,11 +19,11 @@
    the node's GPUs, as many are wholly free then as tasks with whole GPUs come that name none. Elsewhere none is named.
 10. What a job with `gang` 1 holds after the round is on nodes of one type (`node_type`).
 
-Where `physics` is "iterations", a start begins no single run: sources of lag 0 need not be done (2).
+Where `simulator` is "iterations", a start begins no single run: sources of lag 0 need not be done (2).
 
 Plain loops over Python integers: shares no code with the rules and the world. They go over what the round names and
-what that touches, never over the whole cluster: a round is judged at every wake of a simulation, and names little.
-"""
+what that touches, never over the whole cluster: a round is judged at every scheduling event of a simulation, and names
+little."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
     for e in np.flatnonzero(receives[snapshot.edge_to]).tolist():
         u, v = int(snapshot.edge_from[e]), int(snapshot.edge_to[e])
         if int(snapshot.edge_lag[e]) == 0:
-            if snapshot.physics == "iterations":
+            if snapshot.simulator == "iterations":
                 continue
             if int(snapshot.state[u]) != DONE:
                 faults.append(f"task {v}: what it needs of task {u} is not there: task {u} is not done")

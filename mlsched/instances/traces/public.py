@@ -1,8 +1,8 @@
-"""Public traces by name: where they come from and under which licence, how to fetch them, and their synthetic twins.
+"""Public traces by name: where they come from and under which licence, how to fetch them, and their sample traces.
 
-Nothing here is fetched unless `fetch` is called. A twin ships with the package: a few hundred drawn jobs in the format
-of its trace (`measurements/make_twins.py`), for trying things out and for tests; it says nothing about the trace.
-"""
+Nothing here is fetched unless `fetch` is called. A sample trace ships with the package: a few hundred drawn jobs in the
+format of its trace (`measurements/make_samples.py`), for trying things out and for tests; it says nothing about the
+trace."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.instances.traces.source import shown
 
-TWIN, DATA = "twin:", "data:"
-_TWINS = Path(__file__).parent / "twins"
+SAMPLE, DATA = "sample:", "data:"
+_SAMPLES = Path(__file__).parent / "samples"
 
 
 @dataclass(frozen=True)
@@ -111,21 +111,21 @@ def folder() -> Path:
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mlsched"
 
 
-def twin(name: str) -> Path:
-    """The file of a trace's synthetic twin."""
-    return _TWINS / f"{public(name).name}.csv.gz"
+def sample(name: str) -> Path:
+    """The file of a trace's sample trace."""
+    return _SAMPLES / f"{public(name).name}.csv.gz"
 
 
 def located(source: str | os.PathLike[str]) -> Path | None:
-    """The file that a source names: a path, "twin:NAME" or "data:NAME"; None of a synthetic workload.
+    """The file that a source names: a path, "sample:NAME" or "data:NAME"; None of a synthetic workload.
 
     Raises UnknownName for a trace that there is none of, InvalidFile for one that has not been fetched.
     """
     text = str(source)
     if text.startswith("synthetic:"):
         return None
-    if text.startswith(TWIN):
-        return twin(text.removeprefix(TWIN))
+    if text.startswith(SAMPLE):
+        return sample(text.removeprefix(SAMPLE))
     if text.startswith(DATA):
         name = text.removeprefix(DATA)
         path = folder() / name / public(name).jobs.name

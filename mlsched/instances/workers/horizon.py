@@ -58,7 +58,7 @@ class Horizon(contract.Instance):
 
     kind: ClassVar[str] = "workers.horizon"
     problem: ClassVar[str] = "workers"
-    asks: ClassVar[Question] = "horizon"
+    called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Stages
     tolerance: ClassVar[float] = 1e-6
     objectives: ClassVar[tuple[Objective, ...]] = (

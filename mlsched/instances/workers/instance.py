@@ -127,7 +127,7 @@ def waiting_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
 
 
 def pair_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
-    """Another reading of `waiting`: slowest[j] + delay, in ms.
+    """Another interpretation of `waiting`: slowest[j] + delay, in ms.
 
     What a job loses that waits for the next decision and then crawls with a single pair. It leaves it open whether a
     few jobs should be sped up while others wait: sharing among all is not always best for the sum.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched.instances.workers.instance import NEVER, Instance
 
 JOBS = (
@@ -51,9 +51,9 @@ def _slower_clock(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "relabelled": Relation("jobs only change their numbers", _relabelled, {"total_jct": "equal"}),
-    "more room": Relation("there is one more of every resource", _more_room, {"total_jct": "no worse"}),
-    "fewer jobs": Relation("the last job is taken away", _fewer, {"total_jct": "no worse"}),
-    "larger units": Relation("all amounts are three times as large", _larger_units, {"total_jct": "equal"}),
-    "slower clock": Relation("all times are three times as long", _slower_clock, {"total_jct": 3}),
+    "relabelled": MetamorphicRelation("jobs only change their numbers", _relabelled, {"total_jct": "equal"}),
+    "more room": MetamorphicRelation("there is one more of every resource", _more_room, {"total_jct": "no worse"}),
+    "fewer jobs": MetamorphicRelation("the last job is taken away", _fewer, {"total_jct": "no worse"}),
+    "larger units": MetamorphicRelation("all amounts are three times as large", _larger_units, {"total_jct": "equal"}),
+    "slower clock": MetamorphicRelation("all times are three times as long", _slower_clock, {"total_jct": 3}),
 }

@@ -53,7 +53,7 @@ class Stream(contract.Instance):
 
     kind: ClassVar[str] = "workers.stream"
     problem: ClassVar[str] = "workers"
-    asks: ClassVar[Question] = "policy"
+    called: ClassVar[Question] = "policy"
     plan_type: ClassVar[type[contract.Plan]] = Policy
     tolerance: ClassVar[float] = 1e-6
     objectives: ClassVar[tuple[Objective, ...]] = (

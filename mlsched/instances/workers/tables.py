@@ -14,7 +14,7 @@ from mlsched.core.fields import IntArray
 from mlsched.instances.workers.instance import DELAY, Instance, pair_terms, waiting_terms
 from mlsched.instances.workers.models import TrainingModel
 
-#: Readings of what a waiting job is charged: a function of the cost table and the delay, by name.
+#: Interpretations of what a waiting job is charged: a function of the cost table and the delay, by name.
 WAITING = {"slowest": waiting_terms, "pair": pair_terms}
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned.placement._harmony import policy, world
 
 
-@answerer("harmony", problem="placement", world=world, paper="Harmony Sections IV and V")
+@solver("harmony", problem="placement", world=world, paper="Harmony Sections IV and V")
 def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = True) -> Plan:
     """One task after the other on the server that a network prefers; six servers and the paper's six models.
 

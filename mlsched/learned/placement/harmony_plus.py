@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned.placement._plus_net import PlusNet, View
 from mlsched.learned.placement._plus_speeds import Speeds
@@ -26,7 +26,7 @@ from mlsched.learned.weights import Weights, of
 NONE = -1
 
 
-@answerer("harmony-plus", problem="placement", paper="ours, after Harmony Sections III and IV")
+@solver("harmony-plus", problem="placement", paper="ours, after Harmony Sections III and IV")
 def answer(
     instance: Instance, *, rng: np.random.Generator, weights: str = "", samples: Annotated[int, Range(1, 10**4)] = 8
 ) -> Plan:

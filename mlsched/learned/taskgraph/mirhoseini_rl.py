@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import SERVER
 from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
@@ -53,7 +53,7 @@ COLUMNS = (
 FEATURES = len(COLUMNS)
 
 
-@answerer("mirhoseini-rl", problem="taskgraph", asks="decision", paper="Mirhoseini et al., ICML 2017")
+@solver("mirhoseini-rl", problem="taskgraph", called="online", paper="Mirhoseini et al., ICML 2017")
 def answer(
     snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", greedy: bool = True, stop: str = "most"
 ) -> Round:

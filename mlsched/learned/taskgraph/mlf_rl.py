@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
@@ -25,7 +25,7 @@ from mlsched.learned.weights import Weights, of
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
 
 
-@answerer("mlf-rl", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.4")
+@solver("mlf-rl", problem="taskgraph", called="online", world=world, paper="MLFS, Section 3.4")
 def answer(
     snapshot: Snapshot,
     *,
@@ -50,7 +50,7 @@ def answer(
 
 
 def trained(weights: str, queueing: str) -> Weights:
-    """The weights in a file, or for "" those that come with mlsched for this reading of how often a job queues.
+    """The weights in a file, or for "" those that come with mlsched for this interpretation of how often a job queues.
 
     InvalidFile: they are for the other one.
     """

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import serve
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -21,10 +21,10 @@ from mlsched.learned.taskgraph._plus_order import FEATURES, features, standing
 from mlsched.learned.weights import of
 
 
-@answerer(
+@solver(
     "mlf-rl-plus",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     world=lambda params: {"pausing": "keep"},
     objectives=("total_jct",),
     paper="ours, after MLFS",

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE
 from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
@@ -30,7 +30,7 @@ Memory = dict[str, Any]
 SWITCHES = ("converged", "always")
 
 
-@answerer("mlfs", problem="taskgraph", asks="decision", stateful=True, world=world, paper="MLFS, Section 3")
+@solver("mlfs", problem="taskgraph", called="online", stateful=True, world=world, paper="MLFS, Section 3")
 def answer(
     snapshot: Snapshot,
     *,

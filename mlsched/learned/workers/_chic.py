@@ -17,8 +17,8 @@ from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, decide, features
 
-#: Readings of the void action: the network may end the phase by it at any time, or it is taken only where it must be,
-#: or it may be taken at any time and lets a step pass.
+#: Interpretations of the void action: the network may end the phase by it at any time, or it is taken only where it
+#: must be, or it may be taken at any time and lets a step pass.
 VOIDS = ("ends", "forced", "waits")
 
 

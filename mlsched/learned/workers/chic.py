@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.workers import Instance, Plan
 from mlsched.learned.workers._chic import Protocol, Variant, policy, world
 
 
-@answerer("chic", problem="workers", world=world("chic"), paper="Chic Sections 4 and 5")
+@solver("chic", problem="workers", world=world("chic"), paper="Chic Sections 4 and 5")
 def answer(
     instance: Instance,
     *,

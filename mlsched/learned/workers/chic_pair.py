@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.workers import Instance, Plan
 from mlsched.learned.workers._chic import Protocol, Variant, policy, world
 
 
-@answerer("chic-pair", problem="workers", world=world("chic-pair"), paper="Chic Section 4.4")
+@solver("chic-pair", problem="workers", world=world("chic-pair"), paper="Chic Section 4.4")
 def answer(
     instance: Instance,
     *,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned.net import sample
 from mlsched.learned.weights import Weights, of
@@ -23,7 +23,7 @@ from mlsched.learned.workers._plus_queue import fill
 MOVES = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
 
 
-@answerer("chic-plus", problem="workers", paper="ours, after Chic Section 4")
+@solver("chic-plus", problem="workers", paper="ours, after Chic Section 4")
 def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = True) -> Plan:
     """One worker or PS after the other where a learned marginal gain is largest.
 

@@ -1,4 +1,4 @@
-"""The Harmony world: jobs placed in batches that disturb each other, its readings, and the check of a finished run."""
+"""The Harmony world: jobs placed in batches that disturb each other, its options, and the check of a finished run."""
 
 from mlsched.simulation.placement import outcome, replay, strategies
 from mlsched.simulation.placement.options import Options
@@ -13,7 +13,7 @@ SIMULATION = Simulation(
     workload_type=Workload,
     options_type=Options,
     world=PlacementWorld,
-    wake="interval:1200",
+    scheduling_events="interval:1200",
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

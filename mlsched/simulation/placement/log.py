@@ -14,7 +14,7 @@ PLACEMENTS = ("job", "time", "server", "workers", "ps")
 
 @dataclasses.dataclass(eq=False)
 class Log(log.Log):
-    """`rows`: one for every stretch of constant speed of a placed job: [start, end) in s, its speed (1e-6 of the job an
+    """`rows`: one for every segment of constant speed of a placed job: [start, end) in s, its speed (1e-6 of the job an
     interval), and what is done by the end (1e-6 of the job x s of an interval). `placements`: one for every server that
     hosts a part of a job, written when it is placed.
     """
@@ -30,12 +30,12 @@ class Log(log.Log):
     def to_json(self) -> dict[str, Any]:
         """Both tables, each with its columns as lists."""
         placements = {name: values.tolist() for name, values in self.placement_columns().items()}
-        return {"stretches": super().to_json(), "placements": placements}
+        return {"segments": super().to_json(), "placements": placements}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
-        if not isinstance(data, dict) or set(data) != {"stretches", "placements"}:
-            raise InvalidInput("log: must be an object of stretches and placements")
-        stretches = log.rows_of(data["stretches"], cls.names, "log: stretches")
-        return cls(stretches, log.rows_of(data["placements"], PLACEMENTS, "log: placements"))
+        if not isinstance(data, dict) or set(data) != {"segments", "placements"}:
+            raise InvalidInput("log: must be an object of segments and placements")
+        segments = log.rows_of(data["segments"], cls.names, "log: segments")
+        return cls(segments, log.rows_of(data["placements"], PLACEMENTS, "log: placements"))

@@ -1,14 +1,14 @@
 """An independent check of a finished placement run, from the workload, the options and the log alone.
 
 1. Every job is placed once, whole, on servers that there are, at its start, which is not before its submission.
-2. Its stretches follow one another without a gap from its start until it leaves. It leaves when the options say: at the
-   very second it is done, or at the first wake from then on.
+2. Its segments follow one another without a gap from its start until it leaves. It leaves when the options say: at the
+   very second it is done, or at the first scheduling event from then on.
 3. At every instant what the jobs on a server demand is within its capacity, and types that must be apart are.
 4. At most `most_new` jobs start at one time, at most `most_jobs` are concurrent.
-5. In every stretch the job has the speed that the judge of the placement problem gives it among those that are there.
-6. Work is conserved: what is done grows by speed x time, up to the whole job, which is reached in the last stretch and
+5. In every segment the job has the speed that the judge of the placement problem gives it among those that are there.
+6. Work is conserved: what is done grows by speed x time, up to the whole job, which is reached in the last segment and
    in no earlier one.
-7. Starts fall on wakes.
+7. Starts fall on scheduling events.
 
 Shares no code with the world.
 """
@@ -35,17 +35,17 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     findings = Findings()
     count = len(workload.submit)
-    stretches: dict[int, list[Row]] = defaultdict(list)
+    segments: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
         if 0 <= row[0] < count and row[1] < row[2] and row[3] >= 0:
-            stretches[row[0]].append(row)
+            segments[row[0]].append(row)
         else:
-            findings.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no speed")
+            findings.add("log", f"the row {tuple(row)} names no job, or no segment of time, or no speed")
     hosts, placed = _placements(workload, log, findings)
     for job in range(count):
-        _check_placement(workload, job, hosts[job], placed[job], stretches[job], findings)
-        _check_work(workload, options, wake, job, stretches[job], findings)
-    _check_together(workload, options, stretches, hosts, findings)
+        _check_placement(workload, job, hosts[job], placed[job], segments[job], findings)
+        _check_work(workload, options, wake, job, segments[job], findings)
+    _check_together(workload, options, segments, hosts, findings)
     return findings.sentences()
 
 
@@ -103,7 +103,7 @@ def _check_work(
     until = rows[0][1]
     for _, start, end, speed, after in rows:
         if start != until:
-            findings.add("stretches", f"job {job} has a stretch from {start} s on, the one before ends at {until} s")
+            findings.add("segments", f"job {job} has a segment from {start} s on, the one before ends at {until} s")
         if done >= total:
             findings.add("lost job", f"job {job} holds servers at {start} s, after it has left")
             return
@@ -121,24 +121,24 @@ def _check_work(
 def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: int, findings: Findings) -> None:
     """Whether a job that is done at `finish` leaves when it should."""
     due = finish
-    if options.departure == "wake" and not wake.events:
+    if options.departure == "scheduling_event" and not wake.events:
         due = -(-finish // wake.interval) * wake.interval
     if end != due:
         findings.add("departure", f"job {job} leaves at {end} s: it is done at {finish} s and should leave at {due} s")
 
 
 def _check_together(
-    workload: Workload, options: Options, stretches: dict[int, list[Row]], hosts: Hosts, findings: Findings
+    workload: Workload, options: Options, segments: dict[int, list[Row]], hosts: Hosts, findings: Findings
 ) -> None:
     """Everything about jobs that are there at the same time, from one change to the next."""
     starts: dict[int, int] = defaultdict(int)
-    for rows in stretches.values():
+    for rows in segments.values():
         if rows:
             starts[rows[0][1]] += 1
     for time, number in sorted(starts.items()):
         if number > options.most_new:
             findings.add("new jobs", f"{number} jobs start at {time} s: at most {options.most_new} may")
-    rows = sorted(row for each in stretches.values() for row in each)
+    rows = sorted(row for each in segments.values() for row in each)
     times = sorted({time for row in rows for time in row[1:3]})
     for begin, end in zip(times, times[1:], strict=False):
         speed = {row[0]: row[3] for row in rows if row[1] <= begin and row[2] >= end}

@@ -82,7 +82,7 @@ def roomy(workload: Workload) -> Workload:
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Readings of the world, every field drawn."""
+    """Interpretations of the world, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(
@@ -90,7 +90,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "most_jobs": one_of(1, 2, UNLIMITED, UNLIMITED),
             "most_new": one_of(1, 2, UNLIMITED),
             "window": one_of(0, 0, 1, 3),
-            "departure": one_of("wake", "instant"),
+            "departure": one_of("scheduling_event", "instant"),
         }
     )
 

@@ -5,7 +5,7 @@ length of a job alone on its servers is uniform in [0.5, 1.5] of a mean that `lo
 jobs would hold if none ever slowed another down. The real load is that times the slowdown, which is the policy's doing,
 and what is left of the interval in which a job is done: with the default it stays below 1, at nine tenths for load
 balancing. (At 3 jobs per interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals
-at most.) All patterns and readings of one seed draw the same jobs, only the scale of their lengths differs.
+at most.) All patterns and interpretations of one seed draw the same jobs, only the scale of their lengths differs.
 """
 
 from __future__ import annotations

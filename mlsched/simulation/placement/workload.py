@@ -63,7 +63,7 @@ class Workload(Record):
     ps_demand: IntArray = array("jobs", "resources", doc="demand of one PS")
     network_at: str = text(choices=("workers", "tasks"), default="workers", doc="where rho_ps counts")
     interval: int = integer(low=1, high=10**6, default=INTERVAL, doc="seconds of the interval in which K is stated")
-    source: str = text(default="", doc="where the jobs come from and under which readings")
+    source: str = text(default="", doc="where the jobs come from and under which interpretations")
 
     def check(self) -> None:
         refuse_falling("submit", self.submit)

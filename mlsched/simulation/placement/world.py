@@ -1,13 +1,13 @@
 """The placement world: servers on which jobs are placed whole, stay where they are, and slow each other down.
 
-At every wake, in this order:
+At every scheduling event, in this order:
 
-1. every placed job has trained at its speed since the last wake; speeds follow from who is on which server
+1. every placed job has trained at its speed since the last scheduling event; speeds follow from who is on which server
    (`Instance`'s interference and network model). A job that is done leaves (see `Options.departure`);
 2. arrivals up to now join the jobs that wait, in arrival order;
-3. where some waiting job may fit, the answerer is asked for all of them (`Options.window`) at once. What it places
-   starts now and is never moved; the others wait and are asked for again at the next wake, as long as anything has
-   changed since they were last told to wait.
+3. where some waiting job may fit, the solver is asked for all of them (`Options.window`) at once. What it places
+   starts now and is never moved; the others wait and are asked for again at the next scheduling event, as long as
+   anything has changed since they were last told to wait.
 
 The clock counts whole seconds: a job is done at the first one by which its work is.
 """
@@ -25,7 +25,7 @@ from mlsched.simulation.placement.workload import Workload
 
 
 class PlacementWorld:
-    """State and physics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -55,7 +55,7 @@ class PlacementWorld:
         return min(times, default=None)
 
     def pending(self) -> bool:
-        """Whether jobs wait that the answerer should be asked for again at the next tick."""
+        """Whether jobs wait that the solver should be asked for again at the next tick."""
         return bool(self._waiting) and self._changed
 
     def unfinished(self) -> int:
@@ -102,7 +102,7 @@ class PlacementWorld:
         """Speeds of the running jobs, summed (Eq. 1), 1e-6 of a job per interval."""
         return int(self._speed.sum())
 
-    # -- physics ------------------------------------------------------------------------------------------------------
+    # -- dynamics -----------------------------------------------------------------------------------------------------
 
     def _next_completion(self) -> int | None:
         """When the first of the running jobs will be done, s; None when none will."""

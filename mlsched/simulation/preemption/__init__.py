@@ -1,4 +1,4 @@
-"""The FitGpp world: its workloads, its physics, its readings, and the check of a finished run."""
+"""The FitGpp world: its workloads, its simulator, its interpretations, and the check of a finished run."""
 
 from mlsched.simulation.preemption import outcome, replay, strategies
 from mlsched.simulation.preemption.options import Options
@@ -13,7 +13,7 @@ SIMULATION = Simulation(
     workload_type=Workload,
     options_type=Options,
     world=PreemptionWorld,
-    wake="interval:60",
+    scheduling_events="interval:60",
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

@@ -44,15 +44,15 @@ class Slope:
 
 
 @dataclasses.dataclass(frozen=True)
-class Stretches:
-    """Times in which a job counts, from `start` to `end`, s: one row a stretch, whose job is `job`."""
+class Segments:
+    """Times in which a job counts, from `start` to `end`, s: one row a segment, whose job is `job`."""
 
     job: IntArray
     start: IntArray
     end: IntArray
 
 
-def summary(submit: IntArray, finish: IntArray, runs: Stretches, share: Floats, work: Floats) -> dict[str, Any] | None:
+def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, work: Floats) -> dict[str, Any] | None:
     """Growth of the backlog and lost throughput of a run; None when no work, or only one job, arrives in that half.
 
     submit, finish: of each job, s. runs: when jobs held a node. share: of each job, its demand over the cluster's
@@ -64,7 +64,7 @@ def summary(submit: IntArray, finish: IntArray, runs: Stretches, share: Floats, 
     arriving = float(work[submit > edges[0]].sum() / (edges[-1] - edges[0]) * DAY)
     if not arriving:
         return None
-    present = Stretches(np.arange(len(submit)), submit, finish)
+    present = Segments(np.arange(len(submit)), submit, finish)
     # Rounded, since a job that never waits must not leave the arithmetic's crumbs.
     growth, waiting = (
         slope(edges, np.round(means_over(edges, present, weight) - means_over(edges, runs, weight), 9))
@@ -88,10 +88,10 @@ def spans(submit: IntArray) -> Floats | None:
     return np.linspace(middle, last, SPANS + 1) if np.count_nonzero(submit > middle) > 1 and last > middle else None
 
 
-def means_over(edges: Floats, stretches: Stretches, weight: Floats) -> Floats:
-    """Mean over each span of the summed weight of the jobs that are in one of their stretches."""
-    weights, start, end = weight[stretches.job], stretches.start, stretches.end
-    # The integral of the sum from the beginning to each edge, stretch by stretch.
+def means_over(edges: Floats, segments: Segments, weight: Floats) -> Floats:
+    """Mean over each span of the summed weight of the jobs that are in one of their segments."""
+    weights, start, end = weight[segments.job], segments.start, segments.end
+    # The integral of the sum from the beginning to each edge, segment by segment.
     whole = np.array([float((weights * np.clip(np.minimum(end, edge) - start, 0, None)).sum()) for edge in edges])
     return np.asarray(np.diff(whole) / np.diff(edges))
 

@@ -6,7 +6,7 @@ from mlsched.simulation import log
 
 
 class Log(log.Log):
-    """One row for every stretch in which a job held a node: [start, end), the signal that ended it (-1: none), and
+    """One row for every segment in which a job held a node: [start, end), the signal that ended it (-1: none), and
     whether the job was finished by its end (1) or not (0).
     """
 

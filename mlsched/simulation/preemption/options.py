@@ -1,4 +1,4 @@
-"""The readings of the FitGpp paper that change results: one field each, with the default that brings its tables."""
+"""Interpretations of the FitGpp paper that change results: a field each, with the default that brings its tables."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Options(Checked):
     snapshot: a victim without grace period rewinds to its last multiple of so many seconds of work.
     grace_weight: s of Eq. 3 in the instances' `total_score`, thousandths.
     asked: "head" - one TE job a decision, as the paper; "all" - all waiting TE jobs jointly.
-    ask_again: a TE job that was told to wait is asked for again at the next wake after some job has left a node
-        ("change"; before that nothing new is possible), or at every wake ("tick").
+    ask_again: a TE job that was told to wait is asked for again at the next scheduling event after some job has left a
+        node ("change"; before that nothing new is possible), or at every scheduling event ("tick").
     """
 
     te_first: bool = True

@@ -54,7 +54,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     table = jobs(workload, log)
     share, work = shares(workload)
     rows = log.columns()
-    runs = backlog.Stretches(rows["job"], rows["start"], rows["end"])
+    runs = backlog.Segments(rows["job"], rows["start"], rows["end"])
     return {
         "jobs": len(table["te"]),
         "te_jobs": int(table["te"].sum()),

@@ -2,11 +2,11 @@
 
 1. Every job runs, finishes exactly once, never starts before its submission, never holds two places at once.
 2. At every instant the demand on a node is within its capacity, for every resource.
-3. Work is conserved: the work credited to a job's stretches equals its execution time. A stretch that ends by a
+3. Work is conserved: the work credited to a job's segments equals its execution time. A segment that ends by a
    release credits its length; less the grace period when work pauses in it; cut to a snapshot for a job without one.
 4. A victim leaves exactly its grace period after its signal, unless it finishes within it; TE jobs are never victims.
 5. No job is preempted more often than the limit.
-6. Starts fall on wakes.
+6. Starts fall on scheduling events.
 
 Shares no code with the world.
 """
@@ -27,15 +27,15 @@ from mlsched.simulation.wake import Wake
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     findings = Findings()
-    stretches: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    segments: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     nodes, count = len(workload.node_capacity), len(workload.submit)
     for row in sorted(log.rows, key=lambda row: (row[2], row[3])):
         if 0 <= row[0] < count and 0 <= row[1] < nodes and row[2] <= row[3]:
-            stretches[row[0]].append(row)
+            segments[row[0]].append(row)
         else:
             findings.add("log", f"the row {row} names no job or node, or ends before it starts")
     for job in range(count):
-        _check_job(workload, options, wake, job, stretches[job], findings)
+        _check_job(workload, options, wake, job, segments[job], findings)
     _check_capacity(workload, log, findings)
     return findings.sentences()
 
@@ -75,7 +75,7 @@ def _check_job(
 
 
 def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]) -> int:
-    """Seconds of work that a stretch is worth."""
+    """Seconds of work that a segment is worth."""
     _, _, start, end, signal, finished = row
     grace = int(workload.grace[job])
     if signal >= 0 and grace and options.during_grace == "paused":

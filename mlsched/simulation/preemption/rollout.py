@@ -46,7 +46,7 @@ def noted(instance: Horizon, rule: Rule, seed: int) -> tuple[Decisions, Log]:
     """The decisions of a rule over a horizon, and the log of its run."""
     world = _Noting(workload_of(instance), options_of(instance))
     if len(instance.submit):
-        run_clock(world, rule, wake=wake_of(instance), seed=seed)
+        run_clock(world, rule, scheduling_events=wake_of(instance), seed=seed)
     plan = Decisions(te=ints(world.te), node=ints(world.node), by=ints(world.by), victim=ints(world.victim))
     return plan, world.log
 
@@ -57,7 +57,7 @@ def wake_of(horizon: Horizon) -> Wake:
 
 
 def options_of(horizon: Horizon) -> Options:
-    """The readings of the world that a horizon is about."""
+    """The interpretations of the world that a horizon is about."""
     during: Any = horizon.during_grace
     return Options(
         preemption_limit=horizon.preemption_limit,
@@ -77,5 +77,5 @@ def workload_of(horizon: Horizon) -> Workload:
 
 
 def horizon_of(workload: Workload, **readings: Any) -> Horizon:
-    """The jobs of a workload, asked about over the horizon; `readings` are its further fields."""
+    """The jobs of a workload, asked about over the horizon; `interpretations` are its further fields."""
     return Horizon(**{name: getattr(workload, name) for name in SHARED}, **readings)

@@ -48,7 +48,7 @@ def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchSt
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Readings of the world, every field drawn."""
+    """Interpretations of the world, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(

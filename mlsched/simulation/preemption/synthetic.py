@@ -106,7 +106,7 @@ class _ClosedLoop(PreemptionWorld):
         self._target, self._load = load, 0.0
 
     def next_event(self) -> int | None:
-        # Between completions the load cannot fall, so nothing but the very first wake comes from arrivals.
+        # Between completions the load cannot fall, so nothing but the very first scheduling event comes from arrivals.
         self._drop_stale_events()
         return self._events[0][0] if self._events else 0
 

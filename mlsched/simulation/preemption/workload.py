@@ -28,7 +28,7 @@ class Workload(Record):
     execution: IntArray = array("jobs", low=1, doc="execution time without interruption, s")
     demand: IntArray = array("jobs", "resources", doc="demand while running")
     grace: IntArray = array("jobs", doc="grace period, s")
-    source: str = text(default="", doc="where the jobs come from and under which readings")
+    source: str = text(default="", doc="where the jobs come from and under which interpretations")
 
     def check(self) -> None:
         refuse_falling("submit", self.submit)

@@ -1,6 +1,6 @@
 """The preemption world: a cluster with one queue of jobs, where TE jobs may have BE jobs suspended.
 
-At every wake, in this order:
+At every scheduling event, in this order:
 
 1. completions and releases up to now, by time; a released victim returns to the top of the queue, earlier submissions
    first;
@@ -9,7 +9,7 @@ At every wake, in this order:
    above the victims, victims above the rest. A TE job that fits nowhere is a question: the answer gives it a node
    (a reservation there until it starts) and victims, who get their signal now.
 
-Execution times are whole seconds and pass between wakes; starts happen at wakes only.
+Execution times are whole seconds and pass between scheduling events; starts happen at scheduling events only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _END, _RELEASE = 0, 1
 
 
 class PreemptionWorld:
-    """State and physics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()

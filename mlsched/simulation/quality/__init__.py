@@ -1,4 +1,4 @@
-"""The SLAQ world: training jobs with loss curves on shared cores, its readings, and the check of a finished run."""
+"""The SLAQ world: training jobs with loss curves on shared cores, its options, and the check of a finished run."""
 
 from mlsched.simulation.quality import outcome, replay, strategies
 from mlsched.simulation.quality.options import Options
@@ -13,7 +13,7 @@ SIMULATION = Simulation(
     workload_type=Workload,
     options_type=Options,
     world=QualityWorld,
-    wake="interval:3",
+    scheduling_events="interval:3",
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

@@ -1,4 +1,4 @@
-"""The readings of the SLAQ paper that change results: one field each."""
+"""The interpretations of the SLAQ paper that change results: one field each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mlsched.core.params import Range
 class Options(Checked):
     """How the quality world behaves.
 
-    epoch: T, seconds ahead that the tables look. The run's `wake` says when the question is really asked: set both
-        ("interval:T"). The clock counts whole seconds, so epochs below 1 s are not simulated.
+    epoch: T, seconds ahead that the tables look. The run's `scheduling_events` says when the question is really asked:
+        set both ("interval:T"). The clock counts whole seconds, so epochs below 1 s are not simulated.
     progress: what has been trained after c S core-seconds and a half: "fluid" - one iteration and a half, its loss
         between those of its neighbours; "carry" - one iteration, the rest of the work counts for the next.
     normalise: unit of the gains: "change" - the largest change of loss in one iteration so far (4.1); "range" - the

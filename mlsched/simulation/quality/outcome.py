@@ -63,10 +63,10 @@ def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """A run between its wakes: m intervals, each of `seconds` from `time` on.
+    """A run between its scheduling events: m intervals, each of `seconds` from `time` on.
 
     active: jobs x m, whether a job is there; loss: its normalised loss at the interval's start; cores: what it holds (0
-    once it is done, though its cores are taken back at the next wake only).
+    once it is done, though its cores are taken back at the next scheduling event only).
     """
 
     time: IntArray

@@ -1,15 +1,15 @@
 """An independent check of a finished quality run, from the workload, the options and the log alone.
 
-1. Every row names a job and a stretch of time; no job holds two stretches at once, none before its submission.
-2. At every wake (a stretch starts or ends, a job or a non-ML job comes or goes), all cores held, those of non-ML jobs
-   included, are within the cluster's.
-3. Every stretch keeps its job's cap. At every wake jobs run in arrival order: those for which `least` cores are there
-   hold at least so many, the others none.
-4. Work is conserved: what a job has done grows by cores x time in each stretch, up to the iteration with which it
-   leaves, which it reaches in its last stretch and in no earlier one. That is the first to report a loss at or below
+1. Every row names a job and a segment of time; no job holds two segments at once, none before its submission.
+2. At every scheduling event (a segment starts or ends, a job or a non-ML job comes or goes), all cores held, those of
+   non-ML jobs included, are within the cluster's.
+3. Every segment keeps its job's cap. At every scheduling event jobs run in arrival order: those for which `least` cores
+   are there hold at least so many, the others none.
+4. Work is conserved: what a job has done grows by cores x time in each segment, up to the iteration with which it
+   leaves, which it reaches in its last segment and in no earlier one. That is the first to report a loss at or below
    its target, else its last.
-5. The loss at the end of a stretch is the true curve's at the iterations done.
-6. Stretches start at wakes; where the clock ticks only, they end at the next tick.
+5. The loss at the end of a segment is the true curve's at the iterations done.
+6. Segments start at scheduling events; where the clock ticks only, they end at the next tick.
 
 Shares no code with the world; plain Python integers and fractions.
 """
@@ -40,7 +40,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
         if 0 <= row[0] < len(workload.submit) and row[1] < row[2] and row[3] > 0:
             rows[row[0]].append(row)
         else:
-            findings.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no core")
+            findings.add("log", f"the row {tuple(row)} names no job, or no segment of time, or no core")
     for job in range(len(workload.submit)):
         _check_job(workload, options, job, rows[job], findings)
     if wake.interval and not wake.events:
@@ -106,7 +106,7 @@ def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
 def _check_sharing(
     workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], findings: Findings
 ) -> None:
-    """Capacity, least and arrival order at every wake."""
+    """Capacity, least and arrival order at every scheduling event."""
     everything = [row for each in rows.values() for row in each]
     gone = {job: row[2] for job, each in rows.items() for row in each if row[4] >= _work_until_it_leaves(workload, job)}
     times = _wakes(workload, wake, everything)

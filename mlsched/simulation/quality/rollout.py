@@ -31,7 +31,7 @@ def logged(instance: Horizon, rule: Rule, seed: int) -> Log:
     if not len(instance.submit):
         return Log()
     world = QualityWorld(workload_of(instance), options_of(instance))
-    run_clock(world, rule, wake=wake_of(instance), seed=seed)
+    run_clock(world, rule, scheduling_events=wake_of(instance), seed=seed)
     return world.log
 
 
@@ -50,7 +50,7 @@ def wake_of(horizon: Horizon) -> Wake:
 
 
 def options_of(horizon: Horizon) -> Options:
-    """The readings of the world that a horizon is about."""
+    """The interpretations of the world that a horizon is about."""
     information: Any = horizon.information
     normalise: Any = horizon.normalise
     return Options(epoch=horizon.epoch, least=horizon.least, information=information, normalise=normalise)

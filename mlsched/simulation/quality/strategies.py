@@ -61,7 +61,7 @@ def roomy(workload: Workload) -> Workload:
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Readings of the world, every field drawn. Every job that may run gets a core, so that every run ends."""
+    """Interpretations of the world, every field drawn. Every job that may run gets a core, so that every run ends."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(

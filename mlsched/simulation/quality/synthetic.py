@@ -2,7 +2,7 @@
 
 Arrivals are Poisson (Section 6.2.1), rounded down to whole seconds, the first at 0. The paper prints neither what an
 iteration costs nor how loaded its cluster was: `load` sets both, as expected core-seconds of a job over those that the
-cluster has between two arrivals. All readings of one seed draw the same jobs; only their scale differs.
+cluster has between two arrivals. All interpretations of one seed draw the same jobs; only their scale differs.
 """
 
 from __future__ import annotations

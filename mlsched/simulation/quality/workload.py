@@ -46,7 +46,7 @@ class Workload(Record):
     other_seconds: IntArray = array("others", low=1, doc="how long it stays, s")
     other_cores: IntArray = array("others", high=UNLIMITED, doc="cores it asks for")
     target: IntArray = array("jobs", low=NO_TARGET, fill=NO_TARGET, doc="loss at which to stop, 10^-9; -2^53: none")
-    source: str = text(default="", doc="where the jobs come from and under which readings")
+    source: str = text(default="", doc="where the jobs come from and under which interpretations")
 
     def check(self) -> None:
         refuse_falling("submit", self.submit)

@@ -1,14 +1,14 @@
-"""The quality world: a cluster of C cores that training jobs share, and re-share at every wake.
+"""The quality world: a cluster of C cores that training jobs share, and re-share at every scheduling event.
 
-At every wake, in this order:
+At every scheduling event, in this order:
 
-1. every job that holds cores has done cores x elapsed time of work since the last wake; one that has done all of its
-   iterations, or has reported a loss at or below its target, left when it had (its cores idle until now: they are taken
-   back at wakes only);
+1. every job that holds cores has done cores x elapsed time of work since the last scheduling event; one that has done
+   all of its iterations, or has reported a loss at or below its target, left when it had (its cores idle until now:
+   they are taken back at scheduling events only);
 2. arrivals up to now, non-ML jobs included;
 3. the cores are shared anew. Non-ML jobs hold theirs; jobs for which `least` cores are no longer there wait in arrival
    order; where there is no choice (all caps of the others fit, or nothing beyond `least` each is there) the cores
-   are handed out, else the answerer is asked.
+   are handed out, else the solver is asked.
 
 An iteration costs c S core-seconds on any number of cores (4.2.1). Work is counted in whole core-milliseconds.
 """
@@ -28,7 +28,7 @@ from mlsched.simulation.quality.workload import Workload
 
 
 class QualityWorld:
-    """State and physics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -88,7 +88,7 @@ class QualityWorld:
             self._cores[self._active[: self._running]] = caps if spare else self.options.least
 
     def ask(self) -> Instance | None:
-        """How to share the cores until the next wake."""
+        """How to share the cores until the next scheduling event."""
         if not self._asking:
             return None
         if self._question is None:  # the forecaster starts from its last fits: asked again, it would say more
@@ -102,10 +102,10 @@ class QualityWorld:
         if self.options.spare == "share":
             self._share_rest()
 
-    # -- physics ------------------------------------------------------------------------------------------------------
+    # -- dynamics -----------------------------------------------------------------------------------------------------
 
     def _work(self, time: int) -> None:
-        """Credit the work since the last wake, log it, and let the jobs go that are done."""
+        """Credit the work since the last scheduling event, log it, and let the jobs go that are done."""
         busy = self._active[self._cores[self._active] > 0]
         if not busy.size or time == self.now:
             return

@@ -12,11 +12,11 @@ from mlsched.simulation.taskgraph.world import TaskgraphWorld
 
 SIMULATION = Simulation(
     problem="taskgraph",
-    physics="tasks",
+    simulator="tasks",
     workload_type=Workload,
     options_type=Options,
     world=TaskgraphWorld.of,
-    wake="events",
+    scheduling_events="events",
     unit_of=lambda workload: ticks_per_second(workload.horizon.tick_ms),
     jobs=outcome.jobs,
     summary=outcome.summary,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import Instance, Round, Snapshot, Timetable, gpus
 from mlsched.instances.taskgraph.snapshot import SHARED
@@ -26,13 +26,13 @@ def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable | None:
     """The plan that `rule` makes of a horizon when it sees every job at its arrival, woken at every event.
 
     Nothing is paused or moved inside an iteration: a Timetable has no words for it. Jobs run as many iterations as they
-    may unless the rule stops them. None when the horizon has no feasible plan at all. Raises AnswererError when the
+    may unless the rule stops them. None when the horizon has no feasible plan at all. Raises SolverError when the
     rule leaves the run stuck.
     """
     if impossible(instance):
         return None
     world = TaskgraphWorld(instance, instance.duration, Options())
-    run(world, rule, wake=Wake.parse("events"), seed=seed)
+    run(world, rule, scheduling_events=Wake.parse("events"), seed=seed)
     return timetable(world)
 
 
@@ -60,7 +60,7 @@ def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]
     if plan is None:
         return None
     if wrong := question.violations(plan):
-        raise AnswererError(f"at {snapshot.now}: the planner's plan for the rest is infeasible: {wrong[0]}")
+        raise SolverError(f"at {snapshot.now}: the planner's plan for the rest is infeasible: {wrong[0]}")
     starts, later = [], []
     columns = (plan.task, plan.iteration, plan.node, plan.start, plan.gpu)
     for task, iteration, node, start, label in zip(*(column.tolist() for column in columns), strict=True):

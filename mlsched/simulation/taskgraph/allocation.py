@@ -193,7 +193,7 @@ class Allocation:
         snapshot = self.snapshot
         self._waiting = np.flatnonzero(snapshot.startable & (self._stop_after > snapshot.finished)[snapshot.task_job])
         self.kind = None
-        if self._anew and snapshot.physics == "iterations" and self._waiting.size:
+        if self._anew and snapshot.simulator == "iterations" and self._waiting.size:
             refuse_unless_pausing(snapshot, "queueing = iteration", "queueing=held")
             running = np.unique(snapshot.task_job[snapshot.state == RUNNING])
             self._runners = running[np.lexsort((running, self._of_jobs[running]))].tolist()

@@ -9,13 +9,13 @@ from mlsched.core.errors import InvalidInput
 from mlsched.simulation import log
 from mlsched.simulation.log import Row, integers, lists, rows_of
 
-#: How a stretch ends.
+#: How a segment ends.
 PAUSE, FINISH, MOVE = 0, 1, 2
 
 
 @dataclasses.dataclass(eq=False)
 class Log(log.Log):
-    """`rows`: one for every stretch of time in which a task held a node, [start, end) in ticks; `outcome` is 1 where
+    """`rows`: one for every segment of time in which a task held a node, [start, end) in ticks; `outcome` is 1 where
     the task's run in the iteration ended with it, 0 where it was paused, 2 where it moved on to another node. `stops`:
     (job, iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked
     to be woken. `gpus`: of each row the GPUs of its node that the task held, where these are told apart; else empty.

@@ -56,7 +56,7 @@ def _ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
 
 
 def _executed(c: dict[str, IntArray], count: int) -> IntArray:
-    """Ticks in which some task of each job ran: the length of the union of its stretches."""
+    """Ticks in which some task of each job ran: the length of the union of its segments."""
     executed, until = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for job, start, end in zip(c["job"].tolist(), c["start"].tolist(), c["end"].tolist(), strict=True):
         executed[job] += max(0, end - max(start, int(until[job])))

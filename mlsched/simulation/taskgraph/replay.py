@@ -2,17 +2,17 @@
 
 1. Every job runs its iterations from the first on, none left out, each of its tasks once in each of them; as many as it
    was told last, between its least and its most.
-2. Work is done: the stretches of a run add up to the task's true duration, less what moving to another node cost (the
-   delay of the task's edge of lag 1 to itself) and, of each stretch but the first, the workload's `pause_cost`; where
+2. Work is done: the segments of a run add up to the task's true duration, less what moving to another node cost (the
+   delay of the task's edge of lag 1 to itself) and, of each segment but the first, the workload's `pause_cost`; where
    pauses lose work, those since the last pause do. Runs pause and move only where the options allow it; a run that
    moves goes on at once, elsewhere.
-3. Stretches are on eligible nodes. A task keeps its node throughout, or inside each iteration, as the movement says.
-4. No stretch starts before its job's arrival, before the job's iteration before is complete, or before what its
+3. Segments are on eligible nodes. A task keeps its node throughout, or inside each iteration, as the movement says.
+4. No segment starts before its job's arrival, before the job's iteration before is complete, or before what its
    sources sent has arrived: their ends, and `edge_delay` later from another node.
-5. On every node, at every time, for every resource: demand of the stretches under way <= capacity.
-6. Where the GPUs of a node are told apart, a stretch holds as many as its task needs, one of which it needs a part;
+5. On every node, at every time, for every resource: demand of the segments under way <= capacity.
+6. Where the GPUs of a node are told apart, a segment holds as many as its task needs, one of which it needs a part;
    on every GPU, at every time: the parts that are held <= `gpu_unit`.
-7. Where the clock ticks only, stretches start, pause and move at ticks, or when a round had asked to be woken.
+7. Where the clock ticks only, segments start, pause and move at ticks, or when a round had asked to be woken.
 
 Shares no code with the world; plain Python integers.
 """
@@ -28,10 +28,10 @@ from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import Workload
 from mlsched.simulation.wake import Wake
 
-#: (node, start, end, outcome) of one stretch.
-Stretch = tuple[int, int, int, int]
-#: (task, iteration) -> its stretches by time.
-Runs = dict[tuple[int, int], list[Stretch]]
+#: (node, start, end, outcome) of one segment.
+Segment = tuple[int, int, int, int]
+#: (task, iteration) -> its segments by time.
+Runs = dict[tuple[int, int], list[Segment]]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
@@ -41,9 +41,9 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     total = _check_counts(workload, log, runs, findings)
     movement = workload.horizon.movement if options.movement == "given" else options.movement
     homes: dict[int, int] = {}
-    for (task, iteration), stretches in sorted(runs.items(), key=lambda run: (run[0][1], run[0][0])):
-        _check_work(workload, options, movement, task, iteration, stretches, findings)
-        _check_places(workload, movement, homes, task, iteration, stretches, findings)
+    for (task, iteration), segments in sorted(runs.items(), key=lambda run: (run[0][1], run[0][0])):
+        _check_work(workload, options, movement, task, iteration, segments, findings)
+        _check_places(workload, movement, homes, task, iteration, segments, findings)
     _check_order(workload, runs, total, findings)
     _check_capacity(workload, log, findings)
     _check_gpus(workload.horizon, log, findings)
@@ -63,9 +63,9 @@ def _read(workload: Workload, log: Log, findings: Findings) -> Runs:
             runs[task, iteration].append((node, start, end, outcome))
         else:
             findings.add("log", f"the row {tuple(row)} names no job, task or node, or ends before it starts")
-    for stretches in runs.values():
-        # A stretch of no length comes before the one that starts at the same time.
-        stretches.sort(key=lambda s: (s[1], s[2], s[3] == FINISH))
+    for segments in runs.values():
+        # A segment of no length comes before the one that starts at the same time.
+        segments.sort(key=lambda s: (s[1], s[2], s[3] == FINISH))
     return dict(runs)
 
 
@@ -111,12 +111,12 @@ def _check_work(
     movement: str,
     task: int,
     iteration: int,
-    stretches: list[Stretch],
+    segments: list[Segment],
     findings: Findings,
 ) -> None:
     """Rule 2, for one run."""
     name, done, before = f"task {task}, iteration {iteration}", 0, None
-    for node, start, end, outcome in stretches:
+    for node, start, end, outcome in segments:
         if before is not None:
             if before[3] == FINISH or start < before[2]:
                 findings.add("two places", f"{name}: starts at {start}, it left at {before[2]}")
@@ -135,8 +135,8 @@ def _check_work(
         if outcome == MOVE and movement != "anytime":
             findings.add("move", f"{name}: moves at {end}: movement is '{movement}'")
         before = (node, start, end, outcome)
-    if stretches[-1][3] != FINISH:
-        findings.add("lost run", f"{name}: does not go on after {stretches[-1][2]}")
+    if segments[-1][3] != FINISH:
+        findings.add("lost run", f"{name}: does not go on after {segments[-1][2]}")
     elif done != int(workload.true_duration[task]):
         findings.add("work", f"{name}: did {done} ticks of its {int(workload.true_duration[task])}")
 
@@ -147,14 +147,14 @@ def _check_places(
     homes: dict[int, int],
     task: int,
     iteration: int,
-    stretches: list[Stretch],
+    segments: list[Segment],
     findings: Findings,
 ) -> None:
     """Rule 3, for one run; `homes` holds where tasks must stay."""
-    for node, start, _, _ in stretches:
+    for node, start, _, _ in segments:
         if not int(workload.horizon.eligible[task, node]):
             findings.add("place", f"task {task}, iteration {iteration}: node {node} is not eligible")
-        bound = stretches[0][0] if movement == "between_iterations" else homes.setdefault(task, node)
+        bound = segments[0][0] if movement == "between_iterations" else homes.setdefault(task, node)
         if movement != "anytime" and node != bound:
             findings.add(
                 "place", f"task {task}, iteration {iteration}: on node {node} at {start}, must stay on {bound}"
@@ -165,17 +165,17 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], findings: Fin
     """Rule 4."""
     horizon = workload.horizon
     complete: dict[tuple[int, int], int] = defaultdict(int)
-    for (task, iteration), stretches in runs.items():
+    for (task, iteration), segments in runs.items():
         key = (int(horizon.task_job[task]), iteration)
-        complete[key] = max(complete[key], stretches[-1][2])
-    for (task, iteration), stretches in runs.items():
+        complete[key] = max(complete[key], segments[-1][2])
+    for (task, iteration), segments in runs.items():
         job = int(horizon.task_job[task])
         earliest = complete[job, iteration - 1] if iteration else int(horizon.arrival[job])
-        if stretches[0][1] < earliest:
+        if segments[0][1] < earliest:
             what = "iteration before is complete" if iteration else "job arrives"
             findings.add(
                 "early start",
-                f"task {task}, iteration {iteration}: starts at {stretches[0][1]}, its {what} at {earliest}",
+                f"task {task}, iteration {iteration}: starts at {segments[0][1]}, its {what} at {earliest}",
             )
     for e in range(len(horizon.edge_from)):
         u, v, lag = int(horizon.edge_from[e]), int(horizon.edge_to[e]), int(horizon.edge_lag[e])
@@ -242,8 +242,8 @@ def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
 
 def _check_ticks(wake: Wake, tick: int, runs: Runs, asked: set[int], findings: Findings) -> None:
     """Rule 7."""
-    for (task, iteration), stretches in runs.items():
-        for _, start, end, outcome in stretches:
+    for (task, iteration), segments in runs.items():
+        for _, start, end, outcome in segments:
             for time in (start, end) if outcome != FINISH else (start,):
                 if time * tick % (1000 * wake.interval) and time not in asked:
                     findings.add(

@@ -31,7 +31,7 @@ def ticks_per_second(tick_ms: int) -> Fraction:
 
 @dataclasses.dataclass(frozen=True)
 class Holdings:
-    """A row for each stretch of time in which a task held a node: [start, end) in ticks, and what it held there.
+    """A row for each segment of time in which a task held a node: [start, end) in ticks, and what it held there.
 
     slowed: whether its job ran slower than its graph alone would, since more was used there than there is.
     """

@@ -70,7 +70,7 @@ def wakes() -> SearchStrategy[str]:
 
 @functools.cache
 def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
-    """A snapshot of some run of `any_round`; `readings` fixes options of the world."""
+    """A snapshot of some run of `any_round`; `interpretations` fixes options of the world."""
     from hypothesis import assume
     from hypothesis import strategies as st
 
@@ -79,7 +79,7 @@ def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
         workload, given = draw(workloads()), draw(options()) | readings
         world = TaskgraphWorld.of(workload, Options(**given))
         seed = draw(st.integers(0, 99))
-        trip = run(world, any_rule(), wake=Wake.parse(draw(wakes())), seed=seed, record=1.0)
+        trip = run(world, any_rule(), scheduling_events=Wake.parse(draw(wakes())), seed=seed, record=1.0)
         assume(trip.recorded)
         snapshot = trip.recorded[draw(st.integers(0, 99)) % len(trip.recorded)].instance
         assert isinstance(snapshot, Snapshot)

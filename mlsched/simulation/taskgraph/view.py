@@ -136,6 +136,6 @@ class View:
             "pausing": world.options.pausing,
             "accuracy_at": horizon.accuracy_at,
             "tick_ms": horizon.tick_ms,
-            "physics": "tasks",
+            "simulator": "tasks",
             "gpu_unit": horizon.gpu_unit,
         }

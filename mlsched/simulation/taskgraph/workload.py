@@ -31,7 +31,7 @@ class Workload(Record):
 
     horizon: Instance = record(Instance, doc="the jobs and the cluster, with estimated durations")
     true_duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that each run of a task really takes")
-    source: str = text(default="", doc="where the jobs come from and under which readings")
+    source: str = text(default="", doc="where the jobs come from and under which interpretations")
     pause_cost: int = integer(
         high=UNLIMITED, default=0, doc="ticks without work whenever a run goes on after a pause or a move"
     )

@@ -1,18 +1,18 @@
 """The task-graph world: jobs arrive, their tasks run on nodes, iteration after iteration.
 
-At every wake, in this order:
+At every scheduling event, in this order:
 
 1. runs that ended up to now, by time; when the last task of an iteration is done, the job's next iteration begins, or
    the job is finished;
 2. arrivals up to now;
-3. if some task could start where there is room, or may be paused or moved, or the answerer wanted to be asked now, it
+3. if some task could start where there is room, or may be paused or moved, or the solver wanted to be asked now, it
    is asked: its round is carried out at once. Runs of duration 0 end at once; what they make ready is asked for in a
    further round.
 
 An iteration of a job begins when the one before is complete: no task runs ahead. Time is in ticks; runs end between
-wakes, starts happen at wakes only. A run that goes on after a pause or a move holds its node for the workload's
-`pause_cost` before it works; paused again before that is over, it has done nothing. Without pauses a run is never
-interrupted, so that the log of a run is a Timetable.
+wakes, starts happen at scheduling events only. A run that goes on after a pause or a move holds its node for the
+workload's `pause_cost` before it works; paused again before that is over, it has done nothing. Without pauses a run is
+never interrupted, so that the log of a run is a Timetable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _END, _WAKE = 0, 1
 
 
 class TaskgraphWorld:
-    """State and physics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, horizon: Instance, true_duration: IntArray, options: Options, pause_cost: int = 0) -> None:
         self.horizon, self.options, self.log = horizon, options, Log()
@@ -62,8 +62,8 @@ class TaskgraphWorld:
         self.board = Board(horizon)
         self.running: dict[int, None] = {}  # tasks that run, in order of their start
         self.active: list[int] = []  # jobs that have arrived and are not finished, by number
-        self._overhead = [0] * tasks  # ticks at the start of the present stretch that do no work
-        self._serial = [0] * tasks  # of a task's present stretch: events of earlier ones no longer count
+        self._overhead = [0] * tasks  # ticks at the start of the present segment that do no work
+        self._serial = [0] * tasks  # of a task's present segment: events of earlier ones no longer count
         self._lacking = list(self._graph.sources)  # sources (lag 0) of each task that are not done yet
         self._left = [len(self._graph.tasks[j]) for j in range(jobs)]  # tasks of the iteration that are not done
         self._over = [False] * jobs
@@ -208,7 +208,7 @@ class TaskgraphWorld:
         heapq.heappush(self._events, (end, _END, task, self._serial[task]))
 
     def _release(self, task: int, time: int, outcome: int) -> None:
-        """Take a running task off its node and note the stretch."""
+        """Take a running task off its node and note the segment."""
         job, node, start = self._job[task], int(self.node[task]), int(self.start[task])
         del self.running[task]
         self._serial[task] += 1

@@ -1,4 +1,4 @@
-"""The Chic world: jobs that share workers and PSs, its readings, and the check of a finished run.
+"""The Chic world: jobs that share workers and PSs, its interpretations, and the check of a finished run.
 
 `phase` is Chic's decision phase for policies that act step by step, `batch` many episodes of it at once, for training.
 """
@@ -17,7 +17,7 @@ SIMULATION = Simulation(
     workload_type=Workload,
     options_type=Options,
     world=WorkersWorld,
-    wake="events",
+    scheduling_events="events",
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

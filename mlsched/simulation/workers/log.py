@@ -9,10 +9,10 @@ PARTS = 1000
 
 
 class Log(log.Log):
-    """One row for every stretch in which a job held its workers and PSs: [start, end) in ms, how many, and the
+    """One row for every segment in which a job held its workers and PSs: [start, end) in ms, how many, and the
     thousandths of an iteration that were left at the end.
 
-    A stretch ends when the job is done, or at a re-schedule (with floor = "changed": at one that changes it).
+    A segment ends when the job is done, or at a re-schedule (with floor = "changed": at one that changes it).
     """
 
     names = ("job", "start", "end", "workers", "ps", "left")

@@ -1,4 +1,4 @@
-"""The readings of the Chic paper that change what a run comes to: one field each."""
+"""The interpretations of the Chic paper that change what a run comes to: one field each."""
 
 from __future__ import annotations
 

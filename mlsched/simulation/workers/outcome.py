@@ -35,7 +35,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def _lost(workload: Workload, c: dict[str, Any]) -> Any:
-    """Iterations that each job had started and lost. What a stretch took longer than its work is less than a ms."""
+    """Iterations that each job had started and lost. What a segment took longer than its work is less than a ms."""
     time = workload.iteration[workload.model[c["job"]], c["workers"] - 1, c["ps"] - 1]
     trained = (c["end"] - c["start"]) * NS_PER_MS / time
     order = np.lexsort((c["start"], c["job"]))
@@ -52,7 +52,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     """Average completion time (the paper's ACT) and its distribution, makespan, utilisation, and what was lost.
 
     utilisation: share of each resource that was held, from the first submission to the last completion; workers and
-    PSs that idle until the next wake after their job is done count as free.
+    PSs that idle until the next scheduling event after their job is done count as free.
     """
     table = jobs(workload, log)
     completion = table["completion_s"]
@@ -67,7 +67,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         "makespan_s": _makespan(workload, log) / MS,
         "utilisation": utilisation(workload, log),
         "lost_iterations_share": float(table["lost"].sum() / workload.iterations.sum()) if count else None,
-        "stretches": len(log.rows),
+        "segments": len(log.rows),
     }
 
 

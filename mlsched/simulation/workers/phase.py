@@ -1,11 +1,11 @@
 """Chic's decision phase: an allocation is built one worker or PS at a time (Gong et al., 2019, Section 4.2).
 
 Jobs sit in `window` slots in arrival order. Each step takes one action: add a worker to slot i (action 2i), add a PS to
-it (2i + 1), or the void action (the last), which ends the phase (or, as another reading, only lets a step pass:
+it (2i + 1), or the void action (the last), which ends the phase (or, as another interpretation, only lets a step pass:
 `Phase.void_ends`). Chic-Pair's action i adds one of each to slot i. The paper's action space is therefore
 {1, ..., 2I, void}: seven actions for I = 3, four for Chic-Pair.
 
-Readings:
+Interpretations:
 
 - An action that does not fit (resources, the job's table, an empty slot) changes nothing, but counts as a step.
 - The phase also ends when no task of any slot fits any more (Condition 1 as its text has it; Eq. 4 as printed tests

@@ -1,13 +1,13 @@
 """An independent check of a finished workers run, from the workload, the options and the log alone.
 
-1. Every row names a job, a stretch of time, and numbers of workers and PSs with which the job can train.
+1. Every row names a job, a segment of time, and numbers of workers and PSs with which the job can train.
 2. No job trains before its submission, twice at once, or after its last iteration; every job reaches it.
 3. At every instant all workers and PSs together fit the cluster.
-4. What is left at the end of a stretch follows from its length, its workers and PSs and the reading of the floor; a
-   stretch that reaches the last iteration ends in that very millisecond.
+4. What is left at the end of a segment follows from its length, its workers and PSs and the interpretation of the
+   floor; a segment that reaches the last iteration ends in that very millisecond.
 5. Only the first `window` jobs, in arrival order, that are there hold anything.
-6. Stretches start at wakes, and end at wakes or with their job. Unless floor = "changed", they also end at the next
-   wake: no completion, no arrival that wakes, and no tick lies within one.
+6. Segments start at scheduling events, and end at scheduling events or with their job. Unless floor = "changed", they
+   also end at the next wake: no completion, no arrival that scheduling events, and no tick lies within one.
 
 Shares no code with the world; plain Python integers.
 """
@@ -37,7 +37,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
             rows[row[0]].append(row)
         else:
             findings.add(
-                "log", f"the row {tuple(row)} names no job, no stretch of time, or no workers and PSs that train"
+                "log", f"the row {tuple(row)} names no job, no segment of time, or no workers and PSs that train"
             )
     for job in range(len(workload.submit)):
         _check_job(workload, options, job, rows[job], findings)
@@ -49,7 +49,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 
 
 def _time(workload: Workload, row: Row) -> int | None:
-    """Time of an iteration in a stretch, ns; None where the row is none."""
+    """Time of an iteration in a segment, ns; None where the row is none."""
     job, start, end, workers, ps, remaining = row
     _, most_workers, most_ps = workload.iteration.shape
     if not (0 <= job < len(workload.submit) and start < end and remaining >= 0):
@@ -87,7 +87,7 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
 
 
 def _remaining(workload: Workload, options: Options, row: Row, remaining: int) -> int:
-    """What is left after a stretch that began with `remaining`."""
+    """What is left after a segment that began with `remaining`."""
     time = _time(workload, row)
     assert time is not None  # such rows were sorted out
     elapsed = (row[2] - row[1]) * MILLION
@@ -143,11 +143,11 @@ def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Ro
         inside = bisect_left(events, end) - bisect_right(events, start)
         if wake.events and inside > 0:
             when = events[bisect_right(events, start)]
-            findings.add("wake", f"job {job} trains from {start} to {end} ms, past a wake at {when} ms")
+            findings.add("wake", f"job {job} trains from {start} to {end} ms, past a scheduling event at {when} ms")
 
 
 def _waking(workload: Workload, options: Options, rows: list[Row]) -> list[int]:
-    """Arrivals that wake: those that find the window not yet full."""
+    """Arrivals that scheduling event: those that find the window not yet full."""
     submit: list[int] = workload.submit.tolist()
     if not options.window:
         return submit

@@ -24,11 +24,11 @@ from mlsched.simulation.workers.world import WorkersWorld
 
 
 def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
-    """The plan of `rule`, woken at events, under Eq. 7's floor and the readings that the rule implies (its window)."""
+    """The plan of `rule`, called at events, under Eq. 7's floor and the options that the rule implies (its window)."""
     if not len(instance.arrival):
         return stages(instance, Log())
     world = WorkersWorld(workload_of(instance), Options(**rule.options))
-    run_clock(world, rule, wake=Wake.parse("events"), seed=seed, unit=MS)
+    run_clock(world, rule, scheduling_events=Wake.parse("events"), seed=seed, unit=MS)
     return stages(instance, world.log)
 
 

@@ -1,7 +1,7 @@
 """Hypothesis strategies of small workers workloads and of the world's options, and rules that act at random.
 
 Few distinct numbers, so that bursts, arrivals that meet completions, full clusters, jobs of one iteration, combinations
-that cannot train and iterations that just fill a stretch are common.
+that cannot train and iterations that just fill a segment are common.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def roomy(workload: Workload) -> Workload:
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Readings of the world, every field drawn."""
+    """Interpretations of the world, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries({"window": one_of(0, 0, 1, 2, 3), "floor": one_of("always", "changed", "never")})

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.fields import ints
 from mlsched.instances.workers import NEVER, Instance, Plan, Policy, Stream, waiting_terms
 from mlsched.simulation.clock import Rule, decision_rng
@@ -82,10 +82,10 @@ def _asked(
     )
     plan: Any = rule.call(question, None, rng)[0]
     if wrong := question.violations(plan):
-        raise AnswererError(f"{rule.name}: infeasible plan: {wrong[0]}")
+        raise SolverError(f"{rule.name}: infeasible plan: {wrong[0]}")
     given = list(zip(plan.workers.tolist(), plan.ps.tolist(), strict=True))
     if not any(w for w, _ in given):
-        raise AnswererError(f"{rule.name}: lets all {len(jobs)} jobs wait; the run is stuck until another comes")
+        raise SolverError(f"{rule.name}: lets all {len(jobs)} jobs wait; the run is stuck until another comes")
     return given + [(0, 0)] * (len(jobs) - len(shown))
 
 
@@ -148,5 +148,5 @@ def carried_out(stream: Stream, policy: Policy, submit: list[int], kind: list[in
         workers, ps = rows[coming, tuple(zip(instance.model.tolist(), instance.remaining.tolist(), strict=True))]
         return Plan(workers=workers, ps=ps), memory
 
-    run_clock(world, Rule("policy", look_up), wake=Wake.parse("events"), seed=0, unit=MS)
+    run_clock(world, Rule("policy", look_up), scheduling_events=Wake.parse("events"), seed=0, unit=MS)
     return world.log

@@ -37,7 +37,7 @@ class Workload(Record):
     submit: IntArray = array("jobs", doc="submission time, ms, never falling")
     model: IntArray = array("jobs", doc="training model of each job")
     iterations: IntArray = array("jobs", low=1, doc="iterations of each job")
-    source: str = text(default="", doc="where the jobs come from and under which readings")
+    source: str = text(default="", doc="where the jobs come from and under which interpretations")
 
     def check(self) -> None:
         refuse_first(

@@ -1,11 +1,11 @@
 """The workers world: a cluster whose workers and PSs are shared out anew whenever jobs come or go.
 
-The clock of this world counts milliseconds. At every wake, in this order:
+The clock of this world counts milliseconds. At every scheduling event, in this order:
 
 1. jobs that have trained to their end left when they had (their workers and PSs idle until now);
 2. arrivals up to now;
-3. if there are jobs, the answerer is asked about the first `window` of them, and its plan replaces the allocation.
-   A re-schedule costs each job the iteration it has started, by the reading of `floor` (Chic, Eq. 7).
+3. if there are jobs, the solver is asked about the first `window` of them, and its plan replaces the allocation.
+   A re-schedule costs each job the iteration it has started, by the interpretation of `floor` (Chic, Eq. 7).
 
 Woken at events, this is the paper's alternation: the decision phase takes no time, the training phase lasts until the
 first of the jobs is done, min over i of B_i g_i, or a job arrives while fewer than `window` are there. (The paper
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.fields import IntArray
 from mlsched.instances.workers import NEVER, Instance, Plan, waiting_terms
 from mlsched.simulation.workers.log import PARTS, Log
@@ -30,7 +30,7 @@ SCALE = PARTS * NS_PER_MS
 
 
 class WorkersWorld:
-    """State and physics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -42,9 +42,9 @@ class WorkersWorld:
         self._never = workload.iteration == NEVER
         self._finite = np.where(self._never, 1, workload.iteration)
         self._slowest = int(self._finite.max(initial=0))
-        self._remaining: list[int] = [PARTS * b for b in workload.iterations.tolist()]  # at the start of the stretch
+        self._remaining: list[int] = [PARTS * b for b in workload.iterations.tolist()]  # at the start of the segment
         self._held = [(0, 0)] * jobs  # workers and PSs
-        self._since, self._end = [0] * jobs, [0] * jobs  # of the stretch; when it would be done
+        self._since, self._end = [0] * jobs, [0] * jobs  # of the segment; when it would be done
         self._active: list[int] = []  # arrived and not done, in arrival order
         self._training: list[int] = []
         self._arrived, self._unfinished = 0, jobs
@@ -87,11 +87,11 @@ class WorkersWorld:
         return self._instance() if self._asking else None
 
     def apply(self, plan: Plan) -> None:
-        """Re-schedule. Raises AnswererError when re-schedules follow so closely that no iteration is ever finished."""
+        """Re-schedule. Raises SolverError when re-schedules follow so closely that no iteration is ever finished."""
         self._asking = False
         self._fruitless += 1
         if self._fruitless > FRUITLESS:
-            raise AnswererError(
+            raise SolverError(
                 f"at {self.now / MS:.10g} s the last {FRUITLESS} re-schedules came before any job had finished an "
                 f"iteration, which each of them loses (floor={self.options.floor}): the run would never end; wake less "
                 "often, or set floor=changed or never"
@@ -118,7 +118,7 @@ class WorkersWorld:
         self._training.append(job)
 
     def _close(self, job: int, time: int) -> None:
-        """End a stretch; what it has done counts, but for what the floor takes."""
+        """End a segment; what it has done counts, but for what the floor takes."""
         before, self._remaining[job] = self._remaining[job], self._remaining_at(job, time)
         if self._remaining[job] < before:
             self._fruitless = 0

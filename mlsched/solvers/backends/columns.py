@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs
 
@@ -107,7 +107,7 @@ class Relaxation:
                 break
             deadline.check()
             if again:
-                raise SolverError(f"highs ended a linear program with {highs.getModelStatus().name}")
+                raise BackendError(f"highs ended a linear program with {highs.getModelStatus().name}")
             highs.clearSolver()  # a warm start may go wrong: once more without
         solution = highs.getSolution()
         dual = np.asarray(solution.row_dual)

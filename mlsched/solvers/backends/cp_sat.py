@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Plan, Sense
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits, Outcome
-from mlsched.solvers.backends.canary.models import Feature, features_of
-from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.interruptible import interruptible
+from mlsched.solvers.backends.known_bugs.models import Feature, features_of
+from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.limits import WORK, stopped_by, within
 from mlsched.solvers.backends.one_of import check_hint
 
@@ -83,7 +83,7 @@ def _outcome(
     from ortools.sat.python import cp_model
 
     if status == cp_model.MODEL_INVALID:
-        raise SolverError(f"cp-sat calls the model invalid: {formulation.model.validate()}")
+        raise BackendError(f"cp-sat calls the model invalid: {formulation.model.validate()}")
     if status == cp_model.INFEASIBLE:
         return Outcome("infeasible", None, None, "proof", work)
     stopped = stopped_by(status == cp_model.OPTIMAL, limits, work)

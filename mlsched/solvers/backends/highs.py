@@ -14,10 +14,10 @@ import numpy as np
 
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
-from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.interruptible import interruptible, on_main_thread
+from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import Matrix, bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -71,7 +71,7 @@ class _Run:
             index = np.array([self.matrix.position[id(v)] for v, _ in pairs], dtype=np.int32)
             status = self.highs.setSolution(len(pairs), index, np.array([float(value) for _, value in pairs]))
             if status == highspy.HighsStatus.kError:
-                raise SolverError("highs refused the warm start")
+                raise BackendError("highs refused the warm start")
 
     def solve(self, term: Term, sign: int) -> Stage:
         """Minimise sign * term without its weight, which would only scale it."""
@@ -103,10 +103,10 @@ class _Run:
             highspy.HighsModelStatus.kIterationLimit: "work limit",
         }.get(status)
         if ended is None:
-            raise SolverError(f"highs ended with {status.name}: neither a proof nor a limit")
+            raise BackendError(f"highs ended with {status.name}: neither a proof nor a limit")
         feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         if ended == "optimal" and not feasible:
-            raise SolverError("highs reports a proof without a solution")
+            raise BackendError("highs reports a proof without a solution")
         solution = np.asarray(self.highs.getSolution().col_value) if feasible else None
         value = round(info.objective_function_value) if feasible else None
         return Stage(ended, solution, value, value if ended == "optimal" else safe_bound(info.mip_dual_bound))
@@ -143,11 +143,11 @@ def _lp(matrix: Matrix) -> Any:
 
 
 def check(status: Any, call: str) -> None:
-    """Raise SolverError where a call of HiGHS' interface failed."""
+    """Raise BackendError where a call of HiGHS' interface failed."""
     import highspy
 
     if status == highspy.HighsStatus.kError:
-        raise SolverError(f"highs: {call} failed")
+        raise BackendError(f"highs: {call} failed")
 
 
 def run(highs: Any) -> None:

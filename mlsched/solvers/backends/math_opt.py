@@ -16,9 +16,9 @@ import numpy as np
 
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
-from mlsched.solvers.backends.canary.trust import believed
+from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -89,10 +89,10 @@ class _Run:
         elif why.reason in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND):
             ended = "time limit" if why.limit == self.mathopt.Limit.TIME else "work limit"
         else:
-            raise SolverError(f"{self.name} ended with {why.reason.name}: neither a proof nor a limit ({why.detail})")
+            raise BackendError(f"{self.name} ended with {why.reason.name}: neither a proof nor a limit ({why.detail})")
         if not result.has_primal_feasible_solution():
             if ended == "optimal":
-                raise SolverError(f"{self.name} reports a proof without a solution")
+                raise BackendError(f"{self.name} reports a proof without a solution")
             return Stage(ended, None, None, safe_bound(why.objective_bounds.dual_bound))
         values = result.variable_values()
         solution = np.array([values[column] for column in self.columns])
@@ -138,7 +138,7 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
             model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
         )
     except (RuntimeError, AttributeError) as error:
-        raise SolverError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
+        raise BackendError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 
 
 def _model(matrix: Any) -> tuple[Any, list[Any]]:

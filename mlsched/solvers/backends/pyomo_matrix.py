@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput, SolverError
-from mlsched.solvers.backends.canary.models import Feature, features_of
+from mlsched.core.errors import BackendError, InvalidInput
+from mlsched.solvers.backends.known_bugs.models import Feature, features_of
 
 #: Largest coefficient of a row: beyond it, HiGHS' feasibility tolerance (1e-9) is no longer small against one unit.
 LARGEST = 1e8
@@ -34,7 +34,7 @@ class Matrix:
 
         linear = generate_standard_repn(expression)
         if not linear.is_linear():
-            raise SolverError("highs: an objective is not linear")
+            raise BackendError("highs: an objective is not linear")
         cost = np.zeros(len(self.columns))
         for variable, weight in zip(linear.linear_vars, linear.linear_coefs, strict=True):
             cost[self.position[id(variable)]] += weight

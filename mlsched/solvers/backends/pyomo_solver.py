@@ -15,7 +15,7 @@ import numpy as np
 
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.pyomo_matrix import compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -89,7 +89,7 @@ class _Run:
         try:
             result = self.solver.solve(self.model, load_solutions=False, **more)
         except Exception as error:  # Pyomo's interfaces raise what they like
-            raise SolverError(f"{self.name}: {type(error).__name__}: {error}") from None
+            raise BackendError(f"{self.name}: {type(error).__name__}: {error}") from None
         self.work["solves"] += 1
         return self._read(result)
 
@@ -106,12 +106,12 @@ class _Run:
         if how == kinds.maxTimeLimit:
             return Stage("time limit", None, None, bound)
         if how != kinds.optimal:
-            raise SolverError(f"{self.name} ended with {how}: neither a proof nor a limit")
+            raise BackendError(f"{self.name} ended with {how}: neither a proof nor a limit")
         self.model.solutions.load_from(result)
         solution = np.array([v.value or 0.0 for v in self.matrix.columns])
         value = round(self.pyo.value(self.model.objective_of_stage))
         if _of(EXACT, self.name, None) is None and bound != value:
-            raise SolverError(
+            raise BackendError(
                 f"{self.name} says optimal with {value} and the bound {bound}: its gap is not known to be 0"
             )
         return Stage("optimal", solution, value, value)

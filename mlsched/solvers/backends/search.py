@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.limits import WORK
 
@@ -40,7 +40,7 @@ class Search:
         self.status = search.status.name
         self.work = {WORK: float(search.deterministic_time)}
         if self.status == "MODEL_INVALID":
-            raise SolverError(f"cp-sat calls the model invalid: {self._model.validate()}")
+            raise BackendError(f"cp-sat calls the model invalid: {self._model.validate()}")
         if self.status in ("OPTIMAL", "FEASIBLE"):
             self.solution, self.bound = list(search.solution), float(search.best_objective_bound)
         return self.status

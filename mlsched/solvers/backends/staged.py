@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any, Protocol
 
 from mlsched.core.contract import Plan, Sense
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.formulation import Formulation, Outcome, StoppedBy, Term
 from mlsched.solvers.backends.pyomo_matrix import LARGEST
 
@@ -115,11 +115,11 @@ class _Rows:
         self.fixed.append((cost, value + 0.5 - constant))
 
     def hold(self, stage: Stage) -> None:
-        """Raise SolverError where the solution breaks a row: such an answer is none."""
+        """Raise BackendError where the solution breaks a row: such an answer is none."""
         if stage.solution is None:
             return
         if any(cost @ stage.solution > most + _BEYOND for cost, most in self.fixed):
-            raise SolverError(f"{self.run.name} returns a solution that breaks a row of the model")
+            raise BackendError(f"{self.run.name} returns a solution that breaks a row of the model")
 
 
 def _refuse_wide(run: Run, term: Term) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
-from mlsched.solvers.backends.canary.trust import refuse
 from mlsched.solvers.backends.cp_sat import features
 from mlsched.solvers.backends.interruptible import interruptible
+from mlsched.solvers.backends.known_bugs.trust import refuse
 from mlsched.solvers.backends.limits import CORE_FIRST, within
 from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.front.linear import Linear, enclose, signs_of

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from mlsched.core.arguments import checked
-from mlsched.core.errors import InvalidInput, SolverError, a_or_an
+from mlsched.core.errors import BackendError, InvalidInput, a_or_an
 from mlsched.core.params import Number, Positive, Seed, one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
@@ -78,7 +78,7 @@ def enumerate_front(
         >>> take = [model.new_bool_var(f"take{i}") for i in range(2)]
         >>> profit, weight = 4 * take[0] + 5 * take[1], 3 * take[0] + 4 * take[1]
         >>> front = mlsched.enumerate_front(model, [profit, weight], ["max", "min"], variables=take)
-        >>> front.values.tolist()
+        >>> front.sort_keys.tolist()
         [[9, 7], [5, 4], [4, 3], [0, 0]]
     """
     check_number(objectives)
@@ -229,10 +229,10 @@ def _front(
     elif status == "complete":
         status = "failed"
         if not search.failures:
-            raise SolverError(f"{method} ended with {len(upper)} zones open and no failure; please report this model")
+            raise BackendError(f"{method} ended with {len(upper)} zones open and no failure; please report this model")
     done: FrontStatus = status
     return Front(
-        values=np.array(points, dtype=np.int64).reshape(len(points), len(signs)) * signs,
+        sort_keys=np.array(points, dtype=np.int64).reshape(len(points), len(signs)) * signs,
         solutions=tuple(scalar.values_of(s, variables) for s in solutions),
         plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in solutions),
         senses=tuple(senses),

@@ -15,9 +15,9 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
-from mlsched.solvers.backends.canary.models import features_of
-from mlsched.solvers.backends.canary.trust import refuse
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
+from mlsched.solvers.backends.known_bugs.models import features_of
+from mlsched.solvers.backends.known_bugs.trust import refuse
 from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.linear import enclose
 from mlsched.solvers.front.program import Program

@@ -1,4 +1,4 @@
-"""The front of an instance: `enumerate_front` on the formulation of a registered answerer, with judged plans."""
+"""The front of an instance: `enumerate_front` on the formulation of a registered solver, with judged plans."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched.core.answerer import SOLVER, Answerer
 from mlsched.core.contract import Instance
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import NO_LIMITS, Formulation
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.scalar import Limited, Scalar
+from mlsched.core.solver import ENGINE, Solver
 from mlsched.solvers.front.enumerate import check_number, method_of, run, scalar_of, workers_of
 from mlsched.solvers.front.result import Front
 
 
 def front_of(
-    answerer: Answerer,
+    solver: Solver,
     instance: Instance,
     objectives: Sequence[str],
     params: dict[str, Any],
@@ -27,41 +27,35 @@ def front_of(
     seed: int,
     **settings: Any,
 ) -> Front:
-    """`enumerate_front` on the formulation of a registered answerer, plans decoded and judged.
+    """`enumerate_front` on the formulation of a registered solver, plans decoded and judged.
 
     Every plan's values are recomputed by the judge; a plan it calls infeasible, or values other than the model's, are
-    an AnswererError. `Front.verify` replays on the other backend's own formulation of the instance.
+    an SolverError. `Front.verify` replays on the other backend's own formulation of the instance.
     """
-    if SOLVER in params:
-        raise InvalidInput(f"{SOLVER} = {params[SOLVER]!r}: fronts are enumerated by highs itself; leave it out")
+    if ENGINE in params:
+        raise InvalidInput(f"{ENGINE} = {params[ENGINE]!r}: fronts are enumerated by highs itself; leave it out")
     check_number(objectives)
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in objectives]
-    assert answerer.fronts_by is not None
-    workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.fronts_by, threads)
-    question, scalar, close = _scalar(answerer, instance, objectives, params, threads // workers, seed)
-    again = replayer(answerer, instance, objectives, params, threads=threads, seed=seed)
+    assert solver.fronts_by is not None
+    workers = workers_of(method_of(settings.get("method"), len(objectives)), solver.fronts_by, threads)
+    question, scalar, close = _scalar(solver, instance, objectives, params, threads // workers, seed)
+    again = replayer(solver, instance, objectives, params, threads=threads, seed=seed)
     try:
         front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
     finally:
         close()
-    judge(answerer.name, instance, objectives, front)
+    judge(solver.name, instance, objectives, front)
     return dataclasses.replace(
-        front, objectives=tuple(objectives), instance=instance, answerer=answerer.name, params=params
+        front, objectives=tuple(objectives), instance=instance, solver=solver.name, params=params
     )
 
 
 def replayer(
-    answerer: Answerer,
-    instance: Instance,
-    objectives: Sequence[str],
-    params: dict[str, Any],
-    *,
-    threads: int,
-    seed: int,
+    solver: Solver, instance: Instance, objectives: Sequence[str], params: dict[str, Any], *, threads: int, seed: int
 ) -> Callable[[str], Scalar]:
     """What `Front.verify` replays a certificate on: backend -> that backend's own formulation of the instance."""
-    return _Again(instance, answerer.name, tuple(objectives), params, threads, seed)
+    return _Again(instance, solver.name, tuple(objectives), params, threads, seed)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,13 +78,13 @@ class _Again:
 
 
 def _scalar(
-    answerer: Answerer, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
+    solver: Solver, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
-    """The answerer's formulation, what answers its sub-problems, and what to call when that is no longer used."""
-    assert answerer.model is not None
-    question = answerer.model(answerer.shown(instance), objectives=tuple(names), limits=NO_LIMITS, **params)
+    """The solver's formulation, what answers its sub-problems, and what to call when that is no longer used."""
+    assert solver.model is not None
+    question = solver.model(solver.shown(instance), objectives=tuple(names), limits=NO_LIMITS, **params)
     if not isinstance(question, Formulation):
-        raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
+        raise InvalidInput(f"{solver.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in names]
     if question.assisted is None and question.parameters:
@@ -125,11 +119,11 @@ def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
 
 
 def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:
-    """Raise AnswererError unless the judge finds every plan feasible and of the values that the front has."""
-    for plan, row in zip(front.plans or (), front.values.tolist(), strict=True):
+    """Raise SolverError unless the judge finds every plan feasible and of the values that the front has."""
+    for plan, row in zip(front.plans or (), front.sort_keys.tolist(), strict=True):
         if wrong := instance.violations(plan):
-            raise AnswererError(f"{name} returned an infeasible plan in a front: {wrong[0]}")
+            raise SolverError(f"{name} returned an infeasible plan in a front: {wrong[0]}")
         values = instance.evaluate(plan)
         for objective, value in zip(objectives, row, strict=True):
             if values[objective] != value:
-                raise AnswererError(f"{name}: its {objective} = {value} contradicts the judge's {values[objective]}")
+                raise SolverError(f"{name}: its {objective} = {value} contradicts the judge's {values[objective]}")

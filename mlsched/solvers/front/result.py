@@ -12,8 +12,8 @@ from mlsched.core import html, tables
 from mlsched.core.arguments import checked
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance
-from mlsched.core.errors import Contradiction, InvalidInput, SolverError
-from mlsched.core.result import Backing
+from mlsched.core.errors import BackendError, Contradiction, InvalidInput
+from mlsched.core.result import Evidence
 from mlsched.core.scalar import Answer, Bounds, Scalar
 from mlsched.solvers.front.boxes import shown
 from mlsched.solvers.front.certificate import Certificate
@@ -41,7 +41,7 @@ def _stayed_behind(backend: str) -> Scalar:
 
 @dataclasses.dataclass(frozen=True)
 class Front:
-    """Non-dominated points, one a row of `values` (n x k, in the caller's senses), the best first objective first.
+    """Non-dominated points, one a row of `sort_keys` (n x k, in the caller's senses), the best first objective first.
 
     Every point is proved non-dominated, also where the front is not complete. solutions: the values of the variables
     asked for; plans: what `decode` made of them (None without it). open: boxes, which may overlap, around all points
@@ -49,7 +49,7 @@ class Front:
     a proof. solves: how many times a solver was called; recalled: how many answers the file to resume from gave.
     confirmed_by: the other engine that proved all of it again, if one did.
 
-    Of the front of an instance, `instance`, `objectives`, `answerer` and `params` say what was asked of whom; they are
+    Of the front of an instance, `instance`, `objectives`, `solver` and `params` say what was asked of whom; they are
     None (and no parameters) where a model of one's own was enumerated. Two fronts are equal when all of this is but the
     seconds.
 
@@ -62,7 +62,7 @@ class Front:
     #: What the file is that `mlsched.save` writes.
     kind: ClassVar[str] = "front"
 
-    values: Any
+    sort_keys: Any
     solutions: tuple[Any, ...]
     plans: tuple[Any, ...] | None
     senses: tuple[str, ...]
@@ -79,7 +79,7 @@ class Front:
     confirmed_by: str | None = None
     objectives: tuple[str, ...] | None = None
     instance: Instance | None = dataclasses.field(default=None, repr=False)
-    answerer: str | None = None
+    solver: str | None = None
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class Front:
         return self.__dict__ if sent else {**self.__dict__, "_scalar": _stayed_behind}
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.sort_keys)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Front:
@@ -102,8 +102,8 @@ class Front:
 
     def __hash__(self) -> int:
         """Of what says in short which front it is: solutions and parameters may have no hash."""
-        values = tuple(map(tuple, np.asarray(self.values).tolist()))
-        return hash((values, self.senses, self.status, self.method, self.backend, self.answerer))
+        values = tuple(map(tuple, np.asarray(self.sort_keys).tolist()))
+        return hash((values, self.senses, self.status, self.method, self.backend, self.solver))
 
     @property
     def complete(self) -> bool:
@@ -111,26 +111,26 @@ class Front:
         return not self.open
 
     @property
-    def backing(self) -> Backing:
+    def evidence(self) -> Evidence:
         """What it rests on that points are non-dominated, and that none is missing outside the open boxes.
 
-        Sub-problems of one engine ("claimed"), all of which another engine may have proved again ("agreed").
+        Sub-problems of one engine ("unconfirmed"), all of which another engine may have proved again ("confirmed").
         """
-        return "claimed" if self.confirmed_by is None else "agreed"
+        return "unconfirmed" if self.confirmed_by is None else "confirmed"
 
     def table(self) -> dict[str, Any]:
         """Objective -> its values, a row a point; those of a model of one's own are called f1, f2, ...
 
-        Of an instance, values are as people read them (`Instance.figures`): what is compared before them has a column
+        Of an instance, values are as people read them (`Instance.values`): what is compared before them has a column
         of its own ("deferred"), where some point has any.
         """
         names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
-        values = np.asarray(self.values).reshape(-1, len(self.senses))
+        values = np.asarray(self.sort_keys).reshape(-1, len(self.senses))
         columns = {name: values[:, k] for k, name in enumerate(names)}
-        if self.instance is None or all(self.instance.rank(name) is None for name in names):
+        if self.instance is None or all(self.instance.primary(name) is None for name in names):
             return columns
-        points = [self.instance.figures(dict(zip(names, point, strict=True))) for point in values.tolist()]
-        shown = self.instance.figures(dict.fromkeys(names, 0))
+        points = [self.instance.values(dict(zip(names, point, strict=True))) for point in values.tolist()]
+        shown = self.instance.values(dict.fromkeys(names, 0))
         figures = {name: np.array([point[name] for point in points], dtype=np.int64) for name in shown}
         return {name: column for name, column in figures.items() if name in columns or column.any()}
 
@@ -172,7 +172,7 @@ class Front:
         if len(ref) != len(signs):
             raise InvalidInput(f"ref = {list(ref)}: must have {len(signs)} numbers, one for each objective")
         end = np.asarray(ref, dtype=np.float64) * signs
-        points = np.asarray(self.values, dtype=np.float64).reshape(-1, len(signs)) * signs
+        points = np.asarray(self.sort_keys, dtype=np.float64).reshape(-1, len(signs)) * signs
         corners = np.array([_corner(box, self.senses) for box in self.open], dtype=np.float64).reshape(-1, len(signs))
         lower = _volume(points, end)
         reachable = corners[(corners < end).all(axis=1)]
@@ -194,7 +194,7 @@ class Front:
 
     def _denied_by(self, scalar: Scalar) -> list[str]:
         """The sentences of `verify`."""
-        points = [tuple(row) for row in (np.asarray(self.values) * self._signs()).tolist()]
+        points = [tuple(row) for row in (np.asarray(self.sort_keys) * self._signs()).tolist()]
         wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
         for point in points:
             # Attained, and by nothing smaller: this also proves the point non-dominated.
@@ -209,7 +209,7 @@ class Front:
     def confirmed(self, backend: str | Scalar | None = None) -> Front:
         """The front with the word of another engine; backend as for `verify`, but not the front's own.
 
-        Raises Contradiction where it denies anything, SolverError where it fails at a sub-problem (HiGHS, where
+        Raises Contradiction where it denies anything, BackendError where it fails at a sub-problem (HiGHS, where
         objectives are too large for floats), InvalidInput where there is no other engine for the model.
         """
         scalar = self._other(backend)
@@ -219,7 +219,7 @@ class Front:
         if denied := [sentence for sentence in wrong if FAILED not in sentence]:
             raise Contradiction(f"{scalar.name} denies the front of {self.backend}: {denied[0]}")
         if wrong:
-            raise SolverError(f"{scalar.name} can neither confirm nor deny the front of {self.backend}: {wrong[0]}")
+            raise BackendError(f"{scalar.name} can neither confirm nor deny the front of {self.backend}: {wrong[0]}")
         return dataclasses.replace(self, confirmed_by=scalar.name)
 
     def _other(self, backend: str | Scalar | None) -> Scalar:
@@ -272,13 +272,13 @@ class Front:
             "status": self.status,
             "complete": self.complete,
             "senses": list(self.senses),
-            "values": np.asarray(self.values).tolist(),
+            "sort_keys": np.asarray(self.sort_keys).tolist(),
             "plans": None if self.plans is None else [_plain(plan) for plan in self.plans],
             "open": [dataclasses.asdict(box) for box in self.open],
             "failures": list(self.failures),
             "method": self.method,
             "backend": self.backend,
-            "backing": self.backing,
+            "evidence": self.evidence,
             "confirmed_by": self.confirmed_by,
             "solves": self.solves,
             "recalled": self.recalled,

@@ -293,4 +293,4 @@ def check_size(instance: Instance) -> None:
     """Refuse jobs whose parts alone are too many to list."""
     parts = ((instance.job_workers + 1) * (instance.job_ps + 1)).max(initial=0)
     if parts > 1024:
-        raise TooLarge(f"job_workers, job_ps: a job has {parts} parts; exact answerers take at most 1024")
+        raise TooLarge(f"job_workers, job_ps: a job has {parts} parts; exact solvers take at most 1024")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
@@ -34,7 +34,7 @@ def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
     status = interruptible(lambda: solver.solve(cp), solver.stop_search)
     work = {WORK: solver.response_proto.deterministic_time, "solves": 1}
     if status == cp_model.MODEL_INVALID:
-        raise SolverError(f"cp-sat calls the model invalid: {cp.validate()}")
+        raise BackendError(f"cp-sat calls the model invalid: {cp.validate()}")
     if status == cp_model.INFEASIBLE:
         return MasterAnswer("infeasible", None, None, work)
     if status == cp_model.UNKNOWN:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import Contradiction, SolverError
+from mlsched.core.errors import BackendError, Contradiction
 from mlsched.core.formulation import Limits, Outcome, safe_bound
 from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
-from mlsched.solvers.backends.canary.models import Feature
-from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.highs import run
+from mlsched.solvers.backends.known_bugs.models import Feature
+from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.limits import until
 from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, prove
@@ -106,10 +106,10 @@ def _read(highs: object, configurations: int, limits: Limits) -> MasterAnswer:
         highspy.HighsModelStatus.kIterationLimit,
     )
     if not limit and status != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(f"highs ended with {status.name}: neither a proof nor a limit")
+        raise BackendError(f"highs ended with {status.name}: neither a proof nor a limit")
     feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     if not feasible and not limit:
-        raise SolverError("highs reports a proof without a solution")
+        raise BackendError("highs reports a proof without a solution")
     use = None
     if feasible:
         use = np.rint(np.asarray(highs.getSolution().col_value)[:configurations]).astype(np.int64)  # type: ignore[attr-defined]

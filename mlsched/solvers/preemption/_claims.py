@@ -1,4 +1,4 @@
-"""Claims about preemption, as the prover asks of them: what nodes may host, by the knapsacks of the answerer `columns`.
+"""Claims about preemption, as the prover asks of them: what nodes may host, by the knapsacks of the solver `columns`.
 
 Where a branch says what a node hosts, by the checker's own.
 """

@@ -30,10 +30,10 @@ from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.preemption.nodes import SCALE, Priced, Rooms
 from mlsched.instances.preemption import Instance, Plan
-from mlsched.solvers.backends.canary.models import Feature
-from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.columns import Relaxation, Relaxed
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
+from mlsched.solvers.backends.known_bugs.models import Feature
+from mlsched.solvers.backends.known_bugs.trust import believed
 
 #: Objective -> what each BE job adds to it as a victim.
 COSTS: dict[str, Callable[[Instance], IntArray]] = {
@@ -74,7 +74,7 @@ class _Search:
     def __init__(self, instance: Instance, objective: str, limits: Limits, hint: Plan | None) -> None:
         self.instance, self.objective, self.limits = instance, objective, limits
         self.deadline, self.work = Deadline(limits.seconds), Counter[str]()
-        self.waiting = instance.rank(objective).weight
+        self.waiting = instance.primary(objective).weight
         self.plan = Plan(te_node=ints([-1] * len(instance.te_demand)), victims=ints([]))
         self.value, self.bound = instance.evaluate(self.plan)[objective], 0
         self.stopped: StoppedBy = "proof"

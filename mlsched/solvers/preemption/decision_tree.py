@@ -40,7 +40,7 @@ class Answer:
     before: Answer | None
 
 
-@exact_algorithm("decision-tree", problem="preemption", objectives=tuple(LOWER_BOUNDS), asks="horizon")
+@exact_algorithm("decision-tree", problem="preemption", objectives=tuple(LOWER_BOUNDS), called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Decisions | None = None) -> Outcome:
     """Best-first search over all decisions of a run, with bounds; for a few nodes and up to some 15 jobs."""
     search = Search(RunState(Jobs(instance)), objective)

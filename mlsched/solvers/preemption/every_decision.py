@@ -18,7 +18,7 @@ MOST_QUESTIONS = 20_000
 NAMES = tuple(objective.name for objective in OBJECTIVES)
 
 
-@exact_algorithm("every-decision", problem="preemption", objectives=NAMES, asks="horizon")
+@exact_algorithm("every-decision", problem="preemption", objectives=NAMES, called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Decisions | None = None) -> Outcome:
     """Try every answer to every question; for runs with two or three questions and few jobs."""
     deadline, asked = Deadline(limits.seconds), 0

@@ -1,4 +1,4 @@
-"""Finds certificates by prices. Nothing here is believed: `certificates/prices/core.py` decides."""
+"""Finds dual certificates. Nothing here is believed: `certificates/prices/core.py` decides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.prices.timed import Timed
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.gap import gap_between
 from mlsched.core.registry import home
 from mlsched.solvers.prices import timed
@@ -36,10 +36,10 @@ def trees(
 
     progress: called with a line that says how far it is. within: see `Statement.claims`. better: called with plans that
     are found on the way, most often better than `value`; nobody has judged them. Raises Refuted where some plan is
-    better than `value`, SolverError where the time is over before a bound is proved.
+    better than `value`, BackendError where the time is over before a bound is proved.
     """
     statement, goal = statement_of(instance), instance.objective(objective)
-    sign, rank = statement.module.SIGN.get(objective), instance.rank(objective)
+    sign, rank = statement.module.SIGN.get(objective), instance.primary(objective)
 
     def claims_of(bound: int) -> tuple[list[Any], meter]:
         spend = meter(deadline, MOST_LISTED)
@@ -57,7 +57,7 @@ def trees(
     try:
         claims, spend = claims_of(value)
     except OutOfTime:
-        raise SolverError("no bound is proved in time; give more") from None
+        raise BackendError("no bound is proved in time; give more") from None
     made = []
     if isinstance(claims[0], Timed):
         return timed.trees(
@@ -80,9 +80,9 @@ def trees(
             options = _options(instance.problem, claim, deadline)
             proof = prove(options, deadline, at, spend, functools.partial(_hand_on, options, better))
         except OutOfTime:
-            raise SolverError("no bound is proved in time; give more") from None
+            raise BackendError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
-            raise SolverError(f"that no plan has a better {objective} is not proved in time; give more")
+            raise BackendError(f"that no plan has a better {objective} is not proved in time; give more")
         made.append(proof)
     bound = (
         value if all(p.bound >= c.target for p, c in zip(made, claims, strict=True)) else (sign or 1) * made[0].bound

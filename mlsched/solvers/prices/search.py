@@ -23,7 +23,7 @@ from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE, Price, Sides
 from mlsched.certificates.prices.fixing import Fixed, Fixing, fixed
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.solvers.backends.columns import Relaxation
 from mlsched.solvers.prices.cuts import Cut, cuts_of
 from mlsched.solvers.prices.listed import ListedOptions
@@ -76,7 +76,7 @@ class Proof:
     nodes: int
 
 
-class Refuted(AnswererError):
+class Refuted(SolverError):
     """Something costs less than the claim's target."""
 
 

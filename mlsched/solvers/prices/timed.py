@@ -6,7 +6,7 @@ prices, however long the horizon. Its columns say which share of an event has st
 sparse. The grid is refined while there is time, and what a coarse one proves is a certificate already.
 
 A makespan is no sum: that nothing fits before a bound is proved by prices for which the cheapest starts cost more than
-all there is. They come from the relaxation that stretches all rooms by as little as is needed to fit. Windows end the
+all there is. They come from the relaxation that segments all rooms by as little as is needed to fit. Windows end the
 earlier the smaller the bound is, for total_jct too, so that the largest bound that can be proved is searched for.
 """
 

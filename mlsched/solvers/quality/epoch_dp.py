@@ -36,7 +36,7 @@ COMBINED: dict[str, Callable[[list[int]], int]] = {
 }
 
 
-@exact_algorithm("epoch-dp", problem="quality", objectives=tuple(COMBINED), asks="horizon")
+@exact_algorithm("epoch-dp", problem="quality", objectives=tuple(COMBINED), called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | None = None) -> Outcome:
     """Dynamic programming over the epochs of a run; for some four jobs on some eight cores."""
     program = Program(instance, objective)

@@ -20,7 +20,7 @@ MOST_EPOCHS = 50_000
 NAMES = tuple(objective.name for objective in OBJECTIVES)
 
 
-@exact_algorithm("every-epoch", problem="quality", objectives=NAMES, asks="horizon")
+@exact_algorithm("every-epoch", problem="quality", objectives=NAMES, called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | None = None) -> Outcome:
     """Try every allocation in every epoch; for two or three jobs, few cores and few epochs."""
     deadline, decided = Deadline(limits.seconds), 0

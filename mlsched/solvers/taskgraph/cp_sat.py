@@ -24,7 +24,7 @@ def cold(instance: Instance, objective: str) -> bool:
 
 
 @exact_algorithm(
-    "cp-sat", problem="taskgraph", objectives=OBJECTIVES, takes_hint=True, cold=cold, model=build, solver="cp-sat"
+    "cp-sat", problem="taskgraph", objectives=OBJECTIVES, takes_hint=True, cold=cold, model=build, backend="cp-sat"
 )
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetable | None = None) -> Outcome:
     """Where and when each task runs, and how many iterations: CP-SAT, with a linear relaxation for total_jct."""

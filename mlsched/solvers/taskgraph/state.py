@@ -6,7 +6,7 @@ import dataclasses
 import threading
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
@@ -67,7 +67,7 @@ class State:
     def refuse_all(self) -> None:
         """There is no plan at all, as a solver says."""
         if self.plan is not None:
-            raise AnswererError("cp-sat says that there is no plan, and one is known")
+            raise SolverError("cp-sat says that there is no plan, and one is known")
         self.infeasible = True
 
     def spend(self, work: float) -> None:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.solvers.workers._tails import SEGMENTS, Tail
 
@@ -288,7 +288,7 @@ class EventLP:
             self.highs.clearSolver()
             solved = self._price_out()
         if solved is not None and not solved.agrees:
-            raise SolverError(f"highs: primal {solved.value} and dual {solved.bound} of an order's LP disagree")
+            raise BackendError(f"highs: primal {solved.value} and dual {solved.bound} of an order's LP disagree")
         return solved
 
     def _price_out(self) -> Solved | None:

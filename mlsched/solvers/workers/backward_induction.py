@@ -29,7 +29,7 @@ MOST_STATES = 300_000
 Jobs = tuple[tuple[int, int], ...]
 
 
-@exact_algorithm("backward-induction", problem="workers", objectives=("expected_total_jct",), asks="policy")
+@exact_algorithm("backward-induction", problem="workers", objectives=("expected_total_jct",), called="policy")
 def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | None = None) -> Outcome:
     """Backward induction over all states of a stream; for two or three jobs of few iterations."""
     program = Program(instance, Deadline(limits.seconds))

@@ -43,7 +43,7 @@ class Coming(NamedTuple):
 Stay = tuple[int, int, tuple[tuple[int, Given], ...]]
 
 
-@exact_algorithm("best-run", problem="workers", objectives=("total_jct",), asks="horizon", restricted=True)
+@exact_algorithm("best-run", problem="workers", objectives=("total_jct",), called="offline", restricted=True)
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | None = None) -> Outcome:
     """The best run of whole workers, re-scheduled at events, with all arrivals known; for three or four jobs."""
     kinds = Kinds(instance.time, instance.worker_demand, instance.ps_demand, instance.capacity)

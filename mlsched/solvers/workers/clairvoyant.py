@@ -68,7 +68,7 @@ class _Clock:
         return "time limit" if self.deadline.passed() else "work limit"
 
 
-@exact_algorithm("clairvoyant", problem="workers", objectives=("total_jct",), asks="horizon")
+@exact_algorithm("clairvoyant", problem="workers", objectives=("total_jct",), called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | None = None) -> Outcome:
     """The fluid optimum over all orders of events; a lower bound on every scheduler, which it says."""
     if not len(instance.arrival):

@@ -17,7 +17,7 @@ MOST_POLICIES = 10_000
 State = tuple[int, tuple[tuple[int, int], ...]]
 
 
-@exact_algorithm("every-policy", problem="workers", objectives=("expected_total_jct",), asks="policy")
+@exact_algorithm("every-policy", problem="workers", objectives=("expected_total_jct",), called="policy")
 def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | None = None) -> Outcome:
     """Judge every policy on every state that any policy may come to; for two jobs of one or two iterations."""
     states = _states(instance)

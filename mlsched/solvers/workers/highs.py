@@ -9,7 +9,7 @@ from mlsched.instances.workers import Instance
 from mlsched.solvers.workers._lagrangian import columns_of
 
 
-@model_builder("highs", problem="workers", solver="highs", objectives=("total_jct",))
+@model_builder("highs", problem="workers", backend="highs", objectives=("total_jct",))
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, reduce: bool = True
 ) -> Formulation:

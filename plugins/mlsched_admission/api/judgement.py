@@ -93,7 +93,7 @@ def _verdict(one: Judgement) -> dict[str, Any]:
         "starts": verdict.starts,
         "witness": None if verdict.witness is None else _point(instance, verdict.witness),
         "proof": verdict.proof,
-        "backing": verdict.backing,
+        "evidence": verdict.evidence,
     }
 
 

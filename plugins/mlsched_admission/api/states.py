@@ -110,7 +110,7 @@ def certify_judgement(
 
     Raises:
         InvalidInput: the folder exists, or the front is not complete.
-        SolverError: no proof is found in time.
+        BackendError: no proof is found in time.
     """
     verdict = found.verdict
     if not verdict.complete:
@@ -123,7 +123,7 @@ def certify_judgement(
         objectives=verdict.objectives,
         first=verdict.first,
         time_limit=time_limit,
-        proof="formulas",
+        proof="logic",
         progress=progress,
     )
     assert isinstance(made, CheckedFront)  # by formulas

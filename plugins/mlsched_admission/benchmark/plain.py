@@ -239,7 +239,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     plain = _Plain(instance)
     weights = instance.waiting_weight.tolist()
     waiting = sum(w * (1 - s) for w, s in zip(weights, plain.start, strict=True))
-    plain.model.minimize(OBJECTIVES[objective](plain) + instance.rank(objective).weight * waiting)
+    plain.model.minimize(OBJECTIVES[objective](plain) + instance.primary(objective).weight * waiting)
 
     def plan(solver: cp_model.CpSolver) -> Plan:
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)

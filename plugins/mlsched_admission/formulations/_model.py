@@ -211,7 +211,7 @@ class Model:
             return [(variables[v], value) for v, value in self.encode(plan)]
 
         terms = {
-            name: (Term(self.instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
+            name: (Term(self.instance.primary(name).weight, expressed(waiting)), Term(1, expressed(base)))
             for name, (waiting, base) in sums.items()
         }
         return Formulation(model, terms, decode, encode, parameters=parameters or {})

@@ -15,7 +15,7 @@ from mlsched_admission.instances import Instance
 PARAMETERS = {"linearization_level": 2}
 
 
-@model_builder("cp-sat", problem="admission", solver="cp-sat", objectives=tuple(OBJECTIVES))
+@model_builder("cp-sat", problem="admission", backend="cp-sat", objectives=tuple(OBJECTIVES))
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, merge: bool = True
 ) -> Formulation:

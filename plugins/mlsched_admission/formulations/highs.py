@@ -12,7 +12,7 @@ from mlsched_admission.formulations._program import Sum
 from mlsched_admission.instances import Instance
 
 
-@model_builder("highs", problem="admission", solver="highs", objectives=tuple(OBJECTIVES))
+@model_builder("highs", problem="admission", backend="highs", objectives=tuple(OBJECTIVES))
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, merge: bool = True
 ) -> Formulation:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_admission.heuristics._room import Room, until_it_fits
 from mlsched_admission.instances import Instance, Plan
 
 SOURCE = "KAI Scheduler, pkg/scheduler/actions"
 
 
-@answerer("kai", problem="admission", paper=SOURCE)
+@solver("kai", problem="admission", paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator, consolidate: bool = True) -> Plan:
     """Allocate, consolidate, reclaim from other queues, preempt in the own queue."""
     room = Room(instance)

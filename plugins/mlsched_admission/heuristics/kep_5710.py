@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_admission.heuristics._room import Places, Room
 from mlsched_admission.heuristics.kube import _violating
 from mlsched_admission.instances import Instance, Plan
@@ -20,7 +20,7 @@ from mlsched_admission.instances import Instance, Plan
 SOURCE = "Kubernetes, KEP-5710"
 
 
-@answerer("kep-5710", problem="admission", paper=SOURCE)
+@solver("kep-5710", problem="admission", paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Place the job with all lower units gone, then reprieve budgets' pods and the most important ones."""
     room = Room(instance)

@@ -16,14 +16,14 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_admission.heuristics._room import Room
 from mlsched_admission.instances import Instance, Plan
 
 SOURCE = "Kubernetes, defaultpreemption"
 
 
-@answerer("kube", problem="admission", paper=SOURCE)
+@solver("kube", problem="admission", paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Pod by pod: the node whose victims matter least, by budgets, priorities, number and age."""
     room = Room(instance)

@@ -19,14 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_admission.heuristics._room import Room
 from mlsched_admission.instances import Instance, Plan
 
 SOURCE = "Kueue, pkg/scheduler/preemption"
 
 
-@answerer("kueue", problem="admission", paper=SOURCE)
+@solver("kueue", problem="admission", paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Take candidates in Kueue's order until the job fits, then put back what is not needed."""
     room = Room(instance)

@@ -17,14 +17,14 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_admission.heuristics._room import Places, Room, until_it_fits
 from mlsched_admission.instances import Instance, Plan
 
 SOURCE = "Slurm, select/cons_tres"
 
 
-@answerer("slurm", problem="admission", paper=SOURCE)
+@solver("slurm", problem="admission", paper=SOURCE)
 def answer(
     instance: Instance,
     *,

@@ -20,7 +20,7 @@ def _hopeless(objective: str, instance: Instance) -> int:
         for job, demand, nodes in zip(instance.shape_job, instance.shape_demand, instance.shape_nodes, strict=True)
         if not ((demand <= room).all(axis=1) & (nodes == 1)).any()
     }
-    return instance.rank(objective).weight * int(instance.waiting_weight[sorted(waits)].sum())
+    return instance.primary(objective).weight * int(instance.waiting_weight[sorted(waits)].sum())
 
 
 TRIVIAL_BOUNDS = {o.name: functools.partial(_hopeless, o.name) for o in Instance.objectives}

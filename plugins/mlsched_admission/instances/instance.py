@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.contract import Objective, Rank
+from mlsched.core.contract import Objective, Primary
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray, array, integer, labels, refuse_first
 from mlsched_admission.instances import judge
@@ -134,7 +134,7 @@ class Instance(contract.Instance):
         refuse_first(uneven, "shape_slice", self.shape_slice, "must divide the shape's count")
         self._check_quotas()
         for objective in judge.BASES:
-            rank = self.rank(objective.name)
+            rank = self.primary(objective.name)
             if (most := rank.weight * (1 + sum(self.waiting_weight.tolist()))) > EXACT:
                 remedy = "ask for fewer jobs at once, or in larger units"
                 raise InvalidInput(f"{objective.name} can reach {most}: must stay below 2^53; {remedy}")
@@ -170,13 +170,13 @@ class Instance(contract.Instance):
             total = min(total + (total + 1) * int(same.sum()), EXACT)
         return weights
 
-    def rank(self, objective: str) -> Rank:
+    def primary(self, objective: str) -> Primary:
         """The jobs that wait, which are compared before the base value (judge, rule 10)."""
         alike = len(set(self.job_priority.tolist())) <= 1
         name = "waiting jobs" if alike else "waiting jobs, weighted by priority"
-        return Rank(name, 1 + judge.largest(self, objective))
+        return Primary(name, 1 + judge.largest(self, objective))
 
-    def figures(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """See the base class; "waiting" is how many jobs wait, whatever their priorities."""
         figures = super().figures(values)
         if "waiting" in figures:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched_admission.instances.instance import Instance
 
 #: Every objective.
@@ -63,14 +63,22 @@ def _nobody_moves(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "nodes relabelled": Relation("nodes only change their numbers", _nodes_relabelled, dict.fromkeys(ALL, "equal")),
-    "units relabelled": Relation("units only change their numbers", _units_relabelled, dict.fromkeys(ALL, "equal")),
-    "another node": Relation("a node is added, as free as one there is", _another_node, dict.fromkeys(ALL, "no worse")),
-    "larger units": Relation("all amounts are three times as large", _larger_units, dict.fromkeys(ALL, "equal")),
-    "more is lost": Relation(
+    "nodes relabelled": MetamorphicRelation(
+        "nodes only change their numbers", _nodes_relabelled, dict.fromkeys(ALL, "equal")
+    ),
+    "units relabelled": MetamorphicRelation(
+        "units only change their numbers", _units_relabelled, dict.fromkeys(ALL, "equal")
+    ),
+    "another node": MetamorphicRelation(
+        "a node is added, as free as one there is", _another_node, dict.fromkeys(ALL, "no worse")
+    ),
+    "larger units": MetamorphicRelation(
+        "all amounts are three times as large", _larger_units, dict.fromkeys(ALL, "equal")
+    ),
+    "more is lost": MetamorphicRelation(
         "three times as much work is lost", _cheaper, {name: "equal" for name in ALL if name != "lost"}
     ),
-    "nobody moves": Relation(
+    "nobody moves": MetamorphicRelation(
         "no unit may be moved",
         _nobody_moves,
         {name: "no better" for name in ALL if name not in ("moves", "budget_violations")},

@@ -109,8 +109,8 @@ def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
     for k, demand in enumerate(instance.shape_demand):
         if not instance.shape_nodes[k, n] or (demand > capacity).any():
             continue
-        count, asks = int(instance.shape_count[k]), demand > 0
-        each = int((capacity[asks] // demand[asks]).min()) if asks.any() else count
+        count, called = int(instance.shape_count[k]), demand > 0
+        each = int((capacity[called] // demand[called]).min()) if called.any() else count
         each = min(each, int(instance.shape_spread[k]) or each)
         needed += -(-count // each)
     return needed

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import registry
@@ -116,16 +116,16 @@ class Asked:
         if self.confirm and outcome.status == "optimal":
             again = self._by("highs", instance, objective)
             if again.status == "optimal" and again.bound != outcome.bound:
-                raise AnswererError(f"cp-sat proves {objective} = {outcome.bound}, highs {again.bound}")
+                raise SolverError(f"cp-sat proves {objective} = {outcome.bound}, highs {again.bound}")
         plan = outcome.plan
         assert plan is None or isinstance(plan, Plan)
         return Best(plan, outcome.status == "optimal")
 
     def _by(self, name: str, instance: Instance, objective: str) -> Outcome:
         self.solves += 1
-        answerer, params = registry().answerer("admission", name)
+        solver, params = registry().solver("admission", name)
         limits = Limits(seconds=self.remaining(), seed=self.seed)
-        outcome = run(Request(answerer, objective, params, limits, instance=instance))
+        outcome = run(Request(solver, objective, params, limits, instance=instance))
         if outcome.plan is not None and (wrong := instance.violations(outcome.plan)):
-            raise AnswererError(f"{name} returned an infeasible plan: {wrong[0]}")
+            raise SolverError(f"{name} returned an infeasible plan: {wrong[0]}")
         return outcome

@@ -35,8 +35,8 @@ class Verdict:
     the dominating one, the decision's own with places for its pods), None where none exists. front: all plans that no
     other is better than, among those that start the most important jobs and evict no higher priority than they must;
     complete: that is proved. asked: the jobs of the question, without all others; first: what is compared after the
-    jobs that wait and before the front. proof: how the verdict is proved, a sentence. backing: "agreed" where engines
-    of two kinds proved it, "claimed" where one did, None where it rests on no solver's word.
+    jobs that wait and before the front. proof: how the verdict is proved, a sentence. evidence: "confirmed" where
+    engines of two kinds proved it, "unconfirmed" where one did, None where it rests on no solver's word.
     """
 
     kind: Kind
@@ -52,7 +52,7 @@ class Verdict:
     front: tuple[Point, ...] = ()
     complete: bool = False
     proof: str = ""
-    backing: str | None = None
+    evidence: str | None = None
     asked: tuple[int, ...] = ()
     first: tuple[str, ...] = ()
 

@@ -84,8 +84,8 @@ def _front(made: Changes, asked: Asked) -> tuple[list[Plan], bool]:
     }
     names = [name for name, there in asks.items() if there]
     names += [name for name in ("lost", "moves") if name not in names][: max(0, 2 - len(names))]
-    answerer, params = registry().answerer("admission", "cp-sat")
-    front = front_of(answerer, question, names, params, threads=1, seed=asked.seed, time_limit=asked.remaining())
+    solver, params = registry().solver("admission", "cp-sat")
+    front = front_of(solver, question, names, params, threads=1, seed=asked.seed, time_limit=asked.remaining())
     asked.solves += front.solves
     # Where some plan starts all jobs, no plan of the front does not.
     found = [plan for plan in front.plans or () if plan.start.all()]

@@ -133,9 +133,9 @@ class _Judgement:
     def verdict(self) -> Verdict:
         """The first kind that applies, with the front."""
         found = self._ineligible() or self._does_not_start() or self._needless()
-        front, complete, proof, backing = self._front()
+        front, complete, proof, evidence = self._front()
         if found is None:
-            found = self._against(front, complete, proof, backing)
+            found = self._against(front, complete, proof, evidence)
         return dataclasses.replace(found, front=front, complete=complete)
 
     def _made(self, kind: Kind, sentence: str, **fields: Any) -> Verdict:
@@ -177,7 +177,7 @@ class _Judgement:
         why = next((s for j in range(len(self.made.meant)) if (s := reason(left, j, evictions=False))), None)
         sentence = f"with {self._units(self.made.evict)} gone, {jobs} cannot start"
         proof = f"{why}, with them gone" if why else "cp-sat proved that no places exist"
-        return self._made("does not start", sentence, starts=False, proof=proof, backing="claimed")
+        return self._made("does not start", sentence, starts=False, proof=proof, evidence="unconfirmed")
 
     def _needless(self) -> Verdict | None:
         """The fewest of the decision's victims with which its jobs start."""
@@ -197,7 +197,7 @@ class _Judgement:
         minimal = ", and fewer of them do not (proved by cp-sat)" if best.proved else ""
         proof = f"a plan that evicts {counted(fewest, 'unit')} of them starts the jobs{minimal}"
         return self._made(
-            "needless", sentence, starts=True, needless=needless, witness=point, proof=proof, backing="claimed"
+            "needless", sentence, starts=True, needless=needless, witness=point, proof=proof, evidence="unconfirmed"
         )
 
     def _point(self, plan: Plan) -> Point:
@@ -217,9 +217,9 @@ class _Judgement:
             levels = sorted(set(question.unit_priority.tolist()))
             allowed = np.isin(question.unit_priority, levels[:highest])
             question = question.replace(may=np.where(allowed, question.may, 0))
-        answerer, params = registry().answerer("admission", "cp-sat")
+        solver, params = registry().solver("admission", "cp-sat")
         front = front_of(
-            answerer,
+            solver,
             question,
             self.objectives,
             params,
@@ -235,9 +235,9 @@ class _Judgement:
         proof = f"cp-sat found the front in {counted(front.solves, 'solve')}" + (
             " and proved that it is complete" if complete else ""
         )
-        return tuple(points), complete, proof, front.backing
+        return tuple(points), complete, proof, front.evidence
 
-    def _against(self, front: tuple[Point, ...], complete: bool, proof: str, backing: str | None) -> Verdict:
+    def _against(self, front: tuple[Point, ...], complete: bool, proof: str, evidence: str | None) -> Verdict:
         """The decision held against the front."""
         rank = judge.waiting(self.question, self.made.plan)
         for point in front:
@@ -250,7 +250,7 @@ class _Judgement:
         why = f"no plan is better in {' and '.join(self.objectives)}" if self.made.meant else "nothing can start"
         own = self._point(self.made.plan) if self.made.complete else self._placed(front)
         sentence = f"on the front: {why}"
-        return self._made("on the front", sentence, starts=True, witness=own, proof=proof, backing=backing)
+        return self._made("on the front", sentence, starts=True, witness=own, proof=proof, evidence=evidence)
 
     def _placed(self, front: tuple[Point, ...]) -> Point | None:
         """The decision with places for its pods."""

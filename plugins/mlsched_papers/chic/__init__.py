@@ -28,10 +28,10 @@ def run(settings: Settings) -> Report:
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    measured = Measured(grid, [ChicView(reading, grid, metrics) for reading in grid.readings])
+    measured = Measured(grid, [ChicView(interpretation, grid, metrics) for interpretation in grid.interpretations])
     return Report(
         title=title,
-        readings=tuple(_readings(grid, len(metrics))),
+        interpretations=tuple(_readings(grid, len(metrics))),
         tables=tuple(tables.tables(measured)),
         figures=tuple(figures.figures(measured)),
         claims=tuple(claims.claims(measured)),
@@ -50,7 +50,8 @@ def _readings(grid: g.Grid, runs: int) -> list[str]:
         "cores idle; against Optimus at full strength, as it goes on until nothing fits, they are claims of ours.",
         "The interval of Optimus-600 is 600 s, its ticks at multiples of it; everybody else decides at every arrival "
         "and completion. Policies with I = 3 see the first three jobs; a policy without I sees all.",
-        "A re-schedule loses each job's started iteration (Eq. 7), for every policy alike, except as the reading says.",
+        "A re-schedule loses each job's started iteration (Eq. 7), for every policy alike, except as the "
+        "interpretation says.",
         *_trained(grid),
         "Uniform-random: every action of a phase alike (sample N + 1 of Chic's training), none that ends it early; not "
         "the untrained network.",

@@ -129,7 +129,7 @@ def learning_needed(m: Measured) -> list[Piece]:
     tested="cut of the ACT of uniform-random pairs, at every rate",
 )
 def pair_learning_needed(m: Measured) -> list[Piece]:
-    view = m.views[0]  # random pairs run under the first reading only
+    view = m.views[0]  # random pairs run under the first interpretation only
     return [_cut(view, rate, CHIC_PAIR, RANDOM_PAIR, ABOVE_0) for rate in m.grid.rates]
 
 
@@ -246,7 +246,7 @@ STATEMENTS: tuple[Statement, ...] = (
 )
 
 
-#: Optimus plays a part in these, so that when it stops is a part of their readings.
+#: Optimus plays a part in these, so that when it stops is a part of their interpretations.
 OF_OPTIMUS = (
     chic_cut,
     pair_cut,
@@ -296,12 +296,12 @@ def by_strength(judged: Sequence[Claim]) -> list[Claim]:
     names = {statement.name for statement in OF_OPTIMUS}
     printed, full = [], []
     for claim in judged:
-        weaker = tuple(piece for piece in claim.evidence if piece.reading in PRINTED)
+        weaker = tuple(piece for piece in claim.measurements if piece.interpretation in PRINTED)
         if claim.name not in names or not weaker:
             printed.append(claim)
             continue
-        printed.append(dataclasses.replace(claim, evidence=weaker))
-        stronger = tuple(piece for piece in claim.evidence if piece.reading not in PRINTED)
+        printed.append(dataclasses.replace(claim, measurements=weaker))
+        stronger = tuple(piece for piece in claim.measurements if piece.interpretation not in PRINTED)
         name, text = full_name(claim.name), claim.text + FULL_STRENGTH
-        full.append(dataclasses.replace(claim, name=name, text=text, where="ours", evidence=stronger))
+        full.append(dataclasses.replace(claim, name=name, text=text, where="ours", measurements=stronger))
     return printed + full

@@ -25,7 +25,7 @@ from mlsched_papers.view import Values, change
 
 def _behind(m: Measured, once: Policy, anew: Policy, rate: float) -> Values:
     """By how many percent the ACT of a policy that was trained once is above that of itself trained for the rate."""
-    view = m.views[0]  # the same runs under every reading of Optimus
+    view = m.views[0]  # the same runs under every interpretation of Optimus
     return change(view.values(once, "act", At(rate)), view.values(anew, "act", At(rate)))
 
 
@@ -156,7 +156,7 @@ def _runtimes(m: Measured, policy: Policy, other: Policy, bound: Bound, printed:
     tested="CPU time of its decisions over the actions in them, at 1.8/h, on the machine at hand",
 )
 def step_time(m: Measured) -> list[Piece]:
-    view = m.views[0]  # the same runs under every reading of Optimus
+    view = m.views[0]  # the same runs under every interpretation of Optimus
     bound = Bound(high=paper.STEP_MS)
     return [Piece(view.name, "an action", view.values(CHIC, "step_ms"), bound, "ms", paper.STEP_MS)]
 

@@ -17,7 +17,7 @@ from mlsched_papers.claim import Bound
 from mlsched_papers.statement import ABOVE_0, BELOW_0, Piece, Statement, stated
 from mlsched_papers.view import Values
 
-#: Readings under which the training curves stand, which no reading of Optimus changes.
+#: Interpretations under which the training curves stand, which no reading of Optimus changes.
 CURVES = "the trainings of all seeds"
 SEEDS = "a value per training seed"
 

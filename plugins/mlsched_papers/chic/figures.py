@@ -31,7 +31,7 @@ POINTS = 100
 
 
 def figures(m: Measured) -> list[Figure]:
-    """Fig. 4(a) and 5(b) a reading, 4(b) and 7 for the first, 6 as it was when the policies were trained."""
+    """Fig. 4(a) and 5(b) an interpretation, 4(b) and 7 for the first, 6 as it was when the policies were trained."""
     first = m.views[0]
     return [
         *(_figure_4a(m, v) for v in m.views),

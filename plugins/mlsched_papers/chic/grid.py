@@ -1,4 +1,4 @@
-"""Which runs the Chic experiment needs: readings x policies x arrival rates x sequences of jobs."""
+"""Which runs the Chic experiment needs: interpretations x policies x arrival rates x sequences of jobs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Options = tuple[tuple[str, str], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the answerer as text, the run's cadence, and what it changes in the world.
+    """A row of the tables: its label, the solver as text, the run's cadence, and what it changes in the world.
 
-    optimus: its text depends on how the reading ends Optimus' greedy. anew: its weights depend on the arrival rate: it
-    is trained anew for each, where such weights come with mlsched.
+    optimus: its text depends on how the interpretation ends Optimus' greedy. anew: its weights depend on the arrival
+    rate: it is trained anew for each, where such weights come with mlsched.
     """
 
     label: str
     text: str
-    wake: str = "events"
+    scheduling_events: str = "events"
     options: Options = ()
     optimus: bool = False
     anew: bool = False
@@ -79,8 +79,8 @@ OTHERS = (
 
 
 def known(*policies: Policy) -> tuple[Policy, ...]:
-    """Those whose answerer is registered: trained policies join when they are there."""
-    return tuple(p for p in policies if ("workers", p.text.partition(":")[0]) in registry().answerers)
+    """Those whose solver is registered: trained policies join when they are there."""
+    return tuple(p for p in policies if ("workers", p.text.partition(":")[0]) in registry().solvers)
 
 
 def trained() -> tuple[Policy, ...]:
@@ -99,17 +99,17 @@ def settled() -> tuple[Policy, ...]:
 
 
 def core() -> tuple[Policy, ...]:
-    """What runs under every reading."""
+    """What runs under every interpretation."""
     return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained(), *once(), *settled())
 
 
 def everyone() -> tuple[Policy, ...]:
-    """What runs under the first reading."""
+    """What runs under the first interpretation."""
     return (*core(), RANDOM_PAIR, *known(*OTHERS))
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One way to fill in what the paper leaves open.
 
     stop: when Optimus stops handing out tasks; floor: what a re-schedule costs.
@@ -120,15 +120,15 @@ class Reading:
     floor: str = "always"
 
 
-READINGS = (
-    Reading("Optimus goes on until nothing fits", "full"),
-    Reading("Optimus goes on until nothing fits, iterations are not lost", "full", "never"),
-    Reading("Optimus stops when a resource is used up", "used-up"),
-    Reading("Optimus stops at the first misfit", "misfit"),
+INTERPRETATIONS = (
+    Interpretation("Optimus goes on until nothing fits", "full"),
+    Interpretation("Optimus goes on until nothing fits, iterations are not lost", "full", "never"),
+    Interpretation("Optimus stops when a resource is used up", "used-up"),
+    Interpretation("Optimus stops at the first misfit", "misfit"),
 )
 #: How Optimus stops where Chic's Section 6.1 ("until at least one type of resource is used up") or the program that
 #: Optimus' authors published says when. As it goes on until nothing fits it is a stronger baseline than either: ours.
-PRINTED = tuple(reading.name for reading in READINGS if reading.stop != "full")
+PRINTED = tuple(interpretation.name for interpretation in INTERPRETATIONS if interpretation.stop != "full")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,21 +136,21 @@ class Case:
     """One simulated run. jobs: of the sequence; 0: as many as the grid says."""
 
     text: str
-    wake: str
+    scheduling_events: str
     options: Options
     rate: float
     seed: int
     jobs: int = 0
 
 
-def case(reading: Reading, policy: Policy, rate: float, seed: int, jobs: int = 0) -> Case:
-    """The run of a policy under a reading."""
-    text = with_value(policy.text, f"stop={reading.stop}") if policy.optimus else at_rate(policy, rate)
-    return Case(text, policy.wake, (*policy.options, ("floor", reading.floor)), rate, seed, jobs)
+def case(interpretation: Interpretation, policy: Policy, rate: float, seed: int, jobs: int = 0) -> Case:
+    """The run of a policy under an interpretation."""
+    text = with_value(policy.text, f"stop={interpretation.stop}") if policy.optimus else at_rate(policy, rate)
+    return Case(text, policy.scheduling_events, (*policy.options, ("floor", interpretation.floor)), rate, seed, jobs)
 
 
 def with_value(text: str, value: str) -> str:
-    """An answerer as text with one more parameter set."""
+    """A solver as text with one more parameter set."""
     return f"{text}{',' if ':' in text else ':'}{value}"
 
 
@@ -162,7 +162,7 @@ def variant(text: str) -> Variant:
 
 
 def at_rate(policy: Policy, rate: float) -> str:
-    """The answerer as text at an arrival rate: trained for it where it is trained anew and such weights come along."""
+    """The solver as text at an arrival rate: trained for it where it is trained anew and such weights come along."""
     if (
         policy.anew
         and rate != AT
@@ -176,7 +176,7 @@ def at_rate(policy: Policy, rate: float) -> str:
 class Grid:
     """The size of the experiment: `seeds` sequences of `jobs` jobs a rate. No training may use the seeds 0, 1, ..."""
 
-    readings: tuple[Reading, ...] = READINGS
+    interpretations: tuple[Interpretation, ...] = INTERPRETATIONS
     rates: tuple[float, ...] = RATES
     seeds: int = 30
     jobs: int = 30
@@ -193,7 +193,7 @@ class Grid:
 
 
 FULL = Grid()
-QUICK = Grid(readings=(READINGS[0], READINGS[-1]), rates=(0.9, 1.8, 2.7), seeds=5, jobs=15)
+QUICK = Grid(interpretations=(INTERPRETATIONS[0], INTERPRETATIONS[-1]), rates=(0.9, 1.8, 2.7), seeds=5, jobs=15)
 
 
 def windows(window: int) -> tuple[Policy, ...]:
@@ -204,7 +204,7 @@ def windows(window: int) -> tuple[Policy, ...]:
         windowed("uniform-random pairs", f"uniform-random:window={window},pair=true", window),
     ]
     for policy in trained():
-        if "window" in registry().answerers["workers", policy.text].parameters:
+        if "window" in registry().solvers["workers", policy.text].parameters:
             found.append(windowed(policy.label, f"{policy.text}:window={window}", window, policy.anew))
     return tuple(found)
 
@@ -218,7 +218,7 @@ def with_episode(policy: Policy, episode: int) -> Policy:
 
 def has_episodes(policy: Policy) -> bool:
     """Whether weights of every W come with mlsched: those of a trained policy with a parameter `episode`."""
-    return policy in trained() and "episode" in registry().answerers["workers", policy.text].parameters
+    return policy in trained() and "episode" in registry().solvers["workers", policy.text].parameters
 
 
 def figure_7a() -> tuple[Policy, ...]:
@@ -235,17 +235,17 @@ def cases(grid: Grid) -> list[Case]:
     """Every run that tables, figures and claims read, once each."""
     found: dict[Case, None] = {}
     for seed in range(grid.seeds):
-        for reading in grid.readings:
-            for policy in everyone() if reading == grid.readings[0] else core():
+        for interpretation in grid.interpretations:
+            for policy in everyone() if interpretation == grid.interpretations[0] else core():
                 for rate in grid.rates:
-                    found[case(reading, policy, rate, seed)] = None
+                    found[case(interpretation, policy, rate, seed)] = None
             for interval in INTERVALS:
-                found[case(reading, optimus(interval), grid.at, seed)] = None
+                found[case(interpretation, optimus(interval), grid.at, seed)] = None
         for jobs in grid.lengths.values():
             for one in (p for policy in figure_7a() for p in by_episode(policy) if p is not None):
-                found[case(grid.readings[0], one, grid.at, seed, jobs)] = None
+                found[case(grid.interpretations[0], one, grid.at, seed, jobs)] = None
         for window in WINDOWS:
             for policy in windows(window):
                 for rate in (grid.rates[0], grid.rates[-1]):
-                    found[case(grid.readings[0], policy, rate, seed)] = None
+                    found[case(grid.interpretations[0], policy, rate, seed)] = None
     return list(found)

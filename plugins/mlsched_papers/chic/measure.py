@@ -28,7 +28,9 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     workload = api.workload("synthetic:chic", "workers", seed=case.seed, jobs=case.jobs or grid.jobs, rate=case.rate)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the offered load")
-        run = api.simulate(workload, case.text, seed=case.seed, wake=case.wake, options=dict(case.options))
+        run = api.simulate(
+            workload, case.text, seed=case.seed, scheduling_events=case.scheduling_events, options=dict(case.options)
+        )
         step_ms = _step_ms(workload, case) if _timed(case, grid) else None
     refuse_unsound(run)
     summary = run.summary()
@@ -58,7 +60,14 @@ def _timed(case: Case, grid: Grid) -> bool:
 
 def _step_ms(workload: Any, case: Case) -> float:
     """CPU time of an action of Chic, ms: the decisions of a run once more, over the actions that they take."""
-    run = api.simulate(workload, case.text, seed=case.seed, wake=case.wake, options=dict(case.options), record=1.0)
+    run = api.simulate(
+        workload,
+        case.text,
+        seed=case.seed,
+        scheduling_events=case.scheduling_events,
+        options=dict(case.options),
+        record=1.0,
+    )
     policy = chic_policy("chic", "")
     asked: list[tuple[Any, np.random.Generator]] = [
         (d.instance, np.random.default_rng([case.seed, d.number])) for d in run.recorded

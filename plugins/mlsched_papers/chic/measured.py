@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mlsched_papers.chic.grid import Case, Grid, Policy, Reading, case
+from mlsched_papers.chic.grid import Case, Grid, Interpretation, Policy, case
 from mlsched_papers.chic.measure import Metrics
 from mlsched_papers.view import Values, View
 
@@ -21,14 +21,14 @@ class At:
 
 
 class ChicView(View[Policy, At, Metrics]):
-    """The measurements under one reading; a workload is a sequence of jobs."""
+    """The measurements under one interpretation; a workload is a sequence of jobs."""
 
-    def __init__(self, reading: Reading, grid: Grid, metrics: Mapping[Case, Metrics]) -> None:
-        super().__init__(reading.name, At(grid.at))
-        self.reading, self.grid, self._metrics = reading, grid, metrics
+    def __init__(self, interpretation: Interpretation, grid: Grid, metrics: Mapping[Case, Metrics]) -> None:
+        super().__init__(interpretation.name, At(grid.at))
+        self.interpretation, self.grid, self._metrics = interpretation, grid, metrics
 
     def runs(self, policy: Policy, at: At) -> list[list[Metrics]]:
-        wanted = [case(self.reading, policy, at.rate, seed, at.jobs) for seed in range(self.grid.seeds)]
+        wanted = [case(self.interpretation, policy, at.rate, seed, at.jobs) for seed in range(self.grid.seeds)]
         return [[self._metrics[one]] for one in wanted if one in self._metrics]
 
     def has(self, policy: Policy, at: At) -> bool:

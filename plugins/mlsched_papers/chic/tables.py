@@ -45,7 +45,7 @@ COLUMNS = {
 
 
 def tables(m: Measured) -> list[Table]:
-    """Fig. 4(a) as seconds and as cuts of two kinds of Optimus, a reading each; the rest of Fig. 4; Fig. 5; Fig. 7."""
+    """Fig. 4(a) as seconds and as cuts of two kinds of Optimus, an interpretation each; then Figs. 4, 5 and 7."""
     found = []
     for v in m.views:
         found += [_act(m, v), _cuts(m, v, OPTIMUS_600), _cuts(m, v, OPTIMUS)]
@@ -53,7 +53,7 @@ def tables(m: Measured) -> list[Table]:
 
 
 def _policies(m: Measured, view: ChicView) -> list[Policy]:
-    """Who ran under a reading: what does not depend on when Optimus stops ran once for all of those readings."""
+    """Who ran under an interpretation: what does not depend on when Optimus stops ran once for all of them."""
     return [p for p in everyone() if view.has(p, At(m.grid.rates[0]))]
 
 

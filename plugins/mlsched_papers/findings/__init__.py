@@ -33,10 +33,12 @@ def run(settings: Settings) -> Report:
 def report(sections: list[tuple[Finding, Section]], title: str = TITLE) -> Report:
     """The report of finished measurements."""
     stated = [f"Finding {letter}: {finding.text}." for letter, (finding, _) in zip("abcdefgh", sections, strict=False)]
-    readings = [f"{finding.name}: {sentence}" for finding, section in sections for sentence in section.readings]
+    interpretations = [
+        f"{finding.name}: {sentence}" for finding, section in sections for sentence in section.interpretations
+    ]
     return Report(
         title=title,
-        readings=(*stated, *readings, PAIRED, CHECKED, versions_sentence()),
+        interpretations=(*stated, *interpretations, PAIRED, CHECKED, versions_sentence()),
         tables=tuple(table for _, section in sections for table in section.tables),
         figures=tuple(figure for _, section in sections for figure in section.figures),
         claims=tuple(claim for _, section in sections for claim in section.claims),

@@ -12,9 +12,9 @@ from mlsched_papers.report import Figure, Table
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A finding's part of the report. readings: in sentences, what was run; names of tables and claims are unique."""
+    """Part of a report. interpretations: what was run, in sentences; no two tables or claims share a name."""
 
-    readings: tuple[str, ...]
+    interpretations: tuple[str, ...]
     tables: tuple[Table, ...]
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...] = ()

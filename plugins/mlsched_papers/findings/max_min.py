@@ -34,14 +34,14 @@ COLUMNS = {
 }
 PAIR = (g.SLAQ, g.MAX_MIN)
 FULL = g.Grid(
-    readings=tuple(g.base(load) for load in LOADS),
+    interpretations=tuple(g.base(load) for load in LOADS),
     variants=(
         g.variant(1.0, "gains by range", normalise="range"),
         g.variant(1.0, "known curves", information="oracle"),
     ),
     sweeps=(),
 )
-QUICK = dataclasses.replace(FULL, readings=FULL.readings[2:3], variants=(), seeds=2, jobs=40)
+QUICK = dataclasses.replace(FULL, interpretations=FULL.interpretations[2:3], variants=(), seeds=2, jobs=40)
 
 TESTED = "mean over workloads of max-min's change against Algorithm 1, workload by workload: below 0 at every load"
 WHERE = "Section 4.3, maximizing the minimum quality"
@@ -90,31 +90,34 @@ STATEMENTS: tuple[Statement, ...] = (summed_loss, average_loss, time)
 
 
 def cases(grid: g.Grid) -> list[g.Case]:
-    """Both rules under every reading, on the same workloads."""
-    readings = (*grid.readings, *grid.variants)
-    return [g.Case(r, seed, rule, r.at) for seed in range(grid.seeds) for r in readings for rule in PAIR]
+    """Both rules under every interpretation, on the same workloads."""
+    interpretations = (*grid.interpretations, *grid.variants)
+    return [g.Case(r, seed, rule, r.at) for seed in range(grid.seeds) for r in interpretations for rule in PAIR]
 
 
 def measure(settings: Settings) -> Section:
     """Run both rules and compare them workload by workload."""
     grid = settings.sized(QUICK if settings.quick else FULL)
     metrics = measure_all(run_case, cases(grid), grid, workers=settings.workers, progress=settings.progress)
-    return section(grid, [SlaqView(reading, metrics) for reading in (*grid.readings, *grid.variants)])
+    return section(
+        grid, [SlaqView(interpretation, metrics) for interpretation in (*grid.interpretations, *grid.variants)]
+    )
 
 
 def section(grid: g.Grid, views: Sequence[SlaqView]) -> Section:
     """What finished measurements come to."""
     rows = tuple((v.name, tuple(Number(estimate(_against_sum(v, metric))) for metric in COLUMNS)) for v in views)
     return Section(
-        readings=(
-            f"{grid.seeds} workloads of {grid.jobs} jobs on {grid.cores} cores per reading, those of `reproduce slaq`; "
+        interpretations=(
+            f"{grid.seeds} workloads of {grid.jobs} jobs on {grid.cores} cores per interpretation, those of `reproduce "
+            "slaq`; "
             "the rules `slaq` (Algorithm 1) and `slaq-max-min` on the same ones.",
         ),
         tables=(
             Table(
                 "Finding c",
                 "SLAQ's max-min variant against its sum objective, change [%]",
-                ("reading", *COLUMNS.values()),
+                ("interpretation", *COLUMNS.values()),
                 rows,
                 "Negative: max-min is better. Times to a loss reduction are means over the jobs.",
             ),

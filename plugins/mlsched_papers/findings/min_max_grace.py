@@ -1,6 +1,6 @@
 """Finding (b): victims by rising grace period, with neither score nor solver, serve TE jobs no worse than FitGpp.
 
-The rule is the answerer `min-max-grace` (`heuristics/preemption/min_max_grace.py`). It is held against FitGpp with
+The rule is the solver `min-max-grace` (`heuristics/preemption/min_max_grace.py`). It is held against FitGpp with
 either fallback, on both calibrations and, with `--trace`, on a public trace. There only the grace periods differ from
 run to run, since no trace has them.
 """
@@ -43,23 +43,28 @@ def run(settings: Settings) -> Section:
 
 def cases(grid: g.Grid) -> list[g.Case]:
     """Every run that it reads, the trace's first, since it may be refused."""
-    readings = ((g.TRACE,) if grid.trace else ()) + grid.readings
-    return [g.Case(reading, seed, policy) for reading in readings for seed in range(grid.seeds) for policy in POLICIES]
+    interpretations = ((g.TRACE,) if grid.trace else ()) + grid.interpretations
+    return [
+        g.Case(interpretation, seed, policy)
+        for interpretation in interpretations
+        for seed in range(grid.seeds)
+        for policy in POLICIES
+    ]
 
 
 def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
     """Its part of the report."""
-    names = (*grid.readings, *((g.TRACE,) if grid.trace else ()))
-    readings = [Readings.of(name, grid, metrics) for name in names]
-    views = [view for each in readings for view in (each.plain, each.literal)]
-    text = f"{grid.seeds} workloads per reading" + (
-        "; " + next(remark for case, m in metrics.items() if case.reading == g.TRACE for remark in m.remarks[:1])
+    names = (*grid.interpretations, *((g.TRACE,) if grid.trace else ()))
+    interpretations = [Readings.of(name, grid, metrics) for name in names]
+    views = [view for each in interpretations for view in (each.plain, each.literal)]
+    text = f"{grid.seeds} workloads per interpretation" + (
+        "; " + next(remark for case, m in metrics.items() if case.interpretation == g.TRACE for remark in m.remarks[:1])
         if grid.trace
         else "; no trace: give one with --trace"
     )
     return Section(
         (text + ".",),
-        tuple(_table(each.plain) for each in readings),
+        tuple(_table(each.plain) for each in interpretations),
         tuple(statement.judge(*views) for statement in STATEMENTS),
     )
 

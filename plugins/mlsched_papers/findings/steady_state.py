@@ -29,11 +29,11 @@ def run(settings: Settings) -> Section:
 
 def cases(grid: g.Grid) -> list[g.Case]:
     """Every run that it reads; random rules run once per workload."""
-    here = [(seed, reading) for seed in range(grid.seeds) for reading in grid.readings]
-    full = [g.Case(reading, seed, policy) for seed, reading in here for policy in POLICIES]
+    here = [(seed, interpretation) for seed in range(grid.seeds) for interpretation in grid.interpretations]
+    full = [g.Case(interpretation, seed, policy) for seed, interpretation in here for policy in POLICIES]
     return full + [
-        g.Case(reading, seed, policy, jobs=jobs)
-        for seed, reading in here
+        g.Case(interpretation, seed, policy, jobs=jobs)
+        for seed, interpretation in here
         for jobs in grid.shorter
         for policy in (g.FIFO, g.FITGPP, g.AGAIN)
     ]
@@ -41,8 +41,8 @@ def cases(grid: g.Grid) -> list[g.Case]:
 
 def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
     """Its part of the report."""
-    readings = [Readings.of(reading, grid, metrics) for reading in grid.readings]
-    plain, literal = [each.plain for each in readings], [each.literal for each in readings]
+    interpretations = [Readings.of(interpretation, grid, metrics) for interpretation in grid.interpretations]
+    plain, literal = [each.plain for each in interpretations], [each.literal for each in interpretations]
     shown = [made for view in plain for made in (tables.steady_state(view, POLICIES), tables.lengths(view))]
     claims = (
         claims_ours.ours_backlog.judge(*plain),
@@ -52,7 +52,7 @@ def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
     )
     text = (
         f"{grid.seeds} workloads of {grid.jobs} jobs for each calibration of the FitGpp paper's workload "
-        f"({', '.join(grid.readings)}), and as many of {' and of '.join(map(str, grid.shorter)) or 'no'} jobs; "
+        f"({', '.join(grid.interpretations)}), and as many of {' and of '.join(map(str, grid.shorter)) or 'no'} jobs; "
         "arrivals from the closed loop under FIFO at load 2.0."
     )
     return Section((text,), tuple(shown), claims)

@@ -30,15 +30,15 @@ def run(settings: Settings) -> Report:
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    readings = [Readings.of(reading, grid, metrics) for reading in grid.readings]
-    views = [each.plain for each in readings]
+    interpretations = [Readings.of(interpretation, grid, metrics) for interpretation in grid.interpretations]
+    views = [each.plain for each in interpretations]
     trace = Readings.of(g.TRACE, grid, metrics) if grid.trace else None
     return Report(
         title=title,
-        readings=tuple(_readings(grid, metrics)),
-        tables=tuple(tables.tables(readings, trace)),
+        interpretations=tuple(_readings(grid, metrics)),
+        tables=tuple(tables.tables(interpretations, trace)),
         figures=tuple(figures.figures(views, trace.plain if trace else None, grid)),
-        claims=tuple(claims.claims(readings, trace)),
+        claims=tuple(claims.claims(interpretations, trace)),
     )
 
 
@@ -46,18 +46,20 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     """What was run, and how the paper was read."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     found = [
-        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs per reading, {len(metrics)} runs in "
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs per interpretation, {len(metrics)} "
+        "runs in "
         f"all; RAND is averaged over {grid.rand_repeats} runs a workload in the tables. {PAIRED}",
         CHECKED,
     ]
     found += [
         f"Reading {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
         f"during_grace={CALIBRATIONS[name].during_grace}."
-        for name in grid.readings
+        for name in grid.interpretations
     ]
     found.append(
-        f"World: {world}, except as the reading says; a rule's own P is its preemption_limit; FIFO has te_first=False; "
-        f"wake={simulation('preemption').wake}."
+        f"World: {world}, except as the interpretation says; a rule's own P is its preemption_limit; FIFO has "
+        "te_first=False; "
+        f"scheduling_events={simulation('preemption').scheduling_events}."
     )
     if grid.trace:
         found.append(f"Table 5 and Figure 8: {STAND_IN}; jobs that fit no node are dropped.")
@@ -66,12 +68,12 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
 
 
 def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:
-    """What the runs had to say, once each, with the first reading and seed that said it."""
+    """What the runs had to say, once each, with the first interpretation and seed that said it."""
     found: dict[str, g.Case] = {}
     for case, each in metrics.items():
         for remark in each.remarks:
             found.setdefault(remark, case)
-    return [f"Reading {case.reading.upper()}, seed {case.seed}: {remark}." for remark, case in found.items()]
+    return [f"Reading {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in found.items()]
 
 
 EXPERIMENT = Experiment(

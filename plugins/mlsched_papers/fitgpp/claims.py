@@ -16,23 +16,25 @@ STATEMENTS = (*OF_TABLES, *claims_figures.STATEMENTS)
 WITHOUT_FITGPP = (*claims_tables.WITHOUT_FITGPP, *claims_ours.WITHOUT_FITGPP)
 
 
-def claims(readings: Sequence[Readings], trace: Readings | None, name: str | None = None) -> list[Claim]:
+def claims(interpretations: Sequence[Readings], trace: Readings | None, name: str | None = None) -> list[Claim]:
     """The claims in the paper's order, then those of the trace ("not measured" without one); or the one of a name."""
 
     def asked(statements: Sequence[Statement]) -> list[Statement]:
         return [statement for statement in statements if name in (None, statement.name)]
 
-    found = [_of_tables(statement, readings) for statement in asked(OF_TABLES)]
-    found += [statement.judge(*(each.plain for each in readings)) for statement in asked(claims_figures.STATEMENTS)]
+    found = [_of_tables(statement, interpretations) for statement in asked(OF_TABLES)]
+    found += [
+        statement.judge(*(each.plain for each in interpretations)) for statement in asked(claims_figures.STATEMENTS)
+    ]
     on_trace = [trace.plain, trace.literal] if trace is not None else []
     return found + [statement.judge(*on_trace) for statement in asked(claims_tables.TRACE_STATEMENTS)]
 
 
-def _of_tables(statement: Statement, readings: Sequence[Readings]) -> Claim:
+def _of_tables(statement: Statement, interpretations: Sequence[Readings]) -> Claim:
     """A claim of the tables: with FitGpp's literal fallback as well where it plays a part; pooled where possible."""
-    views = [each.plain for each in readings]
+    views = [each.plain for each in interpretations]
     if statement not in WITHOUT_FITGPP:
-        views += [each.literal for each in readings]
+        views += [each.literal for each in interpretations]
     if statement in claims_tables.INTERVALS:
-        views += [view for each in readings for view in (each.pooled, each.literal_pooled)]
+        views += [view for each in interpretations for view in (each.pooled, each.literal_pooled)]
     return statement.judge(*views)

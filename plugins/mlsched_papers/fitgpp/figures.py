@@ -16,7 +16,7 @@ BEYOND = 2.0
 
 
 def figures(views: Sequence[FitGppView], trace: FitGppView | None, grid: g.Grid) -> list[Figure]:
-    """Figures 3 to 7 for each reading; Figure 8 where there is a trace."""
+    """Figures 3 to 7 for each interpretation; Figure 8 where there is a trace."""
     found = []
     for view in views:
         under = f"reading {view.name}"

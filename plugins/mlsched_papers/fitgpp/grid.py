@@ -1,4 +1,4 @@
-"""Which runs the FitGpp experiment needs: readings x seeds x (the tables' policies and the figures' sweeps)."""
+"""Which runs the FitGpp experiment needs: interpretations x seeds x (the tables' policies and the figures' sweeps)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mlsched_papers.fitgpp import paper
 
 #: The paper's share of TE jobs, and the grace periods of Section 4.1.
 TE_SHARE, GRACE_SCALE = 0.3, 1.0
-#: The reading that is no calibration: the user's trace.
+#: The interpretation that is no calibration: the user's trace.
 TRACE = "trace"
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the answerer as text, and options of the world beside those of the reading."""
+    """A row of the tables: its label, the solver as text, options of the world beside the interpretation's."""
 
     label: str
     text: str
@@ -53,7 +53,7 @@ class Case:
     jobs: of the workload; 0 means as many as the experiment has.
     """
 
-    reading: str
+    interpretation: str
     seed: int
     policy: Policy
     te_share: float = TE_SHARE
@@ -69,7 +69,7 @@ class Grid:
     lengths: numbers of jobs, below `jobs`, at which BE jobs are looked at as well.
     """
 
-    readings: tuple[str, ...]
+    interpretations: tuple[str, ...]
     seeds: int
     jobs: int
     rand_repeats: int = 4
@@ -86,9 +86,9 @@ class Grid:
         return tuple(length for length in self.lengths if length < self.jobs)
 
 
-FULL = Grid(readings=("z", "a"), seeds=8, jobs=2**16)
+FULL = Grid(interpretations=("z", "a"), seeds=8, jobs=2**16)
 QUICK = Grid(
-    readings=("z",),
+    interpretations=("z",),
     seeds=2,
     jobs=2**13,
     weights=(0.0, 1.0, 4.0, 8.0, 16.0),
@@ -104,29 +104,29 @@ def cases(grid: Grid) -> list[Case]:
     for seed in range(grid.seeds):
         if grid.trace:
             found += [c for policy in (*PAPER, *BESIDE) for c in _repeated(TRACE, seed, policy, grid)]
-        for reading in grid.readings:
-            found += _of_workload(reading, seed, grid)
-    ordered = sorted(dict.fromkeys(found), key=lambda c: c.reading != TRACE)
+        for interpretation in grid.interpretations:
+            found += _of_workload(interpretation, seed, grid)
+    ordered = sorted(dict.fromkeys(found), key=lambda c: c.interpretation != TRACE)
     return ordered
 
 
-def _of_workload(reading: str, seed: int, grid: Grid) -> Iterator[Case]:
+def _of_workload(interpretation: str, seed: int, grid: Grid) -> Iterator[Case]:
     for policy in (*PAPER, FIRST, *BESIDE):
-        yield from _repeated(reading, seed, policy, grid)
+        yield from _repeated(interpretation, seed, policy, grid)
     swept = [fitgpp(s) for s in grid.weights] + [fitgpp(limit=p) for p in grid.limits]
     for policy in (*UNLIMITED, *swept):
-        yield Case(reading, seed, policy)
+        yield Case(interpretation, seed, policy)
     for share in grid.shares:
         for policy in PAPER:
-            yield Case(reading, seed, policy, te_share=share)
+            yield Case(interpretation, seed, policy, te_share=share)
     for scale in grid.scales:
         for policy in (*PREEMPTIVE, FITGPP_8):
-            yield Case(reading, seed, policy, grace_scale=scale)
+            yield Case(interpretation, seed, policy, grace_scale=scale)
     for jobs in grid.shorter:
         for policy in (FIFO, FITGPP, AGAIN):
-            yield Case(reading, seed, policy, jobs=jobs)
+            yield Case(interpretation, seed, policy, jobs=jobs)
 
 
-def _repeated(reading: str, seed: int, policy: Policy, grid: Grid) -> Iterator[Case]:
+def _repeated(interpretation: str, seed: int, policy: Policy, grid: Grid) -> Iterator[Case]:
     for repeat in range(grid.rand_repeats if policy == RAND else 1):
-        yield Case(reading, seed, policy, repeat=repeat)
+        yield Case(interpretation, seed, policy, repeat=repeat)

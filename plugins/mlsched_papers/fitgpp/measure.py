@@ -68,7 +68,7 @@ def measure(
 ) -> dict[Case, Metrics]:
     """The metrics of every case, in the order of `cases` whatever finishes first.
 
-    Raises AnswererError with the first sentence of a replay check that fails.
+    Raises SolverError with the first sentence of a replay check that fails.
     """
     batches = _batches(cases, source)
     done: dict[Case, Metrics] = {}
@@ -85,9 +85,9 @@ def _batches(cases: Sequence[Case], source: Source) -> list[Batch]:
     """Cases by workload; the trace's first (they may be refused), then the longest, so that workers end together."""
     groups: dict[tuple[str, int, float, int], list[Case]] = {}
     for case in cases:
-        groups.setdefault((case.reading, case.seed, case.te_share, case.jobs), []).append(case)
+        groups.setdefault((case.interpretation, case.seed, case.te_share, case.jobs), []).append(case)
     batches = [Batch(source, tuple(group)) for group in groups.values()]
-    return sorted(batches, key=lambda b: (b.cases[0].reading != TRACE, -len(b.cases)))
+    return sorted(batches, key=lambda b: (b.cases[0].interpretation != TRACE, -len(b.cases)))
 
 
 def _in_turn(batches: Sequence[Batch]) -> Iterator[tuple[Case, Metrics]]:
@@ -115,7 +115,7 @@ def _execute(batch: Batch) -> Iterator[tuple[Case, Metrics]]:
 
 
 def _workload(source: Source, case: Case) -> Any:
-    if case.reading == TRACE:
+    if case.interpretation == TRACE:
         assert source.trace is not None
         return api.workload(
             source.trace, "preemption", cluster=source.cluster, limit=source.limit, seed=case.seed, oversize="drop"
@@ -125,7 +125,7 @@ def _workload(source: Source, case: Case) -> Any:
 
 def _synthetic(source: Source, case: Case, grace_scale: float, **options: Any) -> Any:
     return api.workload(
-        f"synthetic:{case.reading}",
+        f"synthetic:{case.interpretation}",
         "preemption",
         jobs=case.jobs or source.jobs,
         seed=case.seed,
@@ -142,13 +142,13 @@ def _with_grace(base: Any, source: Source, case: Case) -> Any:
 
 
 def _metrics(case: Case, workload: Any) -> Metrics:
-    calibration = CALIBRATIONS.get(case.reading)
+    calibration = CALIBRATIONS.get(case.interpretation)
     options: dict[str, Any] = {"during_grace": calibration.during_grace} if calibration else {}
     seed = 1000 * case.repeat + case.seed
     options |= dict(case.policy.options)
     record = 1.0 if case.policy.text.startswith("fitgpp") else 0.0
     run, remarks = simulated(workload, case.policy.text, seed=seed, options=options, record=record)
-    if case.reading == TRACE:
+    if case.interpretation == TRACE:
         remarks = (f"trace: {workload.source}; {len(workload.submit)} jobs on {workload.cluster}", *remarks)
     quantiles = {
         kind: np.quantile(values, QUANTILES).tolist() if len(values) else [] for kind, values in run.series().items()
@@ -188,7 +188,7 @@ def _ways(run: Run, text: str, seed: int) -> dict[str, float | None]:
     """Of FitGpp's runs: how many TE jobs needed victims that were there, and how many of them random ones."""
     if not run.recorded:
         return {}
-    _, params = registry().answerer("preemption", text)
+    _, params = registry().solver("preemption", text)
     found: Counter[Way] = Counter()
     for decision in run.recorded:
         assert isinstance(decision.instance, Instance)

@@ -34,21 +34,27 @@ LITERAL = {g.FITGPP: g.AGAIN, g.FITGPP_FREE: g.AGAIN_FREE}
 
 
 class FitGppView(View[Policy, At, Metrics]):
-    """The measurements under one reading. Policies that differ in their labels alone are one.
+    """The measurements under one interpretation. Policies that differ in their labels alone are one.
 
     reading: a calibration or the trace. literal: "a random BE job" is one job (fallback=again). pooled: percentiles of
     re-scheduling intervals are of all workloads' intervals together, where `values` has one value per workload.
     """
 
     def __init__(
-        self, reading: str, grid: Grid, metrics: Mapping[Case, Metrics], *, literal: bool = False, pooled: bool = False
+        self,
+        interpretation: str,
+        grid: Grid,
+        metrics: Mapping[Case, Metrics],
+        *,
+        literal: bool = False,
+        pooled: bool = False,
     ) -> None:
-        name = reading.upper() + (", literal fallback" if literal else "") + (", pooled" if pooled else "")
+        name = interpretation.upper() + (", literal fallback" if literal else "") + (", pooled" if pooled else "")
         super().__init__(name, HERE)
         self.grid, self.literal, self.pooled = grid, literal, pooled
         self._runs: dict[tuple[str, Any, At], dict[int, list[Metrics]]] = defaultdict(lambda: defaultdict(list))
         for case, found in metrics.items():
-            if case.reading == reading:
+            if case.interpretation == interpretation:
                 at = At(case.te_share, case.grace_scale, case.jobs)
                 self._runs[case.policy.text, case.policy.options, at][case.seed].append(found)
 
@@ -115,7 +121,7 @@ def _bootstrap(figure: Callable[[Percentile], Values], counts: Mapping[Policy, I
 
 @dataclasses.dataclass(frozen=True)
 class Readings:
-    """The readings of one calibration, or of the trace, as views of the same runs."""
+    """The interpretations of one calibration, or of the trace, as views of the same runs."""
 
     plain: FitGppView
     literal: FitGppView
@@ -123,10 +129,10 @@ class Readings:
     literal_pooled: FitGppView
 
     @classmethod
-    def of(cls, reading: str, grid: Grid, metrics: Mapping[Case, Metrics]) -> Readings:
+    def of(cls, interpretation: str, grid: Grid, metrics: Mapping[Case, Metrics]) -> Readings:
         """All views of a calibration's or the trace's runs."""
 
         def view(**how: bool) -> FitGppView:
-            return FitGppView(reading, grid, metrics, **how)
+            return FitGppView(interpretation, grid, metrics, **how)
 
         return cls(view(), view(literal=True), view(pooled=True), view(literal=True, pooled=True))

@@ -30,13 +30,13 @@ DRIFTING = dict(zip(SLOWDOWN_METRICS, SLOWDOWN, strict=True)) | {"preempted": "p
 DRIFTING |= {f"interval_p{p}": f"interval {p}th" for p in POINTS}
 
 
-def tables(readings: Sequence[Readings], trace: Readings | None) -> list[Table]:
-    """Tables 1 to 4 for each reading with what they say of a steady state, then Table 5."""
-    return [table for each in readings for table in _synthetic(each)] + [_table_5(trace)]
+def tables(interpretations: Sequence[Readings], trace: Readings | None) -> list[Table]:
+    """Tables 1 to 4 for each interpretation with what they say of a steady state, then Table 5."""
+    return [table for each in interpretations for table in _synthetic(each)] + [_table_5(trace)]
 
 
-def _synthetic(readings: Readings) -> list[Table]:
-    view = readings.plain
+def _synthetic(interpretations: Readings) -> list[Table]:
+    view = interpretations.plain
     under = f"reading {view.name}"
     ours, preemptive = (*g.PAPER, g.FIRST, *g.BESIDE), (*g.PREEMPTIVE, *g.BESIDE)
     return [
@@ -44,7 +44,7 @@ def _synthetic(readings: Readings) -> list[Table]:
         _table(
             "Table 2", f"re-scheduling intervals [min], {under}", HUNDREDTHS, view, preemptive, INTERVALS, paper.TABLE_2
         ),
-        _pooled(readings.pooled, preemptive),
+        _pooled(interpretations.pooled, preemptive),
         _table(
             "Table 3",
             f"preempted jobs, P = 1 [% of all jobs], {under}",

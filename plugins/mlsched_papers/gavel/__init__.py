@@ -11,7 +11,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched_papers.claim import estimate, exact
 from mlsched_papers.experiment import Experiment, Settings
 from mlsched_papers.gavel.claims import MEAN, SPAN, STATEMENTS, View
-from mlsched_papers.gavel.measure import READINGS, Case, Grid, Kind, Metrics, folder_of, run_case
+from mlsched_papers.gavel.measure import INTERPRETATIONS, Case, Grid, Kind, Metrics, folder_of, run_case
 from mlsched_papers.gavel.paper import CLUSTER, PRINTED, TRACES
 from mlsched_papers.report import Number, Report, Table
 from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
@@ -51,23 +51,25 @@ def cases(grid: Grid) -> list[Case]:
     found += [Case("", trace=trace) for trace in TRACES]
     for kind, policies in DRAWN.items():
         for seed in range(grid.seeds):
-            found += [Case(policy, reading, kind, seed) for reading in READINGS for policy in policies]
+            found += [
+                Case(policy, interpretation, kind, seed) for interpretation in INTERPRETATIONS for policy in policies
+            ]
             found.append(Case("", kind=kind, seed=seed))
     return found
 
 
 def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> Report:
     """The report of finished measurements."""
-    views = [View(name, grid, metrics) for name in READINGS]
-    readings = (
+    views = [View(name, grid, metrics) for name in INTERPRETATIONS]
+    interpretations = (
         f"Gavel's traces {' and '.join(TRACES)} on {CLUSTER} V100, P100 and K80 GPUs in rounds of 360 s, seed 0; "
         "`printed` is what its own simulator prints with ECOS.",
         f"{grid.seeds} continuous and {grid.seeds} static workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs, "
         "drawn as Gavel's generator draws them: any model that runs on all types; "
         "1, 2, 4 or 8 GPUs (.7, .1, .15, .05); four fifths of 10^1.5 to 10^3 minutes on V100s, "
         f"the others of up to 10^4; arrivals every {grid.gap:g} s on average.",
-        "Readings: as printed - what Gavel's program does; as meant - " + ", ".join(
-            f"{name}={value}" for name, value in READINGS["as meant"].items()
+        "Interpretations: as printed - what Gavel's program does; as meant - " + ", ".join(
+            f"{name}={value}" for name, value in INTERPRETATIONS["as meant"].items()
         ) + " (docs/rounds-simulation.md).",
         "Bounds: of every schedule with pauses and moves at will, that knows the future.",
         PAIRED,
@@ -76,7 +78,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
     )  # fmt: skip
     tables = (*(_traces(trace, metrics) for trace in TRACES), *(_drawn(view, kind) for view in views for kind in DRAWN))
     claims = tuple(statement.judge(*views) for statement in STATEMENTS)
-    return Report(TITLE + (" (quick)" if quick else ""), readings, tables, (), claims)
+    return Report(TITLE + (" (quick)" if quick else ""), interpretations, tables, (), claims)
 
 
 def _traces(trace: str, metrics: dict[Case, Metrics]) -> Table:

@@ -17,7 +17,7 @@ MEAN, SPAN = "mean_completion_s", "makespan_s"
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """The measurements under one reading."""
+    """The measurements under one interpretation."""
 
     name: str
     grid: Grid
@@ -25,8 +25,8 @@ class View:
 
     def values(self, policy: str, metric: str, kind: Kind) -> npt.NDArray[np.float64]:
         """One value per workload; the bound's where the policy is ""."""
-        reading = self.name if policy else "as printed"
-        cases = [Case(policy, reading, kind, seed) for seed in range(self.grid.seeds)]
+        interpretation = self.name if policy else "as printed"
+        cases = [Case(policy, interpretation, kind, seed) for seed in range(self.grid.seeds)]
         found = [self.metrics[case].values[metric] for case in cases]
         return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 

@@ -26,7 +26,7 @@ GPUS = {1: 0.7, 2: 0.1, 4: 0.15, 8: 0.05}
 SHORT, LONG, LONG_SHARE = (1.5, 3.0), (3.0, 4.0), 0.2
 
 Kind = Literal["continuous", "static"]
-READINGS: dict[str, dict[str, Any]] = {
+INTERPRETATIONS: dict[str, dict[str, Any]] = {
     "as printed": {},
     "as meant": {"fifo": "drawn", "unaware": "average", "oversized": "excluded", "gaps": "idle", "remainder": "run"},
 }
@@ -47,7 +47,7 @@ class Case:
     """A run: of a drawn workload, or (trace) of one of Gavel's own. policy "": no run, the bounds alone."""
 
     policy: str
-    reading: str = "as printed"
+    interpretation: str = "as printed"
     kind: Kind = "continuous"
     seed: int = 0
     trace: str = ""
@@ -72,7 +72,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         from mlsched_rounds.simulation.bound import bound
 
         return Metrics(dict(bound(workload)))
-    run, _ = simulated(workload, f"gavel:policy={case.policy}", options=READINGS[case.reading])
+    run, _ = simulated(workload, f"gavel:policy={case.policy}", options=INTERPRETATIONS[case.interpretation])
     summary = run.summary()
     names = ("mean_completion_s", "makespan_s", "dropped", "utilisation")
     return Metrics({name: summary[name] for name in names})

@@ -46,7 +46,11 @@ def report(
     errors: Mapping[str, prediction.Errors] | None = None,
 ) -> Report:
     """The report of finished runs. errors: those of Figure 9 by the kind of interference; None: they are measured."""
-    views = [HarmonyView(reading, metrics, metric) for reading in grid.readings for metric in (COMPLETION, WHOLE)]
+    views = [
+        HarmonyView(interpretation, metrics, metric)
+        for interpretation in grid.interpretations
+        for metric in (COMPLETION, WHOLE)
+    ]
     measured = Measured(
         grid,
         views,
@@ -55,7 +59,7 @@ def report(
     )
     return Report(
         title=title,
-        readings=tuple(_readings(grid, metrics)),
+        interpretations=tuple(_readings(grid, metrics)),
         tables=tuple(tables.tables(measured)),
         figures=tuple(figures.figures(measured)),
         claims=tuple(claims.claims(measured)),
@@ -68,24 +72,28 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     trained = [policy.label for policy in g.policies() if policy.kind == "trained"]
     found = [
         f"{len(metrics)} runs of {grid.jobs} jobs on {g.TESTBED} servers. Seeds of the workloads: "
-        + "; ".join(_seeds(reading, metrics) for reading in grid.readings)
+        + "; ".join(_seeds(interpretation, metrics) for interpretation in grid.interpretations)
         + f". {PAIRED}",
         CHECKED,
         "Interference: synthetic (the paper's Fig. 2 is an image), with the anchors that its text gives; linear and "
-        "quadratic in CPU and network use as other readings. Network penalties: the same group's measured speeds.",
-        "The paper prints no lengths of jobs. A reading's load is the share of all CPUs that the jobs would hold if "
+        "quadratic in CPU and network use as other interpretations. Network penalties: the same group's measured "
+        "speeds.",
+        "The paper prints no lengths of jobs. An interpretation's load is the share of all CPUs that the jobs would "
+        "hold if "
         "none ever slowed another one down; what a policy really needs is that times its average slowdown (and what is "
         "left of the interval in which a job is done), and where this nears 1 its queue grows. Batches come at the "
         "beginning of an interval.",
         "The Google-like pattern is a stand-in (a daily cycle and bursts), not Google's trace, and not fitted to it.",
-        f"World: {world}, except as the reading says; wake={simulation('placement').wake}. A job that is done leaves "
+        f"World: {world}, except as the interpretation says; "
+        f"scheduling_events={simulation('placement').scheduling_events}. A job that is done leaves "
         "at the end of its interval; its completion is the moment of its last epoch, in 'whole intervals' the end of "
         "that interval.",
         "Baselines as the paper's text has them: LIF scores a server by the slowdown of its tasks over running alone, "
-        "Tetris fills one server after another. Other readings of LIF (the increase by the new task; ties at random) "
-        "are rows, and readings of the claims. Rows 'task by task' and '1 + slowdown' are how both were once "
+        "Tetris fills one server after another. Other interpretations of LIF (the increase by the new task; ties at "
+        "random) "
+        "are rows, and interpretations of the claims. Rows 'task by task' and '1 + slowdown' are how both were once "
         "implemented here; no claim looks at them.",
-        "The exact answerer maximises the total speed (Eq. 1) of every batch by CP-SAT, from the rules' best plan, "
+        "The exact solver maximises the total speed (Eq. 1) of every batch by CP-SAT, from the rules' best plan, "
         f"within a deterministic work limit of {grid.work:g} a decision.",
         f"Trained policies: {', '.join(trained) or 'none is registered, claims about Harmony are not measured'}. "
         f"Figures 6 and 7 are drawings. {_trainings(grid)}",
@@ -99,7 +107,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     for case, each in metrics.items():
         for remark in each.remarks:
             remarks.setdefault(remark, case)
-    found += [f"{c.reading.name}, {c.pattern}, seed {c.seed}: {remark}." for remark, c in remarks.items()]
+    found += [f"{c.interpretation.name}, {c.pattern}, seed {c.seed}: {remark}." for remark, c in remarks.items()]
     return [*found, versions_sentence()]
 
 
@@ -116,10 +124,15 @@ def _trainings(grid: g.Grid) -> str:
     )
 
 
-def _seeds(reading: g.Reading, metrics: Mapping[g.Case, Metrics]) -> str:
-    """The workloads of a reading, in words."""
-    used = {p: sorted({c.seed for c in metrics if (c.reading, c.pattern) == (reading, p)}) for p in reading.patterns}
-    return f"{reading.name}: " + ", ".join(f"{pattern} {' '.join(map(str, seeds))}" for pattern, seeds in used.items())
+def _seeds(interpretation: g.Interpretation, metrics: Mapping[g.Case, Metrics]) -> str:
+    """The workloads of an interpretation, in words."""
+    used = {
+        p: sorted({c.seed for c in metrics if (c.interpretation, c.pattern) == (interpretation, p)})
+        for p in interpretation.patterns
+    }
+    return f"{interpretation.name}: " + ", ".join(
+        f"{pattern} {' '.join(map(str, seeds))}" for pattern, seeds in used.items()
+    )
 
 
 EXPERIMENT = Experiment("harmony", f"{TITLE} (Figures 1-5, 8-10, Table II)", run, statements=claims.STATEMENTS)

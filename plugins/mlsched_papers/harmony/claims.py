@@ -182,10 +182,10 @@ def more_mates_worse(m: Measured) -> list[Piece]:
 def _against(
     view: HarmonyView, policy: Policy, others: dict[str, list[Policy]], bound: Bound, printed: float | None = None
 ) -> list[Piece]:
-    """By how much a policy is below others, who are given by the name of the reading that they belong to."""
+    """By how much a policy is below others, who are given by the name of the interpretation that they belong to."""
     return [
         Piece(
-            reading,
+            interpretation,
             f"{policy.label} below {other.label}, {pattern}",
             view.cut(policy, other, view.metric, pattern),
             bound,
@@ -194,14 +194,14 @@ def _against(
             lower_bound=printed is not None,
             untrained=untrained(policy) if policy.kind == "trained" else "",
         )
-        for reading, policies in others.items()
+        for interpretation, policies in others.items()
         for other in policies
-        for pattern in view.reading.patterns
+        for pattern in view.interpretation.patterns
     ]
 
 
 def _trained(view: HarmonyView, bound: Bound, printed: float) -> list[Piece]:
-    """Every trained policy against every baseline, by every reading; without one, nothing was measured."""
+    """Every trained policy against every baseline, by every interpretation; without one, nothing was measured."""
     found: list[Piece] = []
     for policy in view.of_kind("trained"):
         found += _against(view, policy, view.baselines(), bound, printed)
@@ -228,7 +228,7 @@ def harmony_25(m: Measured) -> list[Piece]:
 def harmony_25_full(m: Measured) -> list[Piece]:
     bound, found = Bound(low=paper.CUT, strict=True), []
     for view in m.views:
-        strong = [p for p in view.of_kind("reading") if p.variant == FULL_STRENGTH]
+        strong = [p for p in view.of_kind("interpretation") if p.variant == FULL_STRENGTH]
         for policy in view.of_kind("trained"):
             found += _against(view, policy, {view.name: strong}, bound)
     return found
@@ -276,7 +276,7 @@ def exact_rules(m: Measured) -> list[Piece]:
     "ours-search",
     text="A local search comes within 10 % of it",
     where="ours",
-    tested="mean over workloads of its average completion time above the exact answerer's",
+    tested="mean over workloads of its average completion time above the exact solver's",
 )
 def search_near(m: Measured) -> list[Piece]:
     return [
@@ -290,7 +290,7 @@ def search_near(m: Measured) -> list[Piece]:
         for v in m.views
         for policy in v.policies
         if policy.text == SEARCH
-        for pattern in v.reading.patterns
+        for pattern in v.interpretation.patterns
     ]
 
 

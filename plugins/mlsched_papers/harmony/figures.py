@@ -66,7 +66,7 @@ def _figure_5() -> Figure:
 
 
 def _figure_8(view: HarmonyView) -> Figure:
-    patterns = view.reading.patterns
+    patterns = view.interpretation.patterns
     places = [float(k) for k in range(len(patterns))]
     lines: dict[str, Line] = {}
     for policy in view.shown():

@@ -1,4 +1,4 @@
-"""Which runs Figure 8 needs: readings x arrival patterns x seeds x policies; every registered rule is a policy."""
+"""Which runs Figure 8 needs: interpretations x arrival patterns x seeds x policies (every registered rule)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Settings = tuple[tuple[str, str], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the answerer as text, and its kind.
+    """A row of the tables: its label, the solver as text, and its kind.
 
     kind: "baseline" of the paper; "random" - every task on a random server; "reading" - a baseline as one may read its
     text, too; "former" - as the paper does not have it (see `FORMER`): shown, and no claim looks at it; "rule", "exact"
     or "trained"; "variant" - a training of Table II or Figure 10 (`training.py`).
-    variant: of a reading, its name; it stands in for the baseline `of`.
+    variant: of an interpretation, its name; it stands in for the baseline `of`.
     """
 
     label: str
@@ -42,8 +42,8 @@ BASELINES = (
 LOAD_BALANCING = BASELINES[0]
 #: What the text leaves open of LIF (see `heuristics.placement._lif`).
 LIF_READINGS = {"by the increase": "score=increase", "random ties": "tie=random"}
-READINGS = tuple(
-    Policy(f"{lif.label}, {variant}", f"{lif.text}:{setting}", "reading", f"LIF {variant}", lif.label)
+INTERPRETATIONS = tuple(
+    Policy(f"{lif.label}, {variant}", f"{lif.text}:{setting}", "interpretation", f"LIF {variant}", lif.label)
     for variant, setting in LIF_READINGS.items()
     for lif in BASELINES[2:]
 )
@@ -70,7 +70,7 @@ SEARCH = "local-search"
 
 
 def policies() -> tuple[Policy, ...]:
-    """The paper's baselines and their readings, every other rule, the exact answerer, and every trained policy."""
+    """The paper's baselines and their interpretations, every other rule, the exact solver, and every trained policy."""
     known = {policy.text for policy in (*BASELINES, RANDOM)}
     learned = registry().available("placement", "trained")
     # Policies of ours say nothing about Harmony: no claim looks at them.
@@ -81,11 +81,11 @@ def policies() -> tuple[Policy, ...]:
         if a.name not in known and (a.kind == "heuristic" or a.name in ours)
     )
     trained = tuple(Policy(a.name, a.name, "trained") for a in learned if a.name not in ours)
-    return (*BASELINES, *READINGS, *FORMER, RANDOM, *rules, EXACT, *trained)
+    return (*BASELINES, *INTERPRETATIONS, *FORMER, RANDOM, *rules, EXACT, *trained)
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One way to fill in what the paper leaves open.
 
     load: offered load without any slowdown. model: interference. options: of the world. servers: a rack has 30, and as
@@ -104,7 +104,7 @@ class Reading:
 class Case:
     """One simulated run."""
 
-    reading: Reading
+    interpretation: Interpretation
     pattern: str
     seed: int
     policy: Policy
@@ -112,16 +112,18 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment. readings: all policies run; rack: baselines, random placement and trained policies.
+    """The size of the experiment. interpretations: all policies run; rack: baselines, random placement and trained
+    policies.
 
-    seeds: workloads of the first reading, `few` of the others, `rack_seeds` of the rack, and never more than `seeds`.
+    seeds: workloads of the first interpretation, `few` of the others, `rack_seeds` of the rack, and never more than
+        `seeds`.
     work: deterministic limit of one exact decision (CP-SAT's own measure). samples, rounds: of Fig. 9.
     trainings: iterations of each training of Table II and Figure 10; rack_training: of the policy for the rack; 0:
     none.
     """
 
-    readings: tuple[Reading, ...]
-    rack: Reading | None
+    interpretations: tuple[Interpretation, ...]
+    rack: Interpretation | None
     seeds: int = 10
     few: int = 10
     jobs: int = 120
@@ -133,52 +135,52 @@ class Grid:
     trainings: int = 1500
     rack_training: int = 1250
 
-    def workloads(self, reading: Reading) -> int:
-        """How many workloads a reading has."""
-        if reading == self.rack:
+    def workloads(self, interpretation: Interpretation) -> int:
+        """How many workloads an interpretation has."""
+        if interpretation == self.rack:
             return min(self.seeds, self.rack_seeds)
-        return self.seeds if reading == self.readings[0] else min(self.seeds, self.few)
+        return self.seeds if interpretation == self.interpretations[0] else min(self.seeds, self.few)
 
 
 UNIFORM = ("uniform",)
-LIGHT, BASE = Reading("load 0.2", 0.2), Reading("load 0.3", 0.3)
+LIGHT, BASE = Interpretation("load 0.2", 0.2), Interpretation("load 0.3", 0.3)
 FULL = Grid(
-    readings=(
+    interpretations=(
         BASE,
         LIGHT,
-        Reading("load 0.3, linear interference", 0.3, "linear", patterns=UNIFORM),
-        Reading("load 0.3, quadratic interference", 0.3, "quadratic", patterns=UNIFORM),
-        Reading("load 0.3, jobs leave at once", 0.3, options=(("departure", "instant"),), patterns=UNIFORM),
+        Interpretation("load 0.3, linear interference", 0.3, "linear", patterns=UNIFORM),
+        Interpretation("load 0.3, quadratic interference", 0.3, "quadratic", patterns=UNIFORM),
+        Interpretation("load 0.3, jobs leave at once", 0.3, options=(("departure", "instant"),), patterns=UNIFORM),
     ),
-    rack=Reading("rack of 30, load 0.3", 0.3, servers=RACK, patterns=UNIFORM),
+    rack=Interpretation("rack of 30, load 0.3", 0.3, servers=RACK, patterns=UNIFORM),
 )
 QUICK = Grid(
-    readings=(BASE,), rack=None, seeds=2, jobs=40, work=0.5, samples=1500, rounds=2, trainings=0, rack_training=0
+    interpretations=(BASE,), rack=None, seeds=2, jobs=40, work=0.5, samples=1500, rounds=2, trainings=0, rack_training=0
 )
 
 
 def learned(grid: Grid, variants: tuple[Policy, ...], large: tuple[Policy, ...]) -> list[Case]:
-    """The runs of what is trained for the experiment: Table II and Figure 10 under the first reading, and the rack."""
-    base, found = grid.readings[0], []
-    for reading, policies in ((base, variants), (grid.rack, large)):
-        if reading is not None:
-            seeds = range(grid.workloads(reading))
-            found += [Case(reading, "uniform", seed, policy) for seed in seeds for policy in policies]
+    """The runs of what is trained for the experiment: Table II, Figure 10 (first interpretation), and the rack."""
+    base, found = grid.interpretations[0], []
+    for interpretation, policies in ((base, variants), (grid.rack, large)):
+        if interpretation is not None:
+            seeds = range(grid.workloads(interpretation))
+            found += [Case(interpretation, "uniform", seed, policy) for seed in seeds for policy in policies]
     return found
 
 
 #: Kinds of policies that run on a rack.
-ON_RACK = ("baseline", "reading", "random", "trained")
+ON_RACK = ("baseline", "interpretation", "random", "trained")
 
 
 def cases(grid: Grid) -> list[Case]:
     """Every run that tables, figures and claims read, but those of `learned`, once each."""
     everybody = policies()
     found = [
-        Case(reading, pattern, seed, policy)
-        for reading in grid.readings
-        for seed in range(grid.workloads(reading))
-        for pattern in reading.patterns
+        Case(interpretation, pattern, seed, policy)
+        for interpretation in grid.interpretations
+        for seed in range(grid.workloads(interpretation))
+        for pattern in interpretation.patterns
         for policy in everybody
     ]
     if grid.rack is not None:

@@ -24,20 +24,20 @@ class Metrics:
 
 def run_case(case: Case, grid: Grid) -> Metrics:
     """Simulate, check, reduce."""
-    reading = case.reading
-    rack = reading.servers != TESTBED
+    interpretation = case.interpretation
+    rack = interpretation.servers != TESTBED
     workload = api.workload(
         f"synthetic:{case.pattern}",
         "placement",
         seed=case.seed,
         jobs=grid.rack_jobs if rack else grid.jobs,
-        servers=reading.servers,
-        mean=PATTERNS[case.pattern] * reading.servers / TESTBED,
-        load=reading.load,
-        model=reading.model,
+        servers=interpretation.servers,
+        mean=PATTERNS[case.pattern] * interpretation.servers / TESTBED,
+        load=interpretation.load,
+        model=interpretation.model,
     )
     exact = Exact(case.policy.text, grid.work) if case.policy.kind == "exact" else None
-    run, remarks = simulated(workload, exact or case.policy.text, seed=case.seed, options=dict(reading.options))
+    run, remarks = simulated(workload, exact or case.policy.text, seed=case.seed, options=dict(interpretation.options))
     values = _values(run)
     if exact is not None:
         values["proven"] = 100 * float(np.mean(exact.proven)) if exact.proven else None
@@ -45,7 +45,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
 
 
 class Exact:
-    """An exact answerer as a rule: warm start, a deterministic work limit, and what it proved."""
+    """An exact solver as a rule: warm start, a deterministic work limit, and what it proved."""
 
     information = "oracle"
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from mlsched_papers.harmony.grid import Case, Grid, Policy, Reading
+from mlsched_papers.harmony.grid import Case, Grid, Interpretation, Policy
 from mlsched_papers.harmony.measure import Metrics
 from mlsched_papers.harmony.prediction import Errors
 from mlsched_papers.view import View
@@ -16,14 +16,18 @@ COMPLETION, WHOLE = "average_completion", "average_whole"
 
 
 class HarmonyView(View[Policy, str, Metrics]):
-    """The measurements under one reading; a place is an arrival pattern. `metric`: how completion is counted."""
+    """The measurements under one interpretation; a place is an arrival pattern. `metric`: how completion is counted."""
 
-    def __init__(self, reading: Reading, metrics: Mapping[Case, Metrics], metric: str = COMPLETION) -> None:
-        super().__init__(reading.name + (", whole intervals" if metric == WHOLE else ""), reading.patterns[0])
-        self.reading, self.metric = reading, metric
+    def __init__(
+        self, interpretation: Interpretation, metrics: Mapping[Case, Metrics], metric: str = COMPLETION
+    ) -> None:
+        super().__init__(
+            interpretation.name + (", whole intervals" if metric == WHOLE else ""), interpretation.patterns[0]
+        )
+        self.interpretation, self.metric = interpretation, metric
         self._runs: dict[tuple[Policy, str], dict[int, Metrics]] = defaultdict(dict)
         for case, found in metrics.items():
-            if case.reading == reading:
+            if case.interpretation == interpretation:
                 self._runs[case.policy, case.pattern][case.seed] = found
         self.policies: Sequence[Policy] = tuple(dict.fromkeys(policy for policy, _ in self._runs))
 
@@ -34,7 +38,7 @@ class HarmonyView(View[Policy, str, Metrics]):
         """Reading's name -> the paper's baselines under it; first the view's own, then with each variant."""
         plain = self.of_kind("baseline")
         found = {self.name: plain}
-        for policy in self.of_kind("reading"):
+        for policy in self.of_kind("interpretation"):
             name = f"{self.name}, {policy.variant}"
             found[name] = [policy if p.label == policy.of else p for p in found.get(name, plain)]
         return found

@@ -2,8 +2,8 @@
 
 Section VI-A: jobs with random numbers of workers and PSs are placed randomly until the servers are full, and the speed
 of each is measured (here: computed from the presets). LIF says that a task's slowdown is a function of the CPU and
-network use of others; a job's is that of its slowest server. Two readings: the coefficients are *profiled*, as the
-rules do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
+network use of others; a job's is that of its slowest server. Two interpretations: the coefficients are *profiled*, as
+the rules do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
 intercept; errors are of the rest. The reward network is the one that comes with mlsched, which was trained on other
 random placements (`mlsched train harmony-reward`) of one kind of interference, and is asked about that kind alone.
 """

@@ -28,7 +28,7 @@ SYNTHETIC = "Of the presets' synthetic interference, made to keep the text's anc
 
 
 def tables(m: Measured) -> list[Table]:
-    """One table per figure, in the paper's order; Figure 8 a reading at a time, then what its numbers are made of."""
+    """One table per figure, in the paper's order; Figure 8 by interpretation, then what its numbers are made of."""
     found = [_figure_1(), _figure_2(), _figure_3(), _figure_4(), _figure_5()]
     shown = [view for view in m.views if view.metric == "average_completion"]
     found += [figure_8(view) for view in shown] + ([figure_8(m.rack)] if m.rack else [])
@@ -107,14 +107,14 @@ def figure_8(view: HarmonyView) -> Table:
     rows = []
     for policy in view.shown():
         numbers = []
-        for pattern in view.reading.patterns:
+        for pattern in view.interpretation.patterns:
             printed = paper.COMPLETION if policy.kind == "trained" and pattern == "uniform" else None
             numbers.append(Number(view.estimate(policy, view.metric, pattern), printed))
             if exact:
                 gain = None if policy == EXACT else estimate(view.cut(EXACT, policy, view.metric, pattern))
                 numbers.append(Number(gain))
         rows.append((policy.label, tuple(numbers)))
-    columns = [c for p in view.reading.patterns for c in (p, *(["exact below [%]"] if exact else []))]
+    columns = [c for p in view.interpretation.patterns for c in (p, *(["exact below [%]"] if exact else []))]
     note = (
         f"Paper: Harmony more than {paper.CUT:g} % below every baseline ({paper.RACK_CUT:g} % on 30 machines); its "
         f"{paper.COMPLETION:g} intervals (Table II) are of unknown lengths of jobs."
@@ -124,9 +124,9 @@ def figure_8(view: HarmonyView) -> Table:
 
 
 def parts(view: HarmonyView) -> Table:
-    pattern = view.reading.patterns[0]
+    pattern = view.interpretation.patterns[0]
     rows = tuple((p.label, tuple(Number(view.estimate(p, name, pattern)) for name in PARTS)) for p in view.shown())
-    note = "Slowdown: time in training over isolated length. Proven: decisions of the exact answerer within its limit."
+    note = "Slowdown: time in training over isolated length. Proven: decisions of the exact solver within its limit."
     title = f"what it is made of, {pattern} arrivals, {view.name}"
     return Table("Figure 8", title, ("policy", *PARTS.values()), rows, note)
 

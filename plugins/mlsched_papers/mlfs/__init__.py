@@ -29,11 +29,11 @@ def run(settings: Settings) -> Report:
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished runs."""
-    measured = [Measured(grid, metrics, reading) for reading in g.READINGS]
+    measured = [Measured(grid, metrics, interpretation) for interpretation in g.INTERPRETATIONS]
     held, anew = measured[:2]
     return Report(
         title=title,
-        readings=tuple(_readings(grid, metrics)),
+        interpretations=tuple(_readings(grid, metrics)),
         tables=tuple(tables.tables(held, anew)),
         figures=tuple(figures.figures(held)),
         claims=tuple(claims.claims(*measured)),
@@ -57,7 +57,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         f"World: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "
         "time to send the task's parameters. Whoever goes on after a pause or a move first holds its nodes for "
         f"{grid.pause:g} s without progress.",
-        f"Readings: {'; '.join(g.READINGS)} (the row of a scheduler says 'anew'). Where every iteration queues anew, "
+        f"Interpretations: {'; '.join(g.INTERPRETATIONS)} (the row of a scheduler says 'anew'). Where every iteration "
+        "queues anew, "
         "MLF-H and Graphene let what runs compete with what waits, TensorFlow shares time, and Gandiva's jobs take "
         "turns. Under the third reading MLF-H's deadline term is below 0 for what is overdue; under the others what is "
         "overdue counts as due in a tick.",

@@ -234,5 +234,5 @@ STATEMENTS: tuple[Statement, ...] = (*ORDERS, gandiva_bandwidth, jct_graphene, *
 
 
 def claims(*measured: Measured) -> list[Claim]:
-    """The claims with their verdicts, in the paper's order; `measured`: the runs under each reading."""
+    """The claims with their verdicts, in the paper's order; `measured`: the runs under each interpretation."""
     return [statement.judge(*measured) for statement in STATEMENTS]

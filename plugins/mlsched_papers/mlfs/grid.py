@@ -2,8 +2,8 @@
 
 The paper leaves open how often a job queues. Under one reading a placed job holds its nodes to the end (`HELD`); under
 the others it queues anew in every iteration, and what runs gives way to what comes before it (`ANEW`, and `PRINTED`,
-where Eq. 4's deadline term is, as printed, below 0 once the deadline has passed). A scheduler that these readings are
-about has a row for each; all others are the same under all.
+where Eq. 4's deadline term is, as printed, below 0 once the deadline has passed). A scheduler that these
+interpretations are about has a row for each; all others are the same under all.
 
 Three sizes. `FULL` has a quarter of Figure 4's servers and jobs. `PAPERS_SIZE` is Figure 4's own: 20 servers of four
 GPUs, 620 jobs at x = 1 that arrive within about a week, the schedulers that Figure 4 compares; Figures 6 to 9, which
@@ -28,9 +28,9 @@ LOAD = 0.6
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, and the answerer as text. feature: of MLF-H that is left out, for Figures 6-8.
+    """A row of the tables: its label, and the solver as text. feature: of MLF-H that is left out, for Figures 6-8.
 
-    under: the one reading under which it is run, "" where all have it alike, or it stands for itself.
+    under: the one interpretation under which it is run, "" where all have it alike, or it stands for itself.
     """
 
     label: str
@@ -39,10 +39,10 @@ class Policy:
     under: str = ""
 
 
-#: The readings, as tables print them.
+#: The interpretations, as tables print them.
 HELD, ANEW = "a placed job holds its nodes", "every iteration queues anew"
 PRINTED = "every iteration queues anew, Eq. 4 as printed"
-READINGS = (HELD, ANEW, PRINTED)
+INTERPRETATIONS = (HELD, ANEW, PRINTED)
 
 
 #: How the schedulers that MLFS compares with choose a server: it does not say, and tasks there slow each other down, so
@@ -76,15 +76,15 @@ WITHOUT = tuple(
 BOUND = Policy("lower bound", "bound", "bound")
 
 
-def _read(policy: Policy, reading: str, **given: str) -> Policy:
-    """The policy under another reading, with these parameters."""
+def _read(policy: Policy, interpretation: str, **given: str) -> Policy:
+    """The policy under another interpretation, with these parameters."""
     name, _, rest = policy.text.partition(":")
     text = ",".join(filter(None, [rest, *(f"{key}={value}" for key, value in given.items())]))
-    suffix = "anew" if reading == ANEW else "anew, as printed"
-    return Policy(f"{policy.label}, {suffix}", f"{name}:{text}", policy.feature, reading)
+    suffix = "anew" if interpretation == ANEW else "anew, as printed"
+    return Policy(f"{policy.label}, {suffix}", f"{name}:{text}", policy.feature, interpretation)
 
 
-#: Reading -> what a policy of the first reading is there, where that is another one.
+#: Reading -> what a policy of the first interpretation is there, where that is another one.
 AS_READ: Mapping[str, Mapping[Policy, Policy]] = {
     HELD: {},
     ANEW: {p: _read(p, ANEW, queueing="iteration") for p in (*OURS, GRAPHENE, TENSORFLOW, *WITHOUT)}
@@ -93,28 +93,28 @@ AS_READ: Mapping[str, Mapping[Policy, Policy]] = {
 }
 
 
-def as_read(policy: Policy, reading: str) -> Policy | None:
-    """What stands for a policy of the first reading under another; None where it is not run there.
+def as_read(policy: Policy, interpretation: str) -> Policy | None:
+    """What stands for a policy of the first interpretation under another; None where it is not run there.
 
     Under `PRINTED` only what is about Eq. 4 differs from `ANEW`.
     """
-    if not policy.under or policy.under == reading:
+    if not policy.under or policy.under == interpretation:
         return policy
-    found = AS_READ[reading].get(policy)
-    if found is None and reading == PRINTED and not policy.feature:
+    found = AS_READ[interpretation].get(policy)
+    if found is None and interpretation == PRINTED and not policy.feature:
         found = AS_READ[ANEW].get(policy)
     return found
 
 
 def known(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
-    """Those whose answerer is registered."""
-    there = registry().answerers
+    """Those whose solver is registered."""
+    there = registry().solvers
     return tuple(p for p in policies if p == BOUND or ("taskgraph", p.text.partition(":")[0]) in there)
 
 
 def policies() -> tuple[Policy, ...]:
     """Everybody who runs."""
-    read = [policy for reading in (ANEW, PRINTED) for policy in AS_READ[reading].values()]
+    read = [policy for interpretation in (ANEW, PRINTED) for policy in AS_READ[interpretation].values()]
     return known((*OURS, *PAPERS, *OTHERS, *WITHOUT, *read, BOUND))
 
 

@@ -37,7 +37,7 @@ def workload(grid: Grid, x: float, seed: int) -> Any:
     load = api.workload(
         "synthetic:mlfs-cluster",
         "taskgraph",
-        physics="iterations",
+        simulator="iterations",
         seed=seed,
         jobs=jobs,
         servers=grid.servers,
@@ -53,7 +53,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     if case.policy == BOUND:
         whole = load.replace(min_iterations=load.max_iterations)
         return Metrics({"jct": bound(whole)["total_jct"] / len(load.arrival) / HOUR})
-    run = api.simulate(load, case.policy.text, seed=case.seed, wake=WAKE, options=OPTIONS)
+    run = api.simulate(load, case.policy.text, seed=case.seed, scheduling_events=WAKE, options=OPTIONS)
     refuse_unsound(run)
     return Metrics(_values(run))
 

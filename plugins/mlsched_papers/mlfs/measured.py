@@ -16,16 +16,16 @@ WAIT = 1.0
 
 
 class Measured(View[Policy, float, Metrics]):
-    """A place is a load x; where none is named, the highest. Policies are asked for as the first reading has them."""
+    """A place is a load x; where none is named, the highest. Policies are those of the first interpretation."""
 
-    def __init__(self, grid: Grid, metrics: Mapping[Case, Metrics], reading: str = HELD) -> None:
-        super().__init__(reading, max(grid.loads))
+    def __init__(self, grid: Grid, metrics: Mapping[Case, Metrics], interpretation: str = HELD) -> None:
+        super().__init__(interpretation, max(grid.loads))
         self.grid = grid
         self._runs: dict[tuple[Policy, float], dict[int, Metrics]] = defaultdict(dict)
         for case, found in metrics.items():
             self._runs[case.policy, case.x][case.seed] = found
         self.all: Sequence[Policy] = tuple(dict.fromkeys(case.policy for case in metrics))
-        here = [p for p in self.all if p.under in ("", HELD) and as_read(p, reading) in self.all]
+        here = [p for p in self.all if p.under in ("", HELD) and as_read(p, interpretation) in self.all]
         self.policies: Sequence[Policy] = tuple(here)
         self._idle: dict[float, str] = {}
 

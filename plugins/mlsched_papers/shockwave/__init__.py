@@ -42,7 +42,7 @@ def cases(grid: Grid) -> list[Case]:
 def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> Report:
     """The report of finished measurements."""
     view = View(grid, metrics)
-    readings = (
+    interpretations = (
         f"Shockwave's trace {TRACE} on {GPUS} GPUs, as its simulator runs it: rounds of 120 s, 20 s lost where a job "
         "resumes, shares for 1,000 s at least, batch sizes that change.",
         f"{grid.seeds} drawn workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.gpus} GPUs: any "
@@ -62,7 +62,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
         _drawn(view),
     )
     claims = tuple(statement.judge(view) for statement in STATEMENTS)
-    return Report(TITLE + (" (quick)" if quick else ""), readings, tables, (), claims)
+    return Report(TITLE + (" (quick)" if quick else ""), interpretations, tables, (), claims)
 
 
 def _traced(view: View, name: str, of: str, printed: Printed) -> Table:

@@ -48,15 +48,18 @@ def report(
     """The report of finished measurements."""
     measured = Measured(
         grid,
-        [SlaqView(reading, metrics) for reading in (*grid.readings, *grid.variants, *grid.departures)],
-        [SlaqView(reading, metrics) for reading in grid.sweeps],
+        [
+            SlaqView(interpretation, metrics)
+            for interpretation in (*grid.interpretations, *grid.variants, *grid.departures)
+        ],
+        [SlaqView(interpretation, metrics) for interpretation in grid.sweeps],
         found,
         scheduling_seconds(grid),
         recorded,
     )
     return Report(
         title=title,
-        readings=tuple(_readings(grid, metrics, recorded)),
+        interpretations=tuple(_readings(grid, metrics, recorded)),
         tables=tuple(tables.tables(measured)),
         figures=tuple(figures.figures(measured)),
         claims=tuple(claims.claims(measured)),
@@ -67,18 +70,21 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping
     """What was run, and how the paper was read."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     found = [
-        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores per reading "
-        f"for fair and SLAQ, the first {min(grid.few, grid.seeds)} for other policies, for Fig. 9 and for readings "
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores per "
+        "interpretation "
+        f"for fair and SLAQ, the first {min(grid.few, grid.seeds)} for other policies, for Fig. 9 and for "
+        "interpretations "
         f"that do not count; Poisson arrivals every {g.MEAN_ARRIVAL:g} s, {len(metrics)} runs in all. {PAIRED}",
         CHECKED,
         "Jobs: stand-ins for Table 1's algorithms, drawn evenly, 100 iterations each (the paper's convergence). The "
-        "paper prints neither what an iteration costs nor how loaded its cluster was: a reading's load is expected "
+        "paper prints neither what an iteration costs nor how loaded its cluster was: an interpretation's load is "
+        "expected "
         "core-seconds of a job over cores x time between arrivals, and scales the cost of all iterations alike; its "
         "cap is the most cores a job can use (the paper has none).",
-        f"World: {world}, except as the reading says; wake=interval:{g.EPOCH}.",
+        f"World: {world}, except as the interpretation says; scheduling_events=interval:{g.EPOCH}.",
         RATIOS,
         "Shown, and counted for no verdict: "
-        + "; ".join(f"{reading.name} ({reading.excluded})" for reading in grid.departures)
+        + "; ".join(f"{interpretation.name} ({interpretation.excluded})" for interpretation in grid.departures)
         + ".",
         PREDICTED + (RECORDED if recorded else NOT_RECORDED),
         "An iteration's CPU time does not depend on the number of cores: Fig. 10(b) is an assumption here.",
@@ -88,7 +94,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping
         for remark in each.remarks:
             remarks.setdefault(remark.partition("load is")[0], case)
     found += [
-        f"Some workloads, first {c.reading.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
+        f"Some workloads, first {c.interpretation.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
         for c in remarks.values()
     ]
     return [*found, versions_sentence()]

@@ -44,7 +44,7 @@ ARITHMETIC = (
 
 
 def _counted(m: Measured) -> Iterator[SlaqView]:
-    """The views under readings that count."""
+    """The views under interpretations that count."""
     return (v for v in m.core if v.name not in m.departures)
 
 
@@ -155,9 +155,9 @@ def both_headlines(m: Measured) -> list[Piece]:
     for v in _counted(m):
         for way in ARITHMETIC:
             loss, time = paper.AVERAGE_LOSS_CUT, paper.CUT_90
-            reading = f"{v.name}, {way.name}"
-            found.append(Piece(reading, "average loss", way.loss(v), near(loss), "%", loss))
-            found.append(Piece(reading, "time to 90 %", way.time(v, 90), near(time), "%", time))
+            interpretation = f"{v.name}, {way.name}"
+            found.append(Piece(interpretation, "average loss", way.loss(v), near(loss), "%", loss))
+            found.append(Piece(interpretation, "time to 90 %", way.time(v, 90), near(time), "%", time))
     return found
 
 

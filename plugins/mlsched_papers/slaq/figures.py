@@ -15,10 +15,10 @@ FIRST = "of the first workload"
 
 
 def figures(m: Measured) -> list[Figure]:
-    """The figures, those over time for every reading that all policies run."""
+    """The figures, those over time for every interpretation that all policies run."""
     found = [_figure_1(), _figure_5(), _figure_6(m)]
     for view in m.core:
-        if view.reading in m.grid.readings:
+        if view.interpretation in m.grid.interpretations:
             found += [_figure_3(view), _figure_7(view), _figure_8(view)]
     return [*sorted(found, key=lambda f: f.name), _figure_9(m), _figure_10(m)]
 

@@ -1,4 +1,4 @@
-"""Which runs the SLAQ experiment needs: readings x seeds x policies, and the sweep of Fig. 9."""
+"""Which runs the SLAQ experiment needs: interpretations x seeds x policies, and the sweep of Fig. 9."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Options = tuple[tuple[str, str], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the answerer as text, and what it changes in the world."""
+    """A row of the tables: its label, the solver as text, and what it changes in the world."""
 
     label: str
     text: str
@@ -35,7 +35,7 @@ ALL, PAIR = (FAIR, SLAQ, MAX_MIN, ENVELOPE, EXACT), (FAIR, SLAQ)
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One way to fill in what the paper leaves open.
 
     load: offered load at `at` seconds between arrivals (the paper prints neither it nor what an iteration costs);
@@ -52,26 +52,26 @@ class Reading:
     excluded: Exclusion | None = None
 
 
-def base(load: float, cap: int = 0) -> Reading:
+def base(load: float, cap: int = 0) -> Interpretation:
     """The world's defaults at this load and cap."""
-    return Reading(f"load {load:g}" + (f", cap {cap}" if cap else ""), load, cap)
+    return Interpretation(f"load {load:g}" + (f", cap {cap}" if cap else ""), load, cap)
 
 
-def variant(load: float, name: str, **options: str) -> Reading:
-    """Another reading of the world."""
-    return Reading(f"load {load:g}, {name}", load, 0, tuple(options.items()))
+def variant(load: float, name: str, **options: str) -> Interpretation:
+    """Another interpretation of the world."""
+    return Interpretation(f"load {load:g}, {name}", load, 0, tuple(options.items()))
 
 
-def light(load: float) -> Reading:
+def light(load: float) -> Interpretation:
     """Fig. 9: the load at its lightest, 10 s between arrivals."""
-    return Reading(f"load {load:g} at {ARRIVALS[0]:g} s", load, at=ARRIVALS[0])
+    return Interpretation(f"load {load:g} at {ARRIVALS[0]:g} s", load, at=ARRIVALS[0])
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One simulated run."""
 
-    reading: Reading
+    interpretation: Interpretation
     seed: int
     policy: Policy
     mean_arrival: float
@@ -79,18 +79,21 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment. readings: all policies run; variants: the paper's two; sweeps: those of Fig. 9.
+    """The size of the experiment. interpretations: all policies run; variants: the paper's two; sweeps: those of Fig.
+    9.
 
-    seeds: workloads of the paper's two policies under readings and variants; few: at most so many of everything else.
+    seeds: workloads of the paper's two policies under interpretations and variants; few: at most so many of everything
+        else.
 
-    departures: readings for the paper's two that are excluded from verdicts, each with its reason; they are shown.
+    departures: interpretations for the paper's two that are excluded from verdicts, each with its reason; they are
+        shown.
     models: jobs an algorithm of Table 1 whose losses are predicted. scales: jobs of Fig. 10(c), four cores each.
     """
 
-    readings: tuple[Reading, ...]
-    variants: tuple[Reading, ...]
-    sweeps: tuple[Reading, ...]
-    departures: tuple[Reading, ...] = ()
+    interpretations: tuple[Interpretation, ...]
+    variants: tuple[Interpretation, ...]
+    sweeps: tuple[Interpretation, ...]
+    departures: tuple[Interpretation, ...] = ()
     seeds: int = 10
     few: int = 3
     jobs: int = 160
@@ -100,9 +103,9 @@ class Grid:
     scales: tuple[int, ...] = (1000, 2000, 4000)
 
 
-def without(reading: Reading, reason: Exclusion) -> Reading:
-    """The reading, excluded for a reason."""
-    return dataclasses.replace(reading, excluded=reason)
+def without(interpretation: Interpretation, reason: Exclusion) -> Interpretation:
+    """The interpretation, excluded for a reason."""
+    return dataclasses.replace(interpretation, excluded=reason)
 
 
 NO_CAP = Exclusion("the paper says otherwise", "Algorithm 1 gives a job core after core without a cap")
@@ -119,7 +122,7 @@ DEPARTURES = (
     ),
     # 95 % of the loss reduction takes 0.45 of the work: a load of 1 until the jobs stop.
     without(
-        Reading("load 2.2, jobs stop at 95 %", 2.2, target=0.95),
+        Interpretation("load 2.2, jobs stop at 95 %", 2.2, target=0.95),
         Exclusion("not in the paper's evaluation", "target losses are of Section 7"),
     ),
 )
@@ -129,13 +132,13 @@ LEFT_OPEN = (
     variant(1.0, "no guess for newcomers", newcomer="flat"),
 )
 FULL = Grid(
-    readings=(base(0.9), base(1.0)),
+    interpretations=(base(0.9), base(1.0)),
     variants=(base(0.8), base(0.85), base(0.95), base(1.2), *LEFT_OPEN),
     sweeps=(light(0.4), light(0.8)),
     departures=DEPARTURES,
 )
 QUICK = Grid(
-    readings=(base(1.0),),
+    interpretations=(base(1.0),),
     variants=(),
     departures=(DEPARTURES[0], DEPARTURES[3]),
     sweeps=(light(0.8),),
@@ -151,14 +154,14 @@ def cases(grid: Grid) -> list[Case]:
     """Every run that tables, figures and claims read, once each."""
     found = []
     for seed in range(grid.seeds):
-        for reading in (*grid.readings, *grid.variants):
-            found += [Case(reading, seed, policy, reading.at) for policy in PAIR]
+        for interpretation in (*grid.interpretations, *grid.variants):
+            found += [Case(interpretation, seed, policy, interpretation.at) for policy in PAIR]
         if seed >= grid.few:
             continue
-        for reading in grid.readings:
-            found += [Case(reading, seed, policy, reading.at) for policy in ALL if policy not in PAIR]
-        for reading in grid.departures:
-            found += [Case(reading, seed, policy, reading.at) for policy in PAIR]
-        for reading in grid.sweeps:
-            found += [Case(reading, seed, policy, arrival) for arrival in grid.arrivals for policy in PAIR]
+        for interpretation in grid.interpretations:
+            found += [Case(interpretation, seed, policy, interpretation.at) for policy in ALL if policy not in PAIR]
+        for interpretation in grid.departures:
+            found += [Case(interpretation, seed, policy, interpretation.at) for policy in PAIR]
+        for interpretation in grid.sweeps:
+            found += [Case(interpretation, seed, policy, arrival) for arrival in grid.arrivals for policy in PAIR]
     return found

@@ -32,20 +32,22 @@ class Metrics:
 
 def run_case(case: Case, grid: Grid) -> Metrics:
     """Simulate, check, reduce."""
-    reading = case.reading
+    interpretation = case.interpretation
     workload = api.workload(
         "synthetic:table1",
         "quality",
         seed=case.seed,
         jobs=grid.jobs,
         cores=grid.cores,
-        cap=reading.cap,
+        cap=interpretation.cap,
         mean_arrival=case.mean_arrival,
-        load=reading.load * reading.at / case.mean_arrival,
-        target=reading.target,
+        load=interpretation.load * interpretation.at / case.mean_arrival,
+        target=interpretation.target,
     )
-    options: dict[str, Any] = {"epoch": EPOCH, **dict(reading.options), **dict(case.policy.options)}
-    run, remarks = simulated(workload, case.policy.text, seed=case.seed, wake=f"interval:{EPOCH}", options=options)
+    options: dict[str, Any] = {"epoch": EPOCH, **dict(interpretation.options), **dict(case.policy.options)}
+    run, remarks = simulated(
+        workload, case.policy.text, seed=case.seed, scheduling_events=f"interval:{EPOCH}", options=options
+    )
     found = course(workload, run.log)
     return Metrics(_values(run), _curves(run, found), remarks)
 

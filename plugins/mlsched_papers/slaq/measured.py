@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mlsched_papers.claim import Estimate, Exclusion
-from mlsched_papers.slaq.grid import FAIR, SLAQ, Case, Grid, Policy, Reading
+from mlsched_papers.slaq.grid import FAIR, SLAQ, Case, Grid, Interpretation, Policy
 from mlsched_papers.slaq.measure import Line, Metrics
 from mlsched_papers.slaq.prediction import Errors
 from mlsched_papers.slaq.recorded import RecordedErrors
@@ -17,14 +17,14 @@ from mlsched_papers.view import Values, View, change, ratio_of_means
 
 
 class SlaqView(View[Policy, float, Metrics]):
-    """The measurements under one reading; a place is the mean time between arrivals, s."""
+    """The measurements under one interpretation; a place is the mean time between arrivals, s."""
 
-    def __init__(self, reading: Reading, metrics: Mapping[Case, Metrics]) -> None:
-        super().__init__(reading.name, reading.at)
-        self.reading = reading
+    def __init__(self, interpretation: Interpretation, metrics: Mapping[Case, Metrics]) -> None:
+        super().__init__(interpretation.name, interpretation.at)
+        self.interpretation = interpretation
         self._runs: dict[tuple[Policy, float], dict[int, Metrics]] = defaultdict(dict)
         for case, found in metrics.items():
-            if case.reading == reading:
+            if case.interpretation == interpretation:
                 self._runs[case.policy, case.mean_arrival][case.seed] = found
 
     def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
@@ -61,7 +61,8 @@ class SlaqView(View[Policy, float, Metrics]):
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Everything that was measured. core: readings, variants and departures; sweeps: Fig. 9; seconds: Fig. 10(c).
+    """Everything that was measured. core: interpretations, variants and departures; sweeps: Fig. 9; seconds: Fig.
+    10(c).
 
     recorded: prediction errors on recorded curves, by kind; empty where no file of such curves was given.
     """
@@ -75,5 +76,9 @@ class Measured:
 
     @property
     def departures(self) -> dict[str, Exclusion]:
-        """Readings that count for no verdict, with the reason."""
-        return {reading.name: reading.excluded for reading in self.grid.departures if reading.excluded is not None}
+        """Interpretations that count for no verdict, with the reason."""
+        return {
+            interpretation.name: interpretation.excluded
+            for interpretation in self.grid.departures
+            if interpretation.excluded is not None
+        }

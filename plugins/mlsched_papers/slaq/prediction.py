@@ -61,7 +61,7 @@ def _one_decision(jobs: int, seed: int) -> float:
     load = api.workload("synthetic:table1", "quality", jobs=jobs, seed=seed, cores=4 * jobs, cap=WIDTH, mean_arrival=0)
     rng = np.random.default_rng(seed)
     served = (load.total * rng.uniform(0, 0.9, jobs)).astype(np.int64)
-    rule, _ = registry().answerer("quality", "slaq")
+    rule, _ = registry().solver("quality", "slaq")
     forecaster = Forecaster(load, Options())
     start = time.process_time()
     gain, loss = forecaster.tables(np.arange(jobs), served, WIDTH)

@@ -34,7 +34,7 @@ PRINTED_SHARES = {"high": paper.HIGH_SHARE, "medium": 100 - paper.HIGH_SHARE - p
 
 
 def tables(m: Measured) -> list[Table]:
-    """One table per figure, in the paper's order; Figure 7 first as cuts, then in absolute numbers per reading."""
+    """One table per figure, in the paper's order; Figure 7 as cuts, then in absolute numbers by interpretation."""
     return [
         _figure_1(),
         _figure_6(m),
@@ -81,7 +81,7 @@ def _cuts(m: Measured) -> Table:
         f"{paper.AVERAGE_LOSS} would be so much below {paper.AVERAGE_LOSS} / (1 - {paper.AVERAGE_LOSS_CUT / 100:g}) = "
         f"{paper.IMPLIED_FAIR_LOSS:.2f}, but a normalised loss starts at 1 and falls."
     )
-    return Table("Figure 7", "SLAQ below fair [%], the same workloads", ("reading", *CUTS.values()), rows, note)
+    return Table("Figure 7", "SLAQ below fair [%], the same workloads", ("interpretation", *CUTS.values()), rows, note)
 
 
 def _arithmetic(m: Measured) -> Table:
@@ -98,7 +98,7 @@ def _arithmetic(m: Measured) -> Table:
         )
         rows.append((v.name, numbers))
     header = (
-        "reading",
+        "interpretation",
         "fair's average loss above SLAQ's",
         "of means",
         "SLAQ below fair to 90 %, of means",
@@ -115,7 +115,7 @@ def _arithmetic(m: Measured) -> Table:
 
 
 def _absolute(m: Measured, view: SlaqView) -> Table:
-    policies: tuple[Policy, ...] = ALL if view.reading in m.grid.readings else PAIR
+    policies: tuple[Policy, ...] = ALL if view.interpretation in m.grid.interpretations else PAIR
     rows = tuple(
         (p.label, tuple(Number(view.estimate(p, name), PRINTED.get((p, name))) for name in (*COLUMNS, "cpu_ms")))
         for p in policies
@@ -128,7 +128,7 @@ def _figure_8(m: Measured) -> Table:
     rows = tuple(
         (v.name, tuple(Number(v.estimate(SLAQ, f"{g}_share"), p) for g, p in PRINTED_SHARES.items())) for v in m.core
     )
-    header = ("reading", "25 % high loss", "25 % medium", "50 % low")
+    header = ("interpretation", "25 % high loss", "25 % medium", "50 % low")
     note = "The paper's medium share is what its text leaves of 100 %. In epochs with at least four jobs."
     return Table("Figure 8", "cores by loss of the jobs under SLAQ [%]", header, rows, note)
 

@@ -12,7 +12,7 @@ from mlsched_rounds.formulations.tables import OBJECTIVES
 from mlsched_rounds.instances import Instance
 
 
-@model_builder("cp-sat", problem="rounds", solver="cp-sat", objectives=tuple(OBJECTIVES))
+@model_builder("cp-sat", problem="rounds", backend="cp-sat", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """A Boolean per job and configuration; the worst job by levels, without a big M."""
     from ortools.sat.python import cp_model

@@ -12,7 +12,7 @@ from mlsched_rounds.formulations.tables import OBJECTIVES
 from mlsched_rounds.instances import Instance
 
 
-@model_builder("highs", problem="rounds", solver="highs", objectives=tuple(OBJECTIVES))
+@model_builder("highs", problem="rounds", backend="highs", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """A binary per job and configuration; the worst job by levels, without a big M."""
     import pyomo.environ as pyo

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 
 
-@answerer("cheapest", problem="rounds", objectives=("goodput_cost",), warm_start=True, paper="none")
+@solver("cheapest", problem="rounds", objectives=("goodput_cost",), warm_start=True, paper="none")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """By cost saved per GPU: the job takes that configuration if it fits, and has none yet."""
     room = Room(instance)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 
 
-@answerer("fifo", problem="rounds", paper="Gavel, FIFO")
+@solver("fifo", problem="rounds", paper="Gavel, FIFO")
 def answer(instance: Instance, *, rng: np.random.Generator, perf: bool = True) -> Plan:
     """By arrival, each job in its fastest configuration that fits, until one fits nowhere."""
     room = Room(instance)

@@ -61,7 +61,7 @@ class Forecast:
         return expected * left / inflated
 
     def calibrate(self, measured: float, until: float) -> None:
-        """Stretch the profile where the job has done `measured` samples within the first `until` seconds of the run."""
+        """Segment the profile where the job has done `measured` samples within the first `until` seconds of the run."""
         over = bisect_right(self._until, until) - 1  # epochs
         expected, time = self._samples[over], self._until[over]
         if until > time:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.heuristics.shares import Asked, Readings
 from mlsched_rounds.heuristics.shares import policy as named
 from mlsched_rounds.instances import Instance, Plan
@@ -25,7 +25,7 @@ def _world(params: dict[str, Any]) -> dict[str, Any]:
     return {"shares": params["policy"]}
 
 
-@answerer("gavel", problem="rounds", world=_world, paper="Gavel, Sections 4 and 5")
+@solver("gavel", problem="rounds", world=_world, paper="Gavel, Sections 4 and 5")
 def answer(instance: Instance, *, rng: np.random.Generator, policy: str = "max_min_perf") -> Plan:
     """The round after Gavel's policy of that name was asked: type after type, the largest shares first.
 

@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 from mlsched_rounds.solvers.relaxation import fractional
 
 
-@answerer("lp-rounding", problem="rounds", paper="Gavel, Section 5")
+@solver("lp-rounding", problem="rounds", paper="Gavel, Section 5")
 def answer(
     instance: Instance,
     *,

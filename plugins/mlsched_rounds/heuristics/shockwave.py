@@ -19,7 +19,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 from mlsched_rounds.solvers.shockwave import Jobs, Window, shockwave
@@ -30,7 +30,7 @@ def _world(params: dict[str, Any]) -> dict[str, Any]:
     return {"plan": "shockwave", **{renamed.get(name, name): value for name, value in params.items()}}
 
 
-@answerer("shockwave", problem="rounds", world=_world, paper="Shockwave, Section 6")
+@solver("shockwave", problem="rounds", world=_world, paper="Shockwave, Section 6")
 def answer(
     instance: Instance,
     *,

@@ -1,20 +1,20 @@
 """Sia's round (Jayaram Subramanya et al., SOSP 2023): the configurations of the least sum of costs by goodput.
 
 The costs, with p, lambda and what restarts take off, are the instance's (`instances/rounds/goodput.py`). Sia solves an
-integer program, and so does this rule, by HiGHS; it differs from the exact answerers in that it proves nothing.
+integer program, and so does this rule, by HiGHS; it differs from the exact solvers in that it proves nothing.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.goodput import Configurations
 from mlsched_rounds.solvers.sia import assign
 
 
-@answerer("sia", problem="rounds", objectives=("goodput_cost",), paper="Sia, Section 3")
+@solver("sia", problem="rounds", objectives=("goodput_cost",), paper="Sia, Section 3")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """The configurations whose costs by goodput, and of who waits, sum to the least."""
     cost = np.where(instance.rate > 0, instance.goodput_cost.astype(np.float64), np.inf)

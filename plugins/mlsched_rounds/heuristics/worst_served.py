@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 
 
-@answerer("worst-served", problem="rounds", objectives=("least_served",), warm_start=True, paper="none")
+@solver("worst-served", problem="rounds", objectives=("least_served",), warm_start=True, paper="none")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """The job that has had least of its usual rate, per weight and age, runs next, in its fastest configuration."""
     room = Room(instance)

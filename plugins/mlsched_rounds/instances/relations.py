@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Relation
+from mlsched.core.contract import MetamorphicRelation
 from mlsched_rounds.instances.instance import Instance
 
 #: Every objective.
@@ -54,14 +54,14 @@ def _costs(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "jobs relabelled": Relation("jobs only change their numbers", _jobs_relabelled, dict.fromkeys(ALL, "equal")),
-    "configurations relabelled": Relation(
+    "jobs relabelled": MetamorphicRelation("jobs only change their numbers", _jobs_relabelled, dict.fromkeys(ALL, "equal")),
+    "configurations relabelled": MetamorphicRelation(
         "configurations only change their numbers", _configs_relabelled, dict.fromkeys(ALL, "equal")
     ),
-    "another GPU": Relation("a GPU is added", _another_gpu, dict.fromkeys(ALL, "no worse")),
-    "a job less": Relation(
+    "another GPU": MetamorphicRelation("a GPU is added", _another_gpu, dict.fromkeys(ALL, "no worse")),
+    "a job less": MetamorphicRelation(
         "a job is taken away", _without_one, {"goodput_cost": "no worse", "total_steps": "no better",
         "worst_ratio": "no worse", "last_end": "no worse"},
     ),
-    "larger costs": Relation("all costs are three times as large", _costs, {"goodput_cost": 3}),
+    "larger costs": MetamorphicRelation("all costs are three times as large", _costs, {"goodput_cost": 3}),
 }  # fmt: skip

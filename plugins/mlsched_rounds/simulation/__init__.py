@@ -11,11 +11,11 @@ from mlsched_rounds.simulation.world import RoundsWorld
 
 SIMULATION = Simulation(
     problem="rounds",
-    physics="gavel",
+    simulator="gavel",
     workload_type=Workload,
     options_type=Options,
     world=RoundsWorld,
-    wake="events",
+    scheduling_events="events",
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,

@@ -8,7 +8,7 @@ From uw-mad-dash/shockwave, commit 8a44f4a (MIT): `scheduler/utils.py` (`get_acc
 - Gradient noise scale (McCandlish et al., 2018): the batch size doubles at the epochs of a table.
 
 In the world (`wants`) accordion leaves its critical epochs as soon as they end. What Shockwave believes (`believed`)
-differs from it: there nothing changes in the first 30 % of a job, Recommendation has two more critical stretches, and
+differs from it: there nothing changes in the first 30 % of a job, Recommendation has two more critical segments, and
 under gradient noise scale the last of more than two stages lacks its last epoch.
 """
 
@@ -70,8 +70,8 @@ DOUBLES: dict[tuple[str, int, int], tuple[int, ...]] = {
 #: The part of a job in which Shockwave believes that accordion changes nothing.
 FIRST_PART = 0.3
 
-#: Stretches [from, to) of epochs.
-Stretches = Sequence[tuple[int, int]]
+#: Segments [from, to) of epochs.
+Segments = Sequence[tuple[int, int]]
 
 
 class Job(NamedTuple):
@@ -161,8 +161,8 @@ def _constant(batch: int) -> _Pattern:
     return _Pattern([batch], [(0, 0)], [(0, 0)])
 
 
-def critical(model: str, batch: int, epochs: int, *, believed: bool = False) -> Stretches:
-    """The stretches of epochs in which accordion keeps the log's batch size."""
+def critical(model: str, batch: int, epochs: int, *, believed: bool = False) -> Segments:
+    """The segments of epochs in which accordion keeps the log's batch size."""
     if model == "ResNet-18":
         return [(0, 10), (150, 160), (250, 260)]
     if model == "ResNet-50":
@@ -173,12 +173,12 @@ def critical(model: str, batch: int, epochs: int, *, believed: bool = False) -> 
     return [(0, first), *([(60, 70), (80, 90)] if believed else [])]
 
 
-def _outside(stretches: Stretches, first: int) -> list[tuple[int, int]]:
-    """Regime 0 in the stretches and before the epoch `first`, regime 1 elsewhere."""
-    borders = sorted({0, first, *(border for stretch in stretches for border in stretch)})
+def _outside(segments: Segments, first: int) -> list[tuple[int, int]]:
+    """Regime 0 in the segments and before the epoch `first`, regime 1 elsewhere."""
+    borders = sorted({0, first, *(border for segment in segments for border in segment)})
     found: list[tuple[int, int]] = []
     for epoch in borders:
-        regime = int(epoch >= first and not any(start <= epoch < end for start, end in stretches))
+        regime = int(epoch >= first and not any(start <= epoch < end for start, end in segments))
         if not found or found[-1][1] != regime:
             found.append((epoch, regime))
     return found

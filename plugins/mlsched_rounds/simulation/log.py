@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlsched.simulation import log
-from mlsched_rounds.simulation.physics import Slice
+from mlsched_rounds.simulation.simulator import Slice
 from mlsched_rounds.simulation.workload import in_micro
 
 

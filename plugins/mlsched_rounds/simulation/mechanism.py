@@ -12,7 +12,7 @@ from mlsched_rounds.heuristics.greedy import taken
 from mlsched_rounds.heuristics.shares import Asked, Policy, Readings
 from mlsched_rounds.simulation.adaptation import Progress
 from mlsched_rounds.simulation.options import Options
-from mlsched_rounds.simulation.physics import Rounds
+from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import MICRO, PPM, Workload
 
 #: Rounds in which nothing runs and nothing can come, after which a run is stuck.
@@ -88,7 +88,7 @@ class Mechanism:
 
 
 def rounds_of(workload: Workload, options: Options) -> Rounds:
-    """The physics of a workload, before anything has happened."""
+    """The simulator of a workload, before anything has happened."""
     return Rounds(
         (workload.submit / MICRO).tolist(),
         workload.steps.tolist(),

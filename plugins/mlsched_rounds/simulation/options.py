@@ -1,4 +1,4 @@
-"""The readings of Gavel that change results: one field each."""
+"""The interpretations of Gavel that change results: one field each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Options(Checked):
         same (Shockwave: 20). Nothing is lost in the first round, nor by a slice that ends 5 s before the round could.
     reset: seconds for which shares stand at least, before the policy is asked anew.
     seed: of the order of types, and of a policy's own draws (Gavel's --seed).
-    shares: the policy that gives shares at each reset ("" - none: the answerer is asked every round who runs where).
+    shares: the policy that gives shares at each reset ("" - none: the solver is asked every round who runs where).
     remainder: a slice of n steps on s GPUs gives n // s to each, the last takes the rest. "dropped" - where a GPU gets
         none the slice fails, and a job with fewer steps left than GPUs is dropped after five failures; "run" - it runs.
     gaps: the time booked for a slice begins "booked" - at the end of the last round in which anything ran, so that

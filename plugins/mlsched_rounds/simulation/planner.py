@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray, ints
 from mlsched_rounds.heuristics.forecast import Forecast
 from mlsched_rounds.simulation.adaptation import Floats
 from mlsched_rounds.simulation.options import Options
-from mlsched_rounds.simulation.physics import Rounds
+from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import Workload
 from mlsched_rounds.solvers.shockwave import Jobs, Window, shockwave
 
@@ -188,5 +188,5 @@ def _filled(runs: IntArray, gpus: IntArray, remaining: Floats, free: int) -> lis
             found.append(row)
             free -= int(gpus[row])
     if free < 0:
-        raise SolverError(f"a plan has more jobs in a round than the GPUs hold: {ints(found).tolist()}")
+        raise BackendError(f"a plan has more jobs in a round than the GPUs hold: {ints(found).tolist()}")
     return found

@@ -9,7 +9,7 @@ from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.goodput import Configurations
 from mlsched_rounds.instances.tables import State, from_rates
 from mlsched_rounds.simulation.options import Options
-from mlsched_rounds.simulation.physics import Rounds
+from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import Workload
 
 #: The largest weight of the question.

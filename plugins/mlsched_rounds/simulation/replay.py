@@ -17,8 +17,8 @@
    epochs, they are those of as many epochs as before. If none remains then, the job does five more slices without a
    step, which fail (reading "failed"), or has ended.
 
-Shares no code with the physics; Python integers and fractions. Times in the log are rounded to 10^-6 s, and the physics
-adds up floats: a time may be off by two of these units.
+Shares no code with the simulator; Python integers and fractions. Times in the log are rounded to 10^-6 s, and the
+simulator adds up floats: a time may be off by two of these units.
 """
 
 from __future__ import annotations

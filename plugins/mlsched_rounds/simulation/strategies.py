@@ -87,7 +87,7 @@ def _adaptations(rate: IntArray) -> SearchStrategy[Adaptation]:
 
 @functools.cache
 def options() -> SearchStrategy[Options]:
-    """Options of runs in which the answerer is asked every round."""
+    """Options of runs in which the solver is asked every round."""
     from hypothesis import strategies as st
 
     return st.builds(

@@ -6,10 +6,10 @@
    last one has done its own. Until then freed GPUs idle, and arrivals wait.
 3. At the end of a round: account what ran, the last to end first; admit who has come; then say who runs next. With a
    policy of shares (`Options.shares`) its mechanism does (`mechanism`), with plans of windows of rounds the planner
-   (`planner`); without either, the answerer is asked each round.
+   (`planner`); without either, the solver is asked each round.
 4. Jobs that change their batch sizes do so at the ends of slices (`adaptation`).
 
-The physics count time in floats, as Gavel's program does; the clock is told it in 10^-6 s, rounded up.
+The simulator counts time in floats, as Gavel's program does; the clock is told it in 10^-6 s, rounded up.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.simulation.log import Log
 from mlsched_rounds.simulation.mechanism import Mechanism, rounds_of
 from mlsched_rounds.simulation.options import Options
-from mlsched_rounds.simulation.physics import Rounds
 from mlsched_rounds.simulation.planner import Planner
 from mlsched_rounds.simulation.question import Asker
+from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import MICRO, Workload
 
 
@@ -90,7 +90,7 @@ class RoundsWorld:
 
 
 def _mechanism(rounds: Rounds, workload: Workload, options: Options) -> Mechanism | Planner | None:
-    """What says who runs in place of the answerer, if something does."""
+    """What says who runs in place of the solver, if something does."""
     if options.plan and options.shares:
         raise InvalidInput("plan: whoever plans rounds takes no shares; leave out plan or shares")
     if options.plan:

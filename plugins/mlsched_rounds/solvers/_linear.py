@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
@@ -101,7 +101,7 @@ class Program:
     ) -> Solved | None:
         """The optimum, None where nothing is feasible. optimum: see `Optimum`. gap: relative, of integer programs.
 
-        Raises OutOfTime at the deadline, SolverError where HiGHS proves neither.
+        Raises OutOfTime at the deadline, BackendError where HiGHS proves neither.
         """
         try:
             return self.started(maximise=maximise, optimum=optimum, gap=gap, limits=limits).solve(deadline)
@@ -135,7 +135,7 @@ class Solver:
         self._highs, self._rows = highs, rows
 
     def solve(self, deadline: Deadline | None = None) -> Solved:
-        """The optimum. Raises Infeasible, OutOfTime at the deadline, SolverError where HiGHS proves nothing."""
+        """The optimum. Raises Infeasible, OutOfTime at the deadline, BackendError where HiGHS proves nothing."""
         highs, status = self._highs, import_highspy().HighsModelStatus
         if deadline is not None and (remaining := deadline.remaining()) is not None:
             highs.setOptionValue("time_limit", highs.getRunTime() + max(0.001, remaining))
@@ -150,7 +150,7 @@ class Solver:
         if ended == status.kTimeLimit:
             raise OutOfTime("highs: the time is over")
         if ended != status.kOptimal:
-            raise SolverError(f"highs ended with {ended.name}: neither a proof nor a limit")
+            raise BackendError(f"highs ended with {ended.name}: neither a proof nor a limit")
         solution = highs.getSolution()
         prices = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(self._rows)
         return Solved(highs.getInfo().objective_function_value, np.asarray(solution.col_value), prices)

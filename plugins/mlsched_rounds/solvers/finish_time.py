@@ -18,7 +18,7 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram, isolated
 
@@ -88,7 +88,7 @@ def _met(rates: Rates, jobs: IntArray, need: Floats, change: Floats) -> tuple[Fl
     program.put(rows, level, -need * per_step)
     solved = program.solve(maximise=True)
     if solved is None:
-        raise SolverError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls shares infeasible that there are")
     t = float(solved.x[level[0]])
     return program.shares(solved.x), t, float((solved.prices[rows] * change * per_step).sum() * t)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched_rounds.solvers._linear import Floats, Program, Solved
 from mlsched_rounds.solvers.shares import Rates
@@ -100,7 +100,7 @@ def makespan_bound(rates: Rates, steps: Floats, release: Floats, *, deadline: De
     program.put(rows_of_types[:, final], last, -rates.capacity.astype(np.float64))
     solved = program.solve(deadline=deadline)
     if solved is None:
-        raise SolverError("highs calls a schedule infeasible that there is")
+        raise BackendError("highs calls a schedule infeasible that there is")
     return float((ends[-2] + solved.value * (1 - SAFE)) * unit)
 
 
@@ -133,7 +133,7 @@ def _solved(
     program.cost = [costs]
     solved = program.solve(deadline=deadline)
     if solved is None:
-        raise SolverError("highs calls a schedule infeasible that there is")
+        raise BackendError("highs calls a schedule infeasible that there is")
     return solved, columns
 
 

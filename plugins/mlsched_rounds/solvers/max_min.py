@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched_rounds.solvers._linear import Infeasible
 from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram, proportional
 
@@ -145,5 +145,5 @@ def _per_step(rates: Rates, weight: Floats | None) -> Floats:
 def _solved(program: SharesProgram, *, optimum: Optimum = "vertex") -> tuple[Floats, Floats]:
     solved = program.solve(maximise=True, optimum=optimum)
     if solved is None:
-        raise SolverError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls shares infeasible that there are")
     return program.shares(solved.x), solved.x

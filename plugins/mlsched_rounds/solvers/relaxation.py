@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from mlsched.core.contract import entry
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched_rounds.formulations.tables import OBJECTIVES
 from mlsched_rounds.instances import Instance
 from mlsched_rounds.solvers._linear import Floats, Program
@@ -51,7 +51,7 @@ def fractional(instance: Instance, objective: str) -> Fractional:
         program.put(rows[np.searchsorted(able, job)], x, -gain / unit)
     solved = program.solve()
     if solved is None:
-        raise SolverError("highs calls a round infeasible in which nobody need run")
+        raise BackendError("highs calls a round infeasible in which nobody need run")
     shares[job, config] = np.clip(solved.x[x], 0.0, 1.0)
     if table.worst:
         return Fractional(table.base + table.sign * (offset + unit * solved.value), shares)

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
 from mlsched_rounds.solvers._linear import Floats, Program, Solved
@@ -119,7 +119,7 @@ def shockwave(
         pi, fair = weights(window, jobs), False
         runs = _planned(window, jobs, pi, np.zeros(count), search)
     if runs is None:
-        raise SolverError("highs calls a window infeasible in which nobody need run")
+        raise BackendError("highs calls a window infeasible in which nobody need run")
     return Planned(runs, fair, value(window, jobs, runs.sum(axis=1), pi))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched_rounds.instances.goodput import POWER, WAITING, Configurations, costs
 from mlsched_rounds.solvers._linear import Floats, Program
@@ -35,7 +35,7 @@ def assign(
     program.put(rows[configurations.type[options]], x, configurations.gpus[options])
     solved = program.solve(deadline=deadline, gap=gap)
     if solved is None:
-        raise SolverError("highs calls waiting infeasible")
+        raise BackendError("highs calls waiting infeasible")
     taken = np.flatnonzero(solved.x[x] > 0.5)
     chosen[jobs[taken]] = options[taken]
     return chosen

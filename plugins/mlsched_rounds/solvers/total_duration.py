@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram
 
 #: Where Gavel's bisection begins, seconds, and when it ends.
@@ -69,5 +69,5 @@ def _shares(rates: Rates, remaining: Floats, *, optimum: Optimum, within: float 
     program.put(program.advance(jobs, 1 / rates.fastest[jobs]), level, -alone / alone.max())
     solved = program.solve(maximise=True, optimum=optimum)
     if solved is None:
-        raise SolverError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls shares infeasible that there are")
     return program.shares(solved.x)

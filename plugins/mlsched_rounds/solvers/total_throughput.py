@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram
 
 
@@ -19,5 +19,5 @@ def max_sum(rates: Rates, *, optimum: Optimum = "vertex") -> Floats:
     program = SharesProgram(rates, (rates.rate / largest).ravel())
     solved = program.solve(maximise=True, optimum=optimum)
     if solved is None:
-        raise SolverError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls shares infeasible that there are")
     return program.shares(solved.x)

@@ -27,7 +27,7 @@ from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
 from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation
-from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Stretches
+from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Segments
 from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched.simulation.wake import Wake
@@ -66,7 +66,7 @@ class RoundsEnv(MaskedEnv):
         window: Annotated[int, Range(1, 10**4)] = 32,
         stop: str = "most",
         stopping: bool = False,
-        wake: str = "events+interval:600",
+        scheduling_events: str = "events+interval:600",
         options: Mapping[str, Any] = WORLD,
         h_r: float = 0.9,
         beta1: float = 0.5,
@@ -86,7 +86,7 @@ class RoundsEnv(MaskedEnv):
         one_of("queueing", queueing, QUEUEING)
         self._queueing = queueing
         self._window, self._stop, self._stopping, self._h_r = window, stop, stopping, h_r
-        self._wake = Wake.parse(wake)
+        self._wake = Wake.parse(scheduling_events)
         self._options = SIMULATION.options(options)
         if queueing == "iteration" and self._options.pausing != "keep":
             raise InvalidInput(
@@ -140,7 +140,7 @@ class RoundsEnv(MaskedEnv):
         return f"{head}; to choose: {kind}, allowed rows {', '.join(map(str, rows))}"
 
     @property
-    def log(self) -> Stretches:
+    def log(self) -> Segments:
         """What has happened so far."""
         return self._world.log
 

@@ -3,7 +3,7 @@
 An iteration is a scheduling interval of each of `workers` clusters side by side and one step of Adam for both networks,
 on 32 samples a worker from the replay buffer: what the gradients of 20 synchronous workers add up to. They are rows of
 one batch; `processes` deals them out to several processes (`_harmony_together.py`), each with its part of the clusters,
-of the minibatch and of the buffer. Readings:
+of the minibatch and of the buffer. Interpretations:
 
 - A sample is (s, a, r, s'); every sample of an interval has the interval's Eq. 1 as r, also those whose s' lies in it.
 - The advantage is Q - V(s). Q is the empirical one, r for each action that is left in the interval, discounted, and

@@ -1,7 +1,8 @@
 """Training of Harmony's reward model (Bao, Peng and Wu, INFOCOM 2019, Sections V and VI-A).
 
 Supervised learning on a history of random placements with measured speeds: three hidden layers with batch
-normalisation, Adam at .005, minibatches of 32, the mean relative error of the predicted speeds as loss. Readings:
+normalisation, Adam at .005, minibatches of 32, the mean relative error of the predicted speeds as loss.
+Interpretations:
 
 - "13177 samples" are so many placements, each with the speeds of all its jobs: a sample's label is a vector.
 - A tenth of the placements, whole ones, is held out: two jobs of one placement tell of each other.

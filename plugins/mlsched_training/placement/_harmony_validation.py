@@ -41,12 +41,12 @@ def completion(answer: Callable[[Any, np.random.Generator], Any], loads: Sequenc
     completions = []
     for seed, load in enumerate(loads):
         world = PlacementWorld(load, Options(window=params.new, most_jobs=params.running))
-        clock.run(world, rule, wake=Wake.parse("interval:1200"), seed=seed)
+        clock.run(world, rule, scheduling_events=Wake.parse("interval:1200"), seed=seed)
         completions.append(outcome.summary(load, world.log)["average_completion"])
     return float(np.mean(completions))
 
 
 def random_completion(loads: Sequence[Workload], params: Any) -> float:
     """That of tasks on random servers with room."""
-    rule = registry().answerers["placement", "uniform-random"]
+    rule = registry().solvers["placement", "uniform-random"]
     return completion(lambda instance, rng: rule.function(instance, rng=rng), loads, params)

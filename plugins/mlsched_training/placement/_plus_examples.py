@@ -77,11 +77,11 @@ def drawn(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jo
 
 
 def exact(asked: Asked) -> tuple[Plan, bool]:
-    """The best plan that the exact answerer finds within the work limit, and whether it is proven to be optimal."""
-    start, _ = registry().answerer("placement", "local-search")
-    answerer, _ = registry().answerer("placement", "cp-sat")
+    """The best plan that the exact solver finds within the work limit, and whether it is proven to be optimal."""
+    start, _ = registry().solver("placement", "local-search")
+    solver, _ = registry().solver("placement", "cp-sat")
     hint = start.function(asked.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
-    request = Request(answerer, "total_speed", limits=Limits(work=WORK), instance=asked.instance, start=hint)
+    request = Request(solver, "total_speed", limits=Limits(work=WORK), instance=asked.instance, start=hint)
     outcome = solvers.run(request)
     plan: Any = hint if outcome.plan is None else outcome.plan
     return plan, outcome.status == "optimal"

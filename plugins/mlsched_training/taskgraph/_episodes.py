@@ -15,7 +15,7 @@ from mlsched.heuristics.taskgraph.mlf_h import Settings, competing, decided, mad
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.allocation import GIVE, HOST, LEAVE, Allocation, chosen
-from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options, Stretches
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options, Segments
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 from mlsched.simulation.wake import Wake
@@ -72,20 +72,20 @@ def nothing() -> Choices:
     return Choices([], [], [])
 
 
-def episode(load: Jobs, answer: Callable[[Snapshot, np.random.Generator], Round], seed: int, usage: int) -> Stretches:
+def episode(load: Jobs, answer: Callable[[Snapshot, np.random.Generator], Round], seed: int, usage: int) -> Segments:
     """The log of a run of a rule over a workload. usage: seed of what tasks use."""
     world = IterationWorld(load, Options(**WORLD, usage_seed=usage))
 
     def call(snapshot: Any, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
         return answer(snapshot, rng), memory
 
-    run(world, Rule("episode", call), wake=Wake.parse(WAKE), seed=seed)
+    run(world, Rule("episode", call), scheduling_events=Wake.parse(WAKE), seed=seed)
     return world.log
 
 
 def sampled(
     load: Jobs, choose: Callable[[Any, Any], int], seed: int, usage: int, queueing: str = "held"
-) -> tuple[Choices, Stretches]:
+) -> tuple[Choices, Segments]:
     """A run in which `choose(rows with nothing allowed left out, rng) -> index` is asked, and its choices."""
     kept = nothing()
 
@@ -101,7 +101,7 @@ def sampled(
     return kept, episode(load, answer, seed, usage)
 
 
-def of_mlf_h(load: Jobs, seed: int, usage: int, queueing: str = "held") -> tuple[Choices, Stretches]:
+def of_mlf_h(load: Jobs, seed: int, usage: int, queueing: str = "held") -> tuple[Choices, Segments]:
     """A run of MLF-H, and its rounds as choices."""
     kept, given = nothing(), Settings(queueing=queueing)
 

@@ -3,11 +3,11 @@
 Iteration 1 imitates: MLF-H runs, and the network learns its choices (`begin="mlf-h"`; Section 3.4: "MLFS initially runs
 MLF-H for a certain time period and uses the data to train MLF-RL"). With `begin="random"` there is none: the network
 starts from random scheduling (Section 4.1). With `queueing="iteration"`, what runs competes anew at each round, and the
-teacher is MLF-H under that reading. Every other iteration runs K episodes on each of S workloads; all choices
+teacher is MLF-H under that interpretation. Every other iteration runs K episodes on each of S workloads; all choices
 of a decision at time t are credited with the reward from t to t + t_m, discounted by eta every step.
 
-Readings and simplifications. The paper refers to a textbook for its training: here it is REINFORCE with Adam. The
-baseline is the mean of the other episodes of the same workload at the same t ("paired"; arrivals, which no choice
+Interpretations and simplifications. The paper refers to a textbook for its training: here it is REINFORCE with Adam.
+The baseline is the mean of the other episodes of the same workload at the same t ("paired"; arrivals, which no choice
 changes, cancel), or of the whole iteration ("average"). Differences are standardised over an iteration. A step is
 `step` seconds.
 """
@@ -29,7 +29,7 @@ from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.net import Mlp, sample
 from mlsched.learned.taskgraph.mlf_rl import choose
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
-from mlsched.simulation.taskgraph.iterations import Jobs, Stretches
+from mlsched.simulation.taskgraph.iterations import Jobs, Segments
 from mlsched_training._recipe import Validation
 from mlsched_training.taskgraph._episodes import (
     TRAINING,
@@ -212,7 +212,7 @@ class Reinforce:
         figures = {"reward": reward, "mlf_h": self._heuristic, "jct_hours": float(jct - arrivals) / 3600}
         return Validation(-reward, meets=reward >= self._heuristic, figures=figures)
 
-    def _mean(self, logs: Sequence[Stretches]) -> float:
+    def _mean(self, logs: Sequence[Segments]) -> float:
         pairs = zip(self.held_out, logs, strict=True)
         return float(np.mean([self.judge.of_jobs(load, log).mean() for load, log in pairs]))
 
@@ -229,7 +229,7 @@ class Reinforce:
         self.scorer.restore(state)
 
 
-def _ends(load: Jobs, log: Stretches, reward: Reward) -> tuple[Any, Any]:
+def _ends(load: Jobs, log: Segments, reward: Reward) -> tuple[Any, Any]:
     """When each job ended, and what it came to."""
     columns = log.columns()
     ended = load.arrival.copy()

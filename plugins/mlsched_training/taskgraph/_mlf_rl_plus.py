@@ -54,7 +54,7 @@ class MlfRlPlusParams(Checked):
     exponent: Annotated[float, Range(0, 10)] = 0.0
     pause: NotNegative = 30.0
     stretch: Annotated[float, Range(1, 10)] = 1.06
-    wake: Annotated[float, Range(1, 10**6)] = 1800.0
+    scheduling_events: Annotated[float, Range(1, 10**6)] = 1800.0
     pool: Count = 160
     workloads: Count = 16
     directions: Count = 12
@@ -99,7 +99,8 @@ class Evolution:
             return np.einsum("f...j,...f->...j", features(at), weights)
 
         return [
-            mean_jct(batch, order, price=p.pause / HOUR, stretch=p.stretch, every=p.wake / HOUR) for batch in batches
+            mean_jct(batch, order, price=p.pause / HOUR, stretch=p.stretch, every=p.scheduling_events / HOUR)
+            for batch in batches
         ]
 
     def improve(self, iteration: int) -> dict[str, float]:

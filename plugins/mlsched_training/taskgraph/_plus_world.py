@@ -179,8 +179,8 @@ class _Run:
         jobs = batch.arrival.shape[1]
         end = np.where(self.runs, self.left + self.owed, NEVER).min(axis=1)
         coming = np.where(after < jobs, batch.arrival[self.rows, np.minimum(after, jobs - 1)] - self.now, NEVER)
-        wake = np.where(waits, (np.floor(self.now / every + 1e-9) + 1) * every - self.now, NEVER)
-        step = np.minimum(np.minimum(end, np.maximum(coming, 0)), wake)
+        scheduling_events = np.where(waits, (np.floor(self.now / every + 1e-9) + 1) * every - self.now, NEVER)
+        step = np.minimum(np.minimum(end, np.maximum(coming, 0)), scheduling_events)
         step = np.where(np.isfinite(step), step, 0)
         self.now = self.now + step
         passed = np.where(self.runs, step[:, None], 0).astype(np.float32)

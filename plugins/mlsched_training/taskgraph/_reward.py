@@ -1,7 +1,7 @@
 """The reward of MLF-RL (MLFS, Eq. 7): what the jobs that ended came to, in the five objectives of Eq. 1.
 
-Readings. Eq. 1 prints all five with the sign of the opposite sense; here more is better of each. Each objective is
-taken job by job and counts when the job ends, the first time at which it is known; so the sum over a time is of what
+Interpretations. Eq. 1 prints all five with the sign of the opposite sense; here more is better of each. Each objective
+is taken job by job and counts when the job ends, the first time at which it is known; so the sum over a time is of what
 ended in it, and the mean over all jobs is Eq. 7 of a run, between 0 and 1. The printed 1/JCT and 1/bandwidth have no
 common unit and are infinite at 0: each is 1/(1 + x/x0), where x0 is the job's running time undisturbed on one node with
 all of its iterations, and its whole volume were every edge between nodes. The weights are divided by their sum.
@@ -19,7 +19,7 @@ from mlsched.core.arguments import Checked
 from mlsched.core.params import NotNegative, within
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
-from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
@@ -40,7 +40,7 @@ class Reward(Checked):
         super().__post_init__()
         within("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
 
-    def objectives(self, workload: Jobs, log: Stretches) -> Floats:
+    def objectives(self, workload: Jobs, log: Segments) -> Floats:
         """5 x jobs: each objective of each job, within [0, 1]. Of a job that has not ended, it means nothing."""
         outcomes = outcome.jobs(workload, log)
         alone, sent = references(workload)
@@ -54,7 +54,7 @@ class Reward(Checked):
             ]
         )
 
-    def of_jobs(self, workload: Jobs, log: Stretches) -> Floats:
+    def of_jobs(self, workload: Jobs, log: Segments) -> Floats:
         """jobs: the weighted sum of each job that has ended."""
         weights = np.array(dataclasses.astuple(self))
         return np.asarray(weights / weights.sum() @ self.objectives(workload, log))

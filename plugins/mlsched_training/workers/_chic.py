@@ -1,7 +1,7 @@
 """Chic's training: the modified cross-entropy method (Gong et al., 2019, Section 4.3, Algorithm 1).
 
 Each iteration samples N episodes with the current policy and one with uniform actions, keeps those whose cumulative
-reward reaches a quantile, and makes the actions taken in them likelier (Eq. 9). Readings and corrections:
+reward reaches a quantile, and makes the actions taken in them likelier (Eq. 9). Interpretations and corrections:
 
 - Eqs. 3 and 9 sum pi; the likelihood that their text maximises is the sum of log pi.
 - Line 9's R_(floor((1 - rho) N)) with "the 0.3-quantile" (Section 5) keeps about 70 % of the episodes; read the other

@@ -38,12 +38,12 @@ def examples(teacher: str, count: int, window: int, rng: np.random.Generator) ->
     count: questions. D x I x features, D x I, and D x (2 I + 1) twice; I = window. target: every action that a step
     towards the answer takes; steps without one, or without a choice, are left out.
     """
-    answerer, values = registry().answerer("workers", teacher)
-    values = resolve(answerer.name, answerer.parameters, values)
+    solver, values = registry().solver("workers", teacher)
+    values = resolve(solver.name, solver.parameters, values)
     rows: list[tuple[Any, ...]] = []
     for _ in range(count):
         asked = question(rng, window)
-        plan = answerer.function(asked, rng=rng, **values)
+        plan = solver.function(asked, rng=rng, **values)
         rows += _steps(asked, plan, rng)
     return _padded(rows, window)
 

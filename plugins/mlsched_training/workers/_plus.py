@@ -1,6 +1,6 @@
 """Chic-plus' training: imitation first, then policy gradient with a baseline for every workload sequence.
 
-1. Imitation: on random questions, a teacher (any answerer) says how many workers and PSs each job gets. Every order of
+1. Imitation: on random questions, a teacher (any solver) says how many workers and PSs each job gets. Every order of
    giving them is right, so the loss of a step is -log of the probability of all tasks that are still missing together.
 2. Policy gradient (PPO's clipped loss): each iteration runs K episodes on each of S sequences. A decision at time t is
    credited with the time that all jobs spend in the system after t, against the mean of the other episodes of the same
@@ -30,7 +30,7 @@ from mlsched_training.workers.batch import Batch
 
 @dataclasses.dataclass(frozen=True)
 class PlusParams(Checked):
-    """window: most jobs looked at while training. hidden: neurons of the hidden layers. teacher: answerer to imitate
+    """window: most jobs looked at while training. hidden: neurons of the hidden layers. teacher: solver to imitate
     ("": none); questions: how many; imitation_steps: of Adam, each on `imitation_batch` decisions;
     imitation_rate: its learning rate. sequences (S), episodes (K): of an iteration; jobs: in an episode; low, rate:
     arrivals per hour, drawn between them for every sequence (rate is also that of the validation set). learning_rate:

@@ -106,7 +106,7 @@ def test_brute_force_reports_its_work():
     assert api.solve(small(), "brute-force").work == {"plans": 8 * 3}
 
 
-@pytest.mark.parametrize("answerer", ["brute-force", "cp-sat", "highs"])
-def test_ties_are_all_proved(answerer):
+@pytest.mark.parametrize("solver", ["brute-force", "cp-sat", "highs"])
+def test_ties_are_all_proved(solver):
     inst = row([2, 2], [4, 2], preemption_limit=1)
-    assert api.solve(inst, answerer, objective="victim_count").value == 3
+    assert api.solve(inst, solver, objective="victim_count").sort_key == 3

@@ -64,7 +64,7 @@ def machines(m: int, tasks: int = 5) -> Instance:
 def test_identical_machines_are_one_cumulative_without_node_choices():
     assert count(machines(3)) == {"cumulative": 1, "no_overlap": 0, "interval": 5, "bool": 0}
     found = api.solve(machines(3), "cp-sat", objective="makespan")
-    assert (found.status, found.value) == ("optimal", 6)
+    assert (found.status, found.sort_key) == ("optimal", 6)
 
 
 def test_tasks_that_share_a_node_or_pay_for_transfers_are_not_folded():
@@ -85,7 +85,7 @@ def test_one_eligible_node_a_task_is_the_job_shop_with_no_overlap():
     instance = single([[1], [1]], [3, 2, 2, 4], [[1]] * 4, eligible, [(0, 1), (2, 3)], jobs=[0, 0, 1, 1])
     found = count(instance)
     assert (found["no_overlap"], found["bool"]) == (2, 0)
-    assert api.solve(instance, "cp-sat", objective="makespan").value == 7
+    assert api.solve(instance, "cp-sat", objective="makespan").sort_key == 7
 
 
 def test_fixed_runs_of_machines_that_clash_are_infeasible():
@@ -101,7 +101,7 @@ def test_fixed_runs_of_machines_that_clash_are_infeasible():
     for solver in ("cp-sat", "highs", "brute-force"):
         assert api.solve(clash, solver, objective="makespan").status == "infeasible"
     apart = clash.replace(fixed_node=np.array([1, 0]))
-    values = {api.solve(apart, solver, objective="makespan").value for solver in ("cp-sat", "highs", "brute-force")}
+    values = {api.solve(apart, solver, objective="makespan").sort_key for solver in ("cp-sat", "highs", "brute-force")}
     assert len(values) == 1
 
 
@@ -117,7 +117,7 @@ def test_no_jobs_at_all():
     empty = machines(2).replace(**{name: getattr(machines(2), name)[:0] for name in gone})
     for solver in ("cp-sat", "highs", "moulded", "moulded-highs"):
         for objective in empty.objectives:
-            assert api.solve(empty, solver, objective=objective.name).value == 0
+            assert api.solve(empty, solver, objective=objective.name).sort_key == 0
 
 
 @pytest.mark.parametrize("objective", ["total_jct", *(["total_accuracy"] if THOROUGH else []), "makespan"])
@@ -128,8 +128,8 @@ def test_limits_leave_an_incumbent_and_a_bound(objective):
     assert found[0].status in ("feasible", "optimal", "unknown")
     if found[0].status == "feasible" and objective == "total_jct":
         assert found[0].stopped_by == "work limit"
-        assert found[0].bound is not None
-    assert [found[0].value, found[0].bound] == [found[1].value, found[1].bound]
+        assert found[0].sort_bound is not None
+    assert [found[0].sort_key, found[0].sort_bound] == [found[1].sort_key, found[1].sort_bound]
     assert found[0].plan == found[1].plan
 
 
@@ -137,7 +137,7 @@ def test_a_time_limit_of_nothing_gives_the_warm_start_or_better():
     instance = mlsched.generate("taskgraph", preset="eight-replicas", seed=2)
     rules = [rule.name for rule in registry().available("taskgraph") if rule.warm_start]
     found = api.solve(instance, "cp-sat", objective="total_jct", time_limit=0.001)
-    assert found.bound <= found.value <= min(api.solve(instance, rule).values["total_jct"] for rule in rules)
+    assert found.sort_bound <= found.sort_key <= min(api.solve(instance, rule).sort_keys["total_jct"] for rule in rules)
     assert (found.status, found.stopped_by) in (("feasible", "time limit"), ("optimal", "proof"))
 
 
@@ -149,7 +149,7 @@ def test_models_can_be_written_and_read_elsewhere(tmp_path, build, objective, en
 
     instance = next(i for i in map(contended, range(50)) if not len(i.fixed_task) and i.movement == "none")
     name = "highs" if build is highs.pyomo_model else "moulded-highs"
-    expected = api.solve(instance, name, objective=objective).value
+    expected = api.solve(instance, name, objective=objective).sort_key
     path = str(tmp_path / f"model.{ending}")
     build(instance, objective).write(path)
     solver = highspy.Highs()
@@ -185,4 +185,4 @@ def test_published_optima(known_optima):
     ]
     for name, options, value in cases:
         found = api.solve(mlsched.load(str(known_optima / name), **options), "cp-sat", objective="makespan")
-        assert (found.status, found.value, found.bound) == ("optimal", value, value), name
+        assert (found.status, found.sort_key, found.sort_bound) == ("optimal", value, value), name

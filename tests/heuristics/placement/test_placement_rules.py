@@ -17,7 +17,7 @@ from mlsched.instances import strategies
 
 RULES = [a.name for a in registry().available("placement", "heuristic")]
 LIF = ("lif-linear", "lif-quadratic")
-#: Readings that are not the default.
+#: Interpretations that are not the default.
 READINGS = (
     "tetris:order=task",
     "tetris:weight=0",
@@ -234,5 +234,5 @@ def test_lif_recovers_a_world_that_is_as_it_assumes(rule, model):
 def test_local_search_is_at_least_as_good_as_its_greedy_start():
     for seed in range(draws(2, 5)):
         instance = mlsched.generate("placement", "6x5", seed=seed)
-        start = mlsched.solve(instance, "local-search", moves=0).value
-        assert mlsched.solve(instance, "local-search").value >= start
+        start = mlsched.solve(instance, "local-search", moves=0).sort_key
+        assert mlsched.solve(instance, "local-search").sort_key >= start

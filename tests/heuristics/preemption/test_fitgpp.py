@@ -138,7 +138,7 @@ def test_the_single_victim_is_the_cheapest_that_suffices(instance):
 
 @given(instance=strategies.preemption(tes=1))
 def test_with_one_te_job_and_one_victim_enough_it_is_optimal_among_single_victims(instance):
-    value = api.solve(instance, "fitgpp", s=instance.grace_weight / 1000).value
+    value = api.solve(instance, "fitgpp", s=instance.grace_weight / 1000).sort_key
     singles = [
         instance.evaluate(plan)["total_score"]
         for node, job in itertools.product(range(len(instance.node_capacity)), range(len(instance.job_node)))

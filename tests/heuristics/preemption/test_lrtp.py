@@ -54,4 +54,4 @@ def test_no_randomness():
 def test_it_declares_that_it_knows_the_truth():
     from mlsched.core.registry import registry
 
-    assert registry().answerers["preemption", "lrtp"].information == "oracle"
+    assert registry().solvers["preemption", "lrtp"].information == "oracle"

@@ -78,7 +78,7 @@ def fifo(jobs, gpus, strict):
 def philly(file, jobs, nodes):
     """The workload of the first jobs, and what is read of them here."""
     cluster = f"{nodes}x(8gpu)"
-    load = api.workload(file, "taskgraph", physics="iterations", cluster=cluster, limit=jobs, shape="anywhere")
+    load = api.workload(file, "taskgraph", simulator="iterations", cluster=cluster, limit=jobs, shape="anywhere")
     return load, read(file, jobs)
 
 

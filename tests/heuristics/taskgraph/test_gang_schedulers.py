@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 RULES = [
     a.name
     for a in registry().available("taskgraph")
-    if a.asks == "decision" and a.function.__module__.startswith("mlsched.")
+    if a.called == "online" and a.function.__module__.startswith("mlsched.")
 ]
 
 

@@ -11,7 +11,7 @@ from jobs_examples import jobs_of
 
 from mlsched import api
 from mlsched.api.adapters import as_rule
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.request import Setup
@@ -24,7 +24,7 @@ from mlsched.simulation.taskgraph.iterations.sources import from_tasks
 from mlsched.simulation.taskgraph.sources import generated
 from mlsched.simulation.wake import Wake
 
-RULES = [a for a in registry().available("taskgraph", "heuristic") if a.asks == "decision"]
+RULES = [a for a in registry().available("taskgraph", "heuristic") if a.called == "online"]
 #: Tasks' demands and nodes: placed one after another on the emptiest node, or in their order, they find no room.
 HARD = [
     ((1, 1, 2), (2, 2)),
@@ -193,10 +193,10 @@ def test_permutations_of_equal_nodes_and_tasks_are_looked_at_once():
 @pytest.mark.parametrize("name", ["optimus", "slaq", "tiresias", "conservative-backfill"])
 def test_a_gang_that_fits_nowhere_makes_no_rule_ask_for_ever(name):
     """Two tasks of 2 GPUs on nodes of 3 and 1: nothing can start, and some rules ask to be asked again and again."""
-    rule = registry().answerers["taskgraph", name]
+    rule = registry().solvers["taskgraph", name]
     call = as_rule(Setup(rule, "total_jct", resolve(rule.name, rule.parameters, {})))
     load = gang((2, 2), (3, 1))
-    with pytest.raises(AnswererError, match=r"jobs wait, nothing runs and nothing will arrive.*the run is stuck"):
+    with pytest.raises(SolverError, match=r"jobs wait, nothing runs and nothing will arrive.*the run is stuck"):
         run(IterationWorld(load, Options(pausing="keep")), call, wake=Wake.parse("events"), seed=0)
 
 
@@ -208,6 +208,6 @@ def test_a_rule_that_wakes_itself_for_ever_and_starts_nothing_is_told_so(monkeyp
         asked.append(snapshot.now)
         return snapshot.round(wake_at=snapshot.now + 7), memory
 
-    with pytest.raises(AnswererError, match=r"sleepless: .* had itself asked 50 times to start nothing"):
+    with pytest.raises(SolverError, match=r"sleepless: .* had itself asked 50 times to start nothing"):
         run(IterationWorld(gang((1,), (1,)), Options()), Rule("sleepless", call), wake=Wake.parse("events"), seed=0)
     assert asked == list(range(0, 7 * 50 + 1, 7))

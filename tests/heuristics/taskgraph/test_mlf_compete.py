@@ -8,7 +8,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
-from jobs_examples import rows as stretches_of
+from jobs_examples import rows as segments_of
 from mlf_examples import snapshot
 
 from mlsched import api
@@ -19,7 +19,7 @@ from mlsched.simulation.taskgraph.iterations.strategies import workloads
 from mlsched.simulation.taskgraph.strategies import wakes
 
 ITERATION = {"queueing": "iteration", "alpha": 1.0}
-WORLD = {"physics": "iterations", "movement": "anytime", "pausing": "keep"}
+WORLD = {"simulator": "iterations", "movement": "anytime", "pausing": "keep"}
 
 
 def ask(seen, **params):
@@ -71,7 +71,7 @@ def test_who_gives_way_for_a_job_that_then_finds_no_host_goes_on():
 
 
 def test_it_needs_a_world_in_which_runs_may_pause():
-    seen = snapshot(9, [gang(1, ((1,), {"node": 0})), gang(6, ((1,), {}))], nodes=[(1,)], physics="iterations")
+    seen = snapshot(9, [gang(1, ((1,), {"node": 0})), gang(6, ((1,), {}))], nodes=[(1,)], simulator="iterations")
     with pytest.raises(InvalidInput, match=r"queueing = iteration: runs may not pause .* or queueing=held"):
         ask(seen, **ITERATION)
 
@@ -81,7 +81,7 @@ def test_in_a_run_the_short_job_goes_before_the_long_one_that_runs():
     load = jobs_of([[(1, 1)]], [(0, 0, 9), (3, 0, 2)], nodes=[(1,)])
     rule = "mlf-h:alpha=0,gamma_w=0,queueing={}"
     runs = {how: api.simulate(load, rule.format(how)) for how in ("held", "iteration")}
-    found = {how: [(r["job"], r["start"], r["end"]) for r in stretches_of(run.log)] for how, run in runs.items()}
+    found = {how: [(r["job"], r["start"], r["end"]) for r in segments_of(run.log)] for how, run in runs.items()}
     assert found["held"] == [(0, 0, 9), (1, 9, 11)]
     assert found["iteration"] == [(0, 0, 3), (1, 3, 5), (0, 5, 11)]
 

@@ -114,7 +114,7 @@ def test_a_task_goes_to_its_neighbours_and_without_the_bandwidth_to_the_emptiest
     """Task 1 waits for what task 0 sends, on node 0, which is half full."""
     tasks = [((5, 5), {"node": 0, "state": 1}), ((1, 1), {})]
     seen = snapshot(
-        9, [({}, tasks)], nodes=[(10, 10)] * 2, resources=("a", "b"), edges=[(0, 1, 1, 8, 0)], physics="iterations"
+        9, [({}, tasks)], nodes=[(10, 10)] * 2, resources=("a", "b"), edges=[(0, 1, 1, 8, 0)], simulator="iterations"
     )
     # Node 0: (.5, .5) from the least use, nothing from the most volume: .71. Node 1: 1 from the most volume.
     assert rows(ask(seen), "start") == [(1, 0, -1)]
@@ -170,16 +170,16 @@ def test_the_threshold_keeps_room_free_except_on_an_idle_node_and_in_an_idle_clu
 def test_by_iterations_a_job_starts_whole():
     """There is room for two of its three tasks: none starts; another job's two do."""
     jobs = [({"urgency": 9}, [((1,), {})] * 3), ({"urgency": 1}, [((1,), {})] * 2)]
-    seen = snapshot(9, jobs, nodes=[(2,)], resources=("gpu",), physics="iterations")
+    seen = snapshot(9, jobs, nodes=[(2,)], resources=("gpu",), simulator="iterations")
     assert rows(ask(seen, alpha=1.0), "start") == [(3, 0, -1), (4, 0, -1)]
-    assert len(ask(seen.replace(physics="tasks"), alpha=1.0).start_task) == 2
+    assert len(ask(seen.replace(simulator="tasks"), alpha=1.0).start_task) == 2
 
 
 def test_by_iterations_no_task_pauses_alone():
     """It would stop the others of its job, which hold their nodes on: with nothing else there, for ever."""
     seen = crowded(movement="none")
     assert len(ask(seen, alpha=1.0).pause_task)
-    assert not len(ask(seen.replace(physics="iterations"), alpha=1.0).pause_task)
+    assert not len(ask(seen.replace(simulator="iterations"), alpha=1.0).pause_task)
 
 
 def test_the_server_comes_first():

@@ -13,7 +13,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph.las import turns
 
 
-def stretches(load, rule, **options):
+def segments(load, rule, **options):
     run = api.simulate(load, rule, options=options)
     assert run.violations() == []
     return [(row["job"], row["start"], row["end"]) for row in rows(run.log)]
@@ -26,7 +26,7 @@ def test_jobs_take_turns_of_a_quantum():
     on until 8. Job 2 ends at 10. Of the others, with one quantum each, the earlier goes on until it has had two, at 14.
     """
     load = jobs_of([[(1, 1)]], [(0, 0, 10), (1, 0, 6), (5, 0, 2)], nodes=[(1,)], tick_ms=1000)
-    assert stretches(load, "las:quantum=4,growth=0") == [
+    assert segments(load, "las:quantum=4,growth=0") == [
         (0, 0, 4),
         (1, 4, 8),
         (2, 8, 10),
@@ -34,13 +34,13 @@ def test_jobs_take_turns_of_a_quantum():
         (1, 14, 16),
         (0, 16, 18),
     ]
-    assert stretches(load, "las:quantum=4,growth=0", pausing="none") == [(0, 0, 10), (1, 10, 16), (2, 16, 18)]
+    assert segments(load, "las:quantum=4,growth=0", pausing="none") == [(0, 0, 10), (1, 10, 16), (2, 16, 18)]
 
 
 def test_turns_grow():
     """One GPU, a first turn of 2 s and growth 1: turns end at 2, 6, 14, 30. Two jobs of 10 come at once."""
     load = jobs_of([[(1, 1)]], [(0, 0, 10), (0, 0, 10)], nodes=[(1,)], tick_ms=1000)
-    found = stretches(load, "las:quantum=2,growth=1")
+    found = segments(load, "las:quantum=2,growth=1")
     assert found == [(0, 0, 2), (1, 2, 8), (0, 8, 16), (1, 16, 20)], "job 1 has begun no later turn until 8"
     assert turns(np.array([0.0, 1.9, 2.0, 6.0, 13.9]), 2.0, 1.0)[0].tolist() == [0, 0, 1, 2, 2]
 
@@ -58,8 +58,8 @@ def test_a_turn_ends_after_what_is_attained_and_the_next_begins_there(attained, 
 def test_service_is_gpu_seconds_or_seconds():
     """Two GPUs: job 0 holds both and has had a quantum of 4 at 2 by work, at 4 by time; job 1 holds one for 2 ticks."""
     load = jobs_of([[(1, 1), (1, 1)], [(1, 1)]], [(0, 0, 6), (1, 1, 2)], nodes=[(2,)], tick_ms=1000)
-    assert stretches(load, "las:quantum=4,growth=0") == [(0, 0, 2), (1, 2, 4), (0, 4, 8)]
-    assert stretches(load, "las:quantum=4,growth=0,by=time") == [(0, 0, 4), (1, 4, 6), (0, 6, 8)]
+    assert segments(load, "las:quantum=4,growth=0") == [(0, 0, 2), (1, 2, 4), (0, 4, 8)]
+    assert segments(load, "las:quantum=4,growth=0,by=time") == [(0, 0, 4), (1, 4, 6), (0, 6, 8)]
 
 
 def test_without_anybody_waiting_nobody_is_asked_again():

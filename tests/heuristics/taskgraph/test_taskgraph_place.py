@@ -20,11 +20,11 @@ def with_gangs(snapshot, flags):
     return snapshot.replace(gang=[int(w and f) for w, f in zip(whole, flags, strict=False)])
 
 
-@given(snapshot=snapshots(), flags=st.lists(st.booleans(), min_size=3, max_size=3), physics=st.booleans())
-def test_leaving_out_the_hopeless_changes_nothing(snapshot, flags, physics):
+@given(snapshot=snapshots(), flags=st.lists(st.booleans(), min_size=3, max_size=3), simulator=st.booleans())
+def test_leaving_out_the_hopeless_changes_nothing(snapshot, flags, simulator):
     snapshot = with_gangs(snapshot, flags)
-    if physics and not (snapshot.state == 3).any():
-        snapshot = snapshot.replace(physics="iterations")
+    if simulator and not (snapshot.state == 3).any():
+        snapshot = snapshot.replace(simulator="iterations")
     quick, slow = Placer(snapshot), Placer(snapshot)
     tasks = by_job(snapshot)
     quick.start_in_order(tasks)

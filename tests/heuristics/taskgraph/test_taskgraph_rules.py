@@ -27,7 +27,7 @@ from mlsched.instances.taskgraph import Instance
 from mlsched.simulation.taskgraph.strategies import options, snapshots, wakes, workloads
 from mlsched.testing import check_scheduler
 
-RULES = [a for a in registry().available("taskgraph") if a.asks == "decision"]
+RULES = [a for a in registry().available("taskgraph") if a.called == "online"]
 OURS = [a for a in RULES if a.function.__module__.startswith("mlsched.")]
 BLIND = [a for a in OURS if a.information == "observed"]
 #: Those of ours that can be told when jobs stop; MLF-C decides by itself.
@@ -104,7 +104,7 @@ def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, sto
         for result in results:
             assert (result.plan is None) == (best.plan is None)
             if result.plan is not None:
-                assert not instance.objective(name).better(result.values[name], best.value), result.answerer
+                assert not instance.objective(name).better(result.sort_keys[name], best.sort_key), result.solver
 
 
 @settings(max_examples=draws(6, 60))
@@ -156,7 +156,7 @@ def test_a_cluster_without_resources_is_served(rule):
         with pytest.raises(InvalidInput, match="resources = none"):
             api.solve(inst, rule.name)
         return
-    assert api.solve(inst, rule.name).values["makespan"] == 2
+    assert api.solve(inst, rule.name).sort_keys["makespan"] == 2
 
 
 def test_tasks_go_where_their_neighbours_are_then_to_the_node_with_the_least_work_bound_to_it():
@@ -164,5 +164,5 @@ def test_tasks_go_where_their_neighbours_are_then_to_the_node_with_the_least_wor
     inst = horizon([(0, 1, [(2, 1), (2, 1)]), (1, 1, [(2, 1)])], edges=[(0, 1, 0, 5, 0)], nodes=[(2,), (2,)])
     plan = api.solve(inst, "fifo").plan
     assert dict(zip(plan.task.tolist(), plan.node.tolist(), strict=True)) == {0: 0, 1: 0, 2: 1}
-    _, _, asked = play(inst, as_rule(Setup(registry().answerers["taskgraph", "fifo"], "")))
+    _, _, asked = play(inst, as_rule(Setup(registry().solvers["taskgraph", "fifo"], "")))
     assert asked[1].job_id.tolist() == [0, 1]

@@ -75,34 +75,34 @@ def test_estimates_decide_not_the_truth():
 THREE = jobs_of([[(1, 1)]], [(0, 0, 9), (2, 0, 4), (3, 0, 1)], nodes=[(1,)])
 
 
-def stretches(run):
+def segments(run):
     return [(row["job"], row["start"], row["end"]) for row in rows(run.log)]
 
 
 def test_with_preempt_the_job_with_less_left_takes_over_at_once():
     """At 2 job 0 has 7 left and job 1 needs 4; at 3 job 1 has 3 left and job 2 needs 1."""
     run = api.simulate(THREE, "srpt:preempt=true", record=1.0)
-    assert stretches(run) == [(0, 0, 2), (1, 2, 3), (2, 3, 4), (1, 4, 7), (0, 7, 14)]
+    assert segments(run) == [(0, 0, 2), (1, 2, 3), (2, 3, 4), (1, 4, 7), (0, 7, 14)]
     assert run.violations() == []
-    assert stretches(api.simulate(THREE, "srpt")) == [(0, 0, 9), (2, 9, 10), (1, 10, 14)]
+    assert segments(api.simulate(THREE, "srpt")) == [(0, 0, 9), (2, 9, 10), (1, 10, 14)]
 
 
 def test_nobody_gives_way_to_a_job_with_as_much_left():
     load = jobs_of([[(1, 1)]], [(0, 0, 9), (4, 0, 5)], nodes=[(1,)])
-    assert stretches(api.simulate(load, "srpt:preempt=true")) == [(0, 0, 9), (1, 9, 14)]
+    assert segments(api.simulate(load, "srpt:preempt=true")) == [(0, 0, 9), (1, 9, 14)]
 
 
 def test_time_counts_what_has_been_done_of_an_iteration():
     """One iteration of 9 ticks, of which 7 are done when 4 ticks of another job arrive."""
     load = jobs_of([[(9, 1)], [(4, 1)]], [(0, 0, 1), (7, 1, 1)], nodes=[(1,)])
-    assert stretches(api.simulate(load, "srtf:size=time,preempt=true")) == [(0, 0, 9), (1, 9, 13)]
+    assert segments(api.simulate(load, "srtf:size=time,preempt=true")) == [(0, 0, 9), (1, 9, 13)]
 
 
 def test_a_gang_gives_way_whole_and_by_work_later_than_by_time():
     """Job 0: two GPUs for 6 ticks, job 1 comes at 1 with one GPU for 7: work 10 against 7, time 5 against 7."""
     load = jobs_of([[(1, 1), (1, 1)], [(1, 1)]], [(0, 0, 6), (1, 1, 7)], nodes=[(1,), (1,)])
-    assert stretches(api.simulate(load, "srpt:preempt=true")) == [(0, 0, 1), (1, 1, 8), (0, 8, 13)]
-    assert stretches(api.simulate(load, "srpt:preempt=true,size=time")) == [(0, 0, 6), (1, 6, 13)]
+    assert segments(api.simulate(load, "srpt:preempt=true")) == [(0, 0, 1), (1, 1, 8), (0, 8, 13)]
+    assert segments(api.simulate(load, "srpt:preempt=true,size=time")) == [(0, 0, 6), (1, 6, 13)]
 
 
 def test_preempt_needs_a_world_in_which_runs_may_pause():

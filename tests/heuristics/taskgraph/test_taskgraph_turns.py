@@ -23,7 +23,7 @@ RULES = ("fair:queueing=iteration,quantum=3", "gandiva:turn=3", "graphene:queuei
 TURNS = RULES[:2]
 
 
-def stretches(run):
+def segments(run):
     return [(row["job"], row["start"], row["end"]) for row in rows(run.log)]
 
 
@@ -38,8 +38,8 @@ def test_fair_shares_time_in_turns_of_a_quantum():
     """
     run = api.simulate(TWO, "fair:queueing=iteration,quantum=3", record=1.0)
     assert run.violations() == []
-    assert stretches(run) == [(0, 0, 3), (1, 3, 6), (0, 6, 9), (1, 9, 12), (0, 12, 18)]
-    assert stretches(api.simulate(TWO, "fair")) == [(0, 0, 12), (1, 12, 18)]
+    assert segments(run) == [(0, 0, 3), (1, 3, 6), (0, 6, 9), (1, 9, 12), (0, 12, 18)]
+    assert segments(api.simulate(TWO, "fair")) == [(0, 0, 12), (1, 12, 18)]
 
 
 def test_gandiva_takes_turns_round_robin():
@@ -47,15 +47,15 @@ def test_gandiva_takes_turns_round_robin():
     load = jobs_of([[(1, 1)]], [(0, 0, 4), (0, 0, 4), (0, 0, 4)], nodes=[(1,)], tick_ms=1000)
     run = api.simulate(load, "gandiva:turn=2")
     assert run.violations() == []
-    assert [job for job, _, _ in stretches(run)] == [0, 1, 2, 0, 1, 2]
-    assert [job for job, _, _ in stretches(api.simulate(load, "gandiva"))] == [0, 1, 2]
+    assert [job for job, _, _ in segments(run)] == [0, 1, 2, 0, 1, 2]
+    assert [job for job, _, _ in segments(api.simulate(load, "gandiva"))] == [0, 1, 2]
 
 
 def test_a_turn_is_longer_where_a_pause_costs_more():
     """2 seconds a pause are 5 % of 40: nobody gives way before; half of a turn may be lost: after 4."""
     load = TWO.replace(pause_cost=np.full(2, 2 * 10**6))
-    assert stretches(api.simulate(load, "gandiva:turn=2"))[0] == (0, 0, 12)
-    assert stretches(api.simulate(load, "gandiva:turn=2,lost=0.5"))[0] == (0, 0, 4)
+    assert segments(api.simulate(load, "gandiva:turn=2"))[0] == (0, 0, 12)
+    assert segments(api.simulate(load, "gandiva:turn=2,lost=0.5"))[0] == (0, 0, 4)
 
 
 def test_what_was_received_is_a_share_of_the_stay():
@@ -72,8 +72,8 @@ def test_what_was_received_is_a_share_of_the_stay():
 def test_graphene_lets_a_short_job_take_over_where_iterations_queue_anew():
     load = jobs_of([[(1, 1)]], [(0, 0, 50), (5, 0, 2)], nodes=[(1,)])
     held, anew = (api.simulate(load, f"graphene:srpt=5,queueing={how}") for how in ("held", "iteration"))
-    assert stretches(held) == [(0, 0, 50), (1, 50, 52)]
-    assert stretches(anew) == [(0, 0, 5), (1, 5, 7), (0, 7, 52)]
+    assert segments(held) == [(0, 0, 50), (1, 50, 52)]
+    assert segments(anew) == [(0, 0, 5), (1, 5, 7), (0, 7, 52)]
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")

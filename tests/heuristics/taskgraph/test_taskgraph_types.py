@@ -130,4 +130,4 @@ def test_where_nodes_are_alike_the_fastest_is_as_any(load):
 
 @pytest.mark.parametrize("name", ["fastest-first", "earliest-finish"])
 def test_what_they_see_is_declared(name):
-    assert registry().answerer("taskgraph", name)[0].information == "profiled"
+    assert registry().solver("taskgraph", name)[0].information == "profiled"

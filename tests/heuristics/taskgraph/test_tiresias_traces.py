@@ -42,7 +42,7 @@ def gpus_of(path, name, count):
 @pytest.mark.parametrize("name", list(TRACES))
 def test_attained_service_on_a_trace(name, shared_data):
     file, count, cluster, _ = TRACES[name]
-    load = api.workload(shared_data / file, "taskgraph", physics="tasks", limit=count, cluster=cluster)
+    load = api.workload(shared_data / file, "taskgraph", simulator="tasks", limit=count, cluster=cluster)
     first = api.simulate(load, "fifo")
     run = api.simulate(load, "tiresias", record=1.0, options={"pausing": "none"})  # it gives way between iterations
     assert run.violations() == []

@@ -39,7 +39,7 @@ def test_a_remote_ps_slows_a_job_down():
     assert value(plan) == 600_000 + 1_000_000 * 1000 // 1750
     none = [[0, 0], [0, 0]]
     assert value(plan, sigma_worker=none, sigma_ps=none) == 600_000 + 1_000_000 * 1000 // 1300
-    # The other reading adds the remote share where the PS is, too: none of its PSs is remote from there.
+    # The other interpretation adds the remote share where the PS is, too: none of its PSs is remote from there.
     assert value(plan, network_at="tasks") == 600_000 + 1_000_000 * 1000 // 1750
 
 

@@ -29,20 +29,20 @@ OPTIMA = [
 
 
 @pytest.mark.parametrize(("changes", "values"), OPTIMA, ids=range(len(OPTIMA)))
-@pytest.mark.parametrize("answerer", ["brute-force", "cp-sat", "highs"])
-def test_optima_worked_out_by_hand(answerer, changes, values):
+@pytest.mark.parametrize("solver", ["brute-force", "cp-sat", "highs"])
+def test_optima_worked_out_by_hand(solver, changes, values):
     inst = small(**changes)
-    assert [api.solve(inst, answerer, objective=name).value for name in NAMES] == values
+    assert [api.solve(inst, solver, objective=name).sort_key for name in NAMES] == values
 
 
 def test_three_small_victims_or_one_that_is_slow():
     # One resource, two equal nodes with jobs of 1, 1, 1 and 3; a TE job needs 3. Sizes are 1/3, 1/3, 1/3 and 1.
     inst = row([1, 1, 1, 3], [3], grace=[0, 0, 0, 60, 10, 10, 10, 60])
     best = {name: api.solve(inst, "cp-sat", objective=name) for name in NAMES}
-    assert best["max_grace_period"].value == 0
+    assert best["max_grace_period"].sort_key == 0
     assert best["max_grace_period"].plan.victims.tolist() == [0, 1, 2]
-    assert best["victim_count"].value == 1
-    assert best["total_score"].value == 3 * 333_333, "three thirds beat 1 + 4"
+    assert best["victim_count"].sort_key == 1
+    assert best["total_score"].sort_key == 3 * 333_333, "three thirds beat 1 + 4"
 
 
 VIOLATIONS = [

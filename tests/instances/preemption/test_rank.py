@@ -28,10 +28,10 @@ def test_every_value_is_the_deferred_jobs_and_the_base_value(instance, data):
         "max_grace_period": max((int(instance.job_grace[j]) for j in victims), default=0),
     }
     for goal in instance.objectives:
-        rank = instance.rank(goal.name)
+        rank = instance.primary(goal.name)
         assert rank.split(values[goal.name]) == (te_node.count(-1), base[goal.name])
         assert 0 <= base[goal.name] < rank.weight
-    assert instance.figures(values) == {**base, "deferred": te_node.count(-1)}
+    assert instance.values(values) == {**base, "deferred": te_node.count(-1)}
     assert instance.deferrals(Plan(te_node=te_node, victims=victims)) == [
         f"TE job {t} waits" for t, node in enumerate(te_node) if node < 0
     ]
@@ -52,14 +52,14 @@ def test_what_is_read_of_a_result_is_what_its_plan_is_worth(instance, rule):
     assert {name: table[name] for name in (*values, "deferred")} == {
         name: [value] for name, value in {**values, "deferred": deferred}.items()
     }
-    assert (document["values"], document["value"], document["rank"]["count"]) == (
+    assert (document["values"], document["value"], document["primary"]["count"]) == (
         values,
         values["total_score"],
         deferred,
     )
     assert (table["value"], table["bound"]) == ([document["value"]], [document["bound"]])
-    assert document["compared"]["values"] == instance.evaluate(result.plan)
-    assert document["compared"]["value"] == result.value
+    assert document["sort_keys"]["values"] == instance.evaluate(result.plan)
+    assert document["sort_keys"]["value"] == result.sort_key
     if result.status == "optimal":
         assert document["bound"] == document["value"]
 
@@ -69,8 +69,8 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     result = mlsched.solve(small(te_demand=[[5, 2], [100, 100]]), "fifo")
     mlsched.save(result, tmp_path / "new.json")
     data = json.loads((tmp_path / "new.json").read_text())
-    data |= data.pop("compared")
-    del data["rank"]["count"]
+    data |= data.pop("sort_keys")
+    del data["primary"]["count"]
     (tmp_path / "old.json").write_text(json.dumps(data))
     assert mlsched.load(tmp_path / "old.json") == mlsched.load(tmp_path / "new.json") == result
 
@@ -79,7 +79,7 @@ def test_gaps_between_plans_that_defer_equally_many_and_others():
     """Two TE jobs of which one fits; FIFO defers both."""
     inst = small(te_demand=[[5, 2], [100, 100]])
     best = mlsched.solve(inst, "brute-force")
-    deferred, base = inst.rank("total_score").split(best.value)
+    deferred, base = inst.primary("total_score").split(best.sort_key)
     assert deferred == 1
     assert base > 0
     same = best.gap_to(best)
@@ -92,7 +92,7 @@ def test_gaps_between_plans_that_defer_equally_many_and_others():
         for plan in (
             Plan(te_node=[n, -1], victims=v) for n in range(2) for v in ([0], [1], [2], [0, 1], [0, 2], [0, 1, 2])
         )
-        if not inst.violations(plan) and inst.evaluate(plan)["total_score"] > best.value
+        if not inst.violations(plan) and inst.evaluate(plan)["total_score"] > best.sort_key
     )
     found = mlsched.solve(inst, lambda instance, *, rng: worse).gap_to(best)
     value = sum(int(inst.score[j]) for j in worse.victims)
@@ -106,6 +106,6 @@ def test_a_front_shows_who_waits_where_somebody_does():
     table = waiting.table()
     assert list(table) == [*goals, "deferred"]
     for k, plan in enumerate(waiting.plans):
-        figures = waiting.instance.figures(waiting.instance.evaluate(plan))
+        figures = waiting.instance.values(waiting.instance.evaluate(plan))
         assert {name: int(column[k]) for name, column in table.items()} == {name: figures[name] for name in table}
     assert list(mlsched.pareto(small(), goals).table()) == list(goals)

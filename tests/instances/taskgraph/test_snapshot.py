@@ -242,7 +242,7 @@ def test_a_gang_pauses_whole_or_not_at_all():
 
 
 def test_where_placed_tasks_are_held_sources_inside_the_iteration_need_not_be_done():
-    snapshot = snapshot_at(INST, 0, {0: {"wake_at": 1}}).replace(physics="iterations", gang=[1, 0])
+    snapshot = snapshot_at(INST, 0, {0: {"wake_at": 1}}).replace(simulator="iterations", gang=[1, 0])
     assert snapshot.startable.tolist() == [True, True, True]
     assert snapshot.violations(snapshot.round(start=[(0, 0), (1, 1)])) == []
 

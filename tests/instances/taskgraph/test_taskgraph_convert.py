@@ -13,7 +13,7 @@ from taskgraph_examples import GOOD, list_schedule, plan, running, small
 
 import mlsched
 from mlsched.api import adapters
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.registry import registry
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import PROBLEM, from_networkx, to_networkx
@@ -177,8 +177,8 @@ def test_a_rule_that_decides_now_is_rolled_out(monkeypatch):
         asked.append(rule.name)
         return list_schedule(instance, rng=np.random.default_rng(seed))
 
-    monkeypatch.setattr(adapters, "_adapter", lambda problem, asks: rollout)
-    assert check_scheduler(decide, "taskgraph", examples=10, asks="decision", checks=["feasible"]).instances > 0
+    monkeypatch.setattr(adapters, "_adapter", lambda problem, called: rollout)
+    assert check_scheduler(decide, "taskgraph", examples=10, called="online", checks=["feasible"]).instances > 0
     assert set(asked) == {"decide"}
 
 
@@ -187,5 +187,5 @@ def test_a_rule_that_cheats_is_caught():
         made = list_schedule(instance, rng=rng)
         return made.replace(start=np.zeros_like(made.start))
 
-    with pytest.raises((AssertionError, AnswererError), match="the plan is infeasible"):
+    with pytest.raises((AssertionError, SolverError), match="the plan is infeasible"):
         check_scheduler(early, "taskgraph", examples=4)

@@ -192,7 +192,7 @@ def test_roles_are_named_where_asked_for_and_reach_both_worlds():
     first = run.recorded[0].instance
     assert first.role.tolist() == load.horizon.role[load.horizon.task_job == first.job_id[0]].tolist()
     assert (
-        mlsched.workload("synthetic:mlfs", jobs=3, seed=1, physics="iterations").role.sum() == load.horizon.role.sum()
+        mlsched.workload("synthetic:mlfs", jobs=3, seed=1, simulator="iterations").role.sum() == load.horizon.role.sum()
     )
 
 

@@ -1,4 +1,4 @@
-"""Public traces by name: the catalogue, fetching from a server on this machine, and the twins that ship."""
+"""Public traces by name: the catalogue, fetching from a server on this machine, and the sample traces that ship."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_catalogue():
             assert file.address.startswith("https://")
             assert len(file.sha256) == 64
     with pytest.raises(UnknownName, match="there is no public trace 'x'; there are philly, helios-venus"):
-        public.located("twin:x")
+        public.located("sample:x")
 
 
 @pytest.mark.parametrize(
@@ -98,19 +98,19 @@ def test_the_checksums_are_those_of_the_files(shared_data, name, path):
     assert (len(content), hashlib.sha256(content).hexdigest()) == (file.bytes, file.sha256)
 
 
-def test_twins_are_what_their_recipe_makes():
-    spec = importlib.util.spec_from_file_location("make_twins", ROOT / "measurements" / "make_twins.py")
+def test_samples_are_what_their_recipe_makes():
+    spec = importlib.util.spec_from_file_location("make_twins", ROOT / "measurements" / "make_samples.py")
     recipe = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(recipe)
-    assert set(recipe.TWINS) == set(public.CATALOGUE)
-    for name, make in recipe.TWINS.items():
-        assert gzip.decompress(public.twin(name).read_bytes()).decode() == make()
-        assert public.twin(name).stat().st_size < 10_000
+    assert set(recipe.SAMPLES) == set(public.CATALOGUE)
+    for name, make in recipe.SAMPLES.items():
+        assert gzip.decompress(public.sample(name).read_bytes()).decode() == make()
+        assert public.sample(name).stat().st_size < 10_000
 
 
 @pytest.mark.parametrize("name", list(public.CATALOGUE))
-def test_a_twin_reads_as_its_trace_does(name):
-    trace = read_trace(public.located(f"twin:{name}"))
+def test_a_sample_reads_as_its_trace_does(name):
+    trace = read_trace(public.located(f"sample:{name}"))
     assert len(trace) == 400
     assert trace.source.endswith({"philly": "(philly-csv)", "helios-venus": "(helios-csv)"}.get(name, f"({name})"))
     single = float((trace.gpu_count == 1).mean())

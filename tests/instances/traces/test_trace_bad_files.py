@@ -32,7 +32,7 @@ NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 
 
 def one_line(path: Path, read: Callable[[Path], object] = read_trace) -> str:
-    """The message with which reading `path` fails."""
+    """The message with which interpretation `path` fails."""
     with pytest.raises(InvalidFile) as caught:
         read(path)
     message = str(caught.value)

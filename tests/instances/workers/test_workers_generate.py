@@ -91,7 +91,7 @@ def test_wrong_sizes_are_refused(sizes, message):
 )
 def test_the_ends_of_the_knobs_work(sizes):
     inst = api.generate("workers", seed=3, **sizes)
-    assert api.solve(inst, "dp").value == api.solve(inst, "cp-sat").value
+    assert api.solve(inst, "dp").sort_key == api.solve(inst, "cp-sat").sort_key
     if "running" in sizes:
         assert (inst.current_workers > 0).all() == (sizes["running"] == 1.0)
         assert (inst.current_workers == 0).all() == (sizes["running"] == 0.0)

@@ -39,6 +39,6 @@ def test_every_resource_binds_somewhere(number):
     def binds(instance) -> bool:
         name = f"resource-{number}"
         relaxed = PROBLEM.relaxations(instance)
-        return name in relaxed and api.solve(relaxed[name], "dp").value < api.solve(instance, "dp").value
+        return name in relaxed and api.solve(relaxed[name], "dp").sort_key < api.solve(instance, "dp").sort_key
 
     find(strategies.workers(), binds, settings=SEARCH)

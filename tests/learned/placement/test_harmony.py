@@ -1,4 +1,4 @@
-"""Harmony as an answerer: what it takes, what it refuses, and that its plans are feasible."""
+"""Harmony as a solver: what it takes, what it refuses, and that its plans are feasible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_plans_are_feasible_and_do_not_depend_on_interference(greedy):
         assert instance.violations(plan) == []
         other = instance.replace(sigma_worker=3 * instance.sigma_worker, rho_ps=0 * instance.rho_ps)
         assert mlsched.solve(other, name).plan == plan
-    assert registry().answerers["placement", "harmony"].information == "observed"
+    assert registry().solvers["placement", "harmony"].information == "observed"
 
 
 def test_a_run_in_the_world_is_sound():

@@ -20,7 +20,7 @@ WAKE = "events+interval:1800"
 
 def load(jobs=16, servers=2, seed=2, pause=30):
     made = api.workload(
-        "synthetic:mlfs-cluster", "taskgraph", physics="iterations", seed=seed, jobs=jobs, servers=servers, load=1.5
+        "synthetic:mlfs-cluster", "taskgraph", simulator="iterations", seed=seed, jobs=jobs, servers=servers, load=1.5
     )
     return made.replace(pause_cost=np.full(jobs, pause * 10**6))
 
@@ -36,7 +36,7 @@ def weights_of(tmp_path, values):
 @functools.cache
 def recorded():
     """A run in which jobs pause, with all its decisions."""
-    return api.simulate(load(), "mlf-rl-plus", seed=4, wake=WAKE, options=WORLD, record=1.0)
+    return api.simulate(load(), "mlf-rl-plus", seed=4, scheduling_events=WAKE, options=WORLD, record=1.0)
 
 
 def test_runs_are_sound_and_every_decision_can_be_replayed():
@@ -51,7 +51,7 @@ def test_runs_are_sound_and_every_decision_can_be_replayed():
 def test_by_what_is_left_and_the_size_alone_it_is_preemptive_srpt(tmp_path, seed, exponent, size):
     path = weights_of(tmp_path, [1.0, exponent] + [0.0] * (FEATURES - 2))
     learned, rule = (
-        api.simulate(load(seed=seed), text, seed=seed, wake=WAKE, options=WORLD)
+        api.simulate(load(seed=seed), text, seed=seed, scheduling_events=WAKE, options=WORLD)
         for text in (f"mlf-rl-plus:weights={path},nodes=least-work", f"srpt:preempt=true,size={size},nodes=least-work")
     )
     assert learned.jobs["pauses"].sum() > 0
@@ -85,7 +85,7 @@ def test_what_runs_before_a_job_is_the_share_of_the_shorter_ones():
 
 
 def test_where_nothing_may_pause_it_says_who_starts():
-    run = api.simulate(load(), "mlf-rl-plus", wake=WAKE, options=WORLD | {"pausing": "none"})
+    run = api.simulate(load(), "mlf-rl-plus", scheduling_events=WAKE, options=WORLD | {"pausing": "none"})
     assert run.violations() == []
     assert run.jobs["pauses"].sum() == 0
 

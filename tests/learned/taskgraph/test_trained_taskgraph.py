@@ -17,7 +17,7 @@ WAKE = "events+interval:1800"
 
 def load(jobs=3, servers=1, seed=2, **sizes):
     return api.workload(
-        "synthetic:mlfs-cluster", "taskgraph", physics="iterations", seed=seed, jobs=jobs, servers=servers, **sizes
+        "synthetic:mlfs-cluster", "taskgraph", simulator="iterations", seed=seed, jobs=jobs, servers=servers, **sizes
     )
 
 
@@ -34,7 +34,7 @@ def load(jobs=3, servers=1, seed=2, **sizes):
     ],
 )
 def test_runs_are_sound_and_every_decision_can_be_replayed(text):
-    run = api.simulate(load(), text, seed=4, wake=WAKE, options=WORLD, record=1.0)
+    run = api.simulate(load(), text, seed=4, scheduling_events=WAKE, options=WORLD, record=1.0)
     assert run.violations() == []
     assert all(run.replay(decision) == decision.plan for decision in run.recorded)
 
@@ -50,7 +50,7 @@ def test_mlfs_is_mlf_h_until_mlf_rl_is_trained_and_the_time_of_learning_is_over(
     work = load()
 
     def rows(text):
-        return api.simulate(work, text, seed=0, wake=WAKE, options=WORLD).log.rows
+        return api.simulate(work, text, seed=0, scheduling_events=WAKE, options=WORLD).log.rows
 
     heuristic, learned = rows("mlfs-h"), rows("mlfs:switch=always")
     assert learned != heuristic
@@ -62,7 +62,9 @@ def test_mlfs_is_mlf_h_until_mlf_rl_is_trained_and_the_time_of_learning_is_over(
 def test_in_the_time_of_learning_mlf_h_answers_and_then_mlf_rl():
     work = load()
     over = int(work.arrival[2])
-    run = api.simulate(work, f"mlfs:switch=always,learning={over}", seed=0, wake=WAKE, options=WORLD, record=1.0)
+    run = api.simulate(
+        work, f"mlfs:switch=always,learning={over}", seed=0, scheduling_events=WAKE, options=WORLD, record=1.0
+    )
     since, seen = run.recorded[0].time, set()
     for decision in run.recorded:
         early = decision.time - since < over
@@ -79,13 +81,17 @@ def test_in_the_time_of_learning_mlf_h_answers_and_then_mlf_rl():
 def test_mlf_rl_lets_jobs_give_way_where_every_iteration_queues_anew():
     work = load(jobs=20, servers=2, load=3.0)
     pauses = {
-        queueing: int(api.simulate(work, f"mlf-rl:queueing={queueing}", wake=WAKE, options=WORLD).jobs["pauses"].sum())
+        queueing: int(
+            api.simulate(work, f"mlf-rl:queueing={queueing}", scheduling_events=WAKE, options=WORLD)
+            .jobs["pauses"]
+            .sum()
+        )
         for queueing in ("held", "iteration")
     }
     assert pauses["held"] == 0
     assert pauses["iteration"] > 0
     with pytest.raises(InvalidInput, match="queueing = iteration: runs may not pause"):
-        api.simulate(work, "mlf-rl:queueing=iteration", wake=WAKE, options=WORLD | {"pausing": "none"})
+        api.simulate(work, "mlf-rl:queueing=iteration", scheduling_events=WAKE, options=WORLD | {"pausing": "none"})
 
 
 @pytest.mark.parametrize("name", ["mlf-rl", "mirhoseini-rl"])
@@ -94,7 +100,7 @@ def test_networks_of_other_shapes_are_refused(tmp_path, name):
     path = tmp_path / "other.safetensors"
     write(path, Weights(tensors, of(name, "taskgraph").card))
     with pytest.raises(InvalidFile, match=r"3 -> 1: must be .* train it anew"):
-        api.simulate(load(), f"{name}:weights={path}", wake=WAKE, options=WORLD)
+        api.simulate(load(), f"{name}:weights={path}", scheduling_events=WAKE, options=WORLD)
 
 
 def test_weights_of_another_policy_are_refused(tmp_path):

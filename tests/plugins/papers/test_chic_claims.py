@@ -11,7 +11,7 @@ from mlsched_papers.chic.claims import ALL, OF_OPTIMUS, STATEMENTS, claims
 from mlsched_papers.chic.measure import Metrics
 from mlsched_papers.chic.measured import At, ChicView, Measured
 
-GRID = g.Grid(readings=g.READINGS, rates=(0.9, 1.8, 2.7), seeds=2)
+GRID = g.Grid(interpretations=g.INTERPRETATIONS, rates=(0.9, 1.8, 2.7), seeds=2)
 PAIRS = [g.windowed("Chic-Pair", f"chic-pair:window={w}", w, anew=True) for w in g.WINDOWS]
 LONGER = {policy: g.with_episode(policy, 60) for policy in (g.CHIC, g.CHIC_PAIR)}  # trained with W = 60
 EVERYBODY = (*(g.optimus(i) for i in g.INTERVALS), g.OPTIMUS, g.CHIC, g.CHIC_PAIR, g.RANDOM, g.RANDOM_PAIR, g.DRF_600)
@@ -73,11 +73,11 @@ def all_trained(monkeypatch):
 
 
 def measured(changes=None, without=()) -> Measured:
-    """Every policy at every rate under both readings; `changes`: policy -> metrics."""
+    """Every policy at every rate under both interpretations; `changes`: policy -> metrics."""
     values = {**AS_PRINTED, **(changes or {})}
     metrics = {
-        g.case(reading, policy, rate, seed, jobs): Metrics({**USUAL, **values.get(policy, {})}, [1.0])
-        for reading in GRID.readings
+        g.case(interpretation, policy, rate, seed, jobs): Metrics({**USUAL, **values.get(policy, {})}, [1.0])
+        for interpretation in GRID.interpretations
         for rate in GRID.rates
         for seed in range(GRID.seeds)
         # Those that are trained anew come last: at 1.8/h they are those that were trained once.
@@ -85,7 +85,7 @@ def measured(changes=None, without=()) -> Measured:
         if policy not in without
         for jobs in GRID.lengths.values()
     }
-    return Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
+    return Measured(GRID, [ChicView(interpretation, GRID, metrics) for interpretation in GRID.interpretations])
 
 
 def verdicts(*args, **kwargs) -> dict[str, str]:
@@ -159,7 +159,7 @@ def test_a_policy_trained_at_another_rate_is_not_the_one_of_figure_4a(monkeypatc
 
 def test_who_is_trained_anew_runs_with_the_weights_of_the_rate():
     texts = {
-        policy.label: [g.case(g.READINGS[0], policy, rate, 0).text for rate in (0.9, 1.8)]
+        policy.label: [g.case(g.INTERPRETATIONS[0], policy, rate, 0).text for rate in (0.9, 1.8)]
         for policy in (g.CHIC, g.CHIC_ONCE, PAIRS[0], LONGER[g.CHIC], g.CHIC_PLUS)
     }
     assert texts == {
@@ -173,13 +173,16 @@ def test_who_is_trained_anew_runs_with_the_weights_of_the_rate():
 
 def test_optimus_counts_as_it_stops_in_print_and_at_full_strength_it_is_ours():
     found = {claim.name: claim for claim in claims(measured())}
-    full = {reading.name for reading in g.READINGS if reading.stop == "full"}
-    assert {reading.stop for reading in g.READINGS if reading.name in g.PRINTED} == {"used-up", "misfit"}
+    full = {interpretation.name for interpretation in g.INTERPRETATIONS if interpretation.stop == "full"}
+    assert {interpretation.stop for interpretation in g.INTERPRETATIONS if interpretation.name in g.PRINTED} == {
+        "used-up",
+        "misfit",
+    }
     for statement in OF_OPTIMUS:
         claim, ours = found[statement.name], found[f"full-{statement.name}"]
-        assert set(claim.counted) == set(claim.readings) == set(g.PRINTED)
+        assert set(claim.counted) == set(claim.interpretations) == set(g.PRINTED)
         assert ours.where == "ours"
-        assert set(ours.counted) == set(ours.readings) <= full
+        assert set(ours.counted) == set(ours.interpretations) <= full
     assert all(not claim.excluded for claim in found.values())
     assert [(c.name, c.text) for c in found.values()] == [(s.name, s.text) for s in ALL]
 
@@ -233,18 +236,21 @@ def test_without_a_policy_its_claims_are_not_measured():
 
 def test_a_reading_can_decide():
     found = measured()
-    worse = g.case(GRID.readings[2], g.OPTIMUS, 1.8, 0)  # as the paper describes it
+    worse = g.case(GRID.interpretations[2], g.OPTIMUS, 1.8, 0)  # as the paper describes it
     metrics = dict(found.views[0]._metrics)
     for seed in range(GRID.seeds):
         metrics[dataclasses_replace(worse, seed)] = Metrics({**USUAL, "act": 3400.0}, [1.0])
-    both = Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
+    both = Measured(GRID, [ChicView(interpretation, GRID, metrics) for interpretation in GRID.interpretations])
     claim = next(c for c in claims(both) if c.name == "optimus-300")
-    assert claim.verdict == "depends on the reading"
-    assert claim.by_reading == {GRID.readings[2].name: "does not hold", GRID.readings[3].name: "holds"}
+    assert claim.verdict == "depends on the interpretation"
+    assert claim.by_interpretation == {
+        GRID.interpretations[2].name: "does not hold",
+        GRID.interpretations[3].name: "holds",
+    }
 
 
 def dataclasses_replace(case, seed):
-    return g.Case(case.text, case.wake, case.options, case.rate, seed)
+    return g.Case(case.text, case.scheduling_events, case.options, case.rate, seed)
 
 
 def test_cuts_are_paired():
@@ -260,10 +266,10 @@ def test_longer_episodes_are_judged_on_sequences_of_both_lengths():
     found = measured()
     metrics = dict(found.views[0]._metrics)
     for seed in range(GRID.seeds):  # worse on the longer sequences alone
-        case = g.case(GRID.readings[0], LONGER[g.CHIC], 1.8, seed, 2 * GRID.jobs)
+        case = g.case(GRID.interpretations[0], LONGER[g.CHIC], 1.8, seed, 2 * GRID.jobs)
         assert case in metrics
         metrics[case] = Metrics({**USUAL, "act": 3001.0}, [1.0])
-    again = claims(Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings]))
+    again = claims(Measured(GRID, [ChicView(interpretation, GRID, metrics) for interpretation in GRID.interpretations]))
     claim = next(claim for claim in again if claim.name == "episode-60")
-    assert [piece.side() for piece in claim.evidence] == ["inside", "outside", "inside", "inside"]
+    assert [piece.side() for piece in claim.measurements] == ["inside", "outside", "inside", "inside"]
     assert claim.verdict == "does not hold"

@@ -10,7 +10,7 @@ import pytest
 from draws import draws
 from rich.console import Console
 
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.chic import grid as g
@@ -29,7 +29,7 @@ def tiny():
 
 def test_every_table_figure_and_claim_is_there(tiny):
     assert EXPERIMENTS["chic"].doc
-    count = len(g.QUICK.readings)
+    count = len(g.QUICK.interpretations)
     assert [table.name for table in tiny.tables] == (
         ["Figure 4(a)"] * 3 * count
         + ["Figure 4(b)", "Figure 4(c)"]
@@ -65,7 +65,10 @@ def test_trained_policies_are_tested_at_every_rate_and_with_every_window(tiny):
     windows = next(table for table in tiny.tables if table.name == "Figure 7(b)")
     assert all(n.measured for label in ("Chic", "Chic-Pair", "Chic plus (ours)") for n in dict(first.rows)[label])
     assert all(n.measured for n in dict(windows.rows)["Chic-Pair"])
-    assert any("Chic at 0.9, 1.8, 2.7/h" in reading and "Fig. 4(c)" in reading for reading in tiny.readings)
+    assert any(
+        "Chic at 0.9, 1.8, 2.7/h" in interpretation and "Fig. 4(c)" in interpretation
+        for interpretation in tiny.interpretations
+    )
     once = dict(next(table for table in tiny.tables if table.name == "Figure 4(c)").rows)
     for anew, alone in ((g.CHIC, g.CHIC_ONCE), (g.CHIC_PAIR, g.CHIC_PAIR_ONCE)):
         behind = [number.measured.mean for number in once[alone.label]]
@@ -80,7 +83,7 @@ def test_policies_that_are_not_there_are_named_and_not_measured(tiny):
     verdicts = {claim.name: claim.verdict for claim in tiny.claims}
     for label, claim in (("Chic", "chic-12.65"), ("Chic-Pair", "chic-pair-10.08")):
         assert (verdicts[claim] == "not measured") == (label not in known)
-    text = " ".join(reading for reading in tiny.readings if reading.startswith("Not there"))
+    text = " ".join(interpretation for interpretation in tiny.interpretations if interpretation.startswith("Not there"))
     for policy in (g.CHIC, g.CHIC_PAIR, g.CHIC_PLUS, g.LP_MPC):
         assert (policy.label in text) == (not g.known(policy))
 
@@ -115,7 +118,7 @@ def test_the_measurements_are_the_same_for_any_number_of_workers(two_workers):
 
 def test_a_run_that_fails_its_check_is_not_reported(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["capacity: something"])
-    with pytest.raises(AnswererError, match="capacity: something"):
+    with pytest.raises(SolverError, match="capacity: something"):
         measure_all(run_case, g.cases(GRID)[:1], GRID)
 
 
@@ -129,10 +132,10 @@ def test_sizes():
     assert len(full) == len(set(full))
     assert (g.FULL.seeds, g.FULL.jobs) == (30, 30)
     assert g.FULL.rates == (0.9, 1.35, 1.8, 2.25, 2.7)
-    assert {"misfit", "used-up", "full"} == {r.stop for r in g.FULL.readings}
+    assert {"misfit", "used-up", "full"} == {r.stop for r in g.FULL.interpretations}
     texts = {case.text.partition(":")[0] for case in full}
     assert {"optimus", "uniform-random", "max-rate", "drf", "fair", "srpt", "marginal-gain"} <= texts
     assert {(case.text, case.rate, case.jobs) for case in full if "episode" in case.text} == {
         (f"{name}:episode=60", 1.8, jobs) for name in ("chic", "chic-pair") for jobs in (0, 60)
     }
-    assert {case.wake for case in full} == {"events", *(f"interval:{i}" for i in g.INTERVALS)}
+    assert {case.scheduling_events for case in full} == {"events", *(f"interval:{i}" for i in g.INTERVALS)}

@@ -1,4 +1,4 @@
-"""Verdicts follow from intervals, bounds and readings, by every rule of the composition."""
+"""Verdicts follow from intervals, bounds and interpretations, by every rule of the composition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 import mlsched_papers as papers
-from mlsched_papers.claim import Bound, Claim, Estimate, Evidence, Exclusion, Ground, estimate, exact
+from mlsched_papers.claim import Bound, Claim, Estimate, Exclusion, Ground, Measurement, estimate, exact
 from mlsched_papers.statement import Piece, stated
 
 NUMBERS = st.floats(-100, 100)
@@ -26,13 +26,13 @@ SLIGHTLY_BAD = Estimate(-1.2, 1.0, 5)
 KINDS = {"good": GOOD, "crossing": CROSSING, "bad": BAD, "missing": None}
 
 
-def evidence(reading, measured, bound=POSITIVE):
-    return Evidence(reading, "what", measured, bound)
+def measurements(interpretation, measured, bound=POSITIVE):
+    return Measurement(interpretation, "what", measured, bound)
 
 
 def claim(*pieces, **more):
     """A claim of (reading, estimate) pairs."""
-    return Claim("c", "text", "here", "tested", tuple(evidence(*piece) for piece in pieces), **more)
+    return Claim("c", "text", "here", "tested", tuple(measurements(*piece) for piece in pieces), **more)
 
 
 # -- one piece --------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_an_interval_may_lie_beyond_either_end():
         (30.0, 9.0, "outside"),
         (30.0, 10.0, "unclear"),
     ):
-        assert evidence("Z", Estimate(mean, half, 5), near).side() == side
+        assert measurements("Z", Estimate(mean, half, 5), near).side() == side
 
 
 def test_one_workload_decides_nothing_and_a_computed_number_decides_by_its_value():
@@ -106,7 +106,8 @@ def test_the_interval_is_students_and_wider_where_one_of_several_is_enough():
         Estimate(1.0, 0.5)
 
 
-# -- several pieces under one reading ---------------------------------------------------------------------------------
+# -- several pieces under one interpretation
+# ---------------------------------------------------------------------------------
 
 
 def test_all_pieces_must_lie_inside_and_one_outside_is_enough():
@@ -131,17 +132,18 @@ def test_a_missing_piece_is_not_measured_unless_another_refutes():
     assert claim().verdict == "not measured"
 
 
-# -- several readings -------------------------------------------------------------------------------------------------
+# -- several interpretations
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("readings", "verdict"),
+    ("interpretations", "verdict"),
     [
         (("good", "good"), "holds"),
         (("bad", "bad"), "does not hold"),
         (("crossing", "crossing"), "undecided"),
-        (("good", "bad"), "depends on the reading"),
-        (("good", "crossing", "bad"), "depends on the reading"),
+        (("good", "bad"), "depends on the interpretation"),
+        (("good", "crossing", "bad"), "depends on the interpretation"),
         (("good", "crossing"), "undecided"),
         (("bad", "crossing"), "undecided"),
         (("good", "missing"), "not measured"),
@@ -149,21 +151,26 @@ def test_a_missing_piece_is_not_measured_unless_another_refutes():
         (("good", "bad", "missing"), "not measured"),
     ],
 )
-def test_readings_combine(readings, verdict):
-    assert claim(*((str(i), KINDS[kind]) for i, kind in enumerate(readings))).verdict == verdict
+def test_readings_combine(interpretations, verdict):
+    assert claim(*((str(i), KINDS[kind]) for i, kind in enumerate(interpretations))).verdict == verdict
 
 
 def test_readings_that_differ_must_do_so_beyond_the_choice_among_them():
     assert claim(("A", GOOD), ("B", SLIGHTLY_BAD)).verdict == "undecided"
     found = claim(("A", GOOD), ("B", SLIGHTLY_BAD))
-    assert found.by_reading == {"A": "holds", "B": "does not hold"}
-    assert claim(("A", GOOD), ("B", dataclasses.replace(SLIGHTLY_BAD, count=100))).verdict == "depends on the reading"
+    assert found.by_interpretation == {"A": "holds", "B": "does not hold"}
+    assert (
+        claim(("A", GOOD), ("B", dataclasses.replace(SLIGHTLY_BAD, count=100))).verdict
+        == "depends on the interpretation"
+    )
     assert claim(*((name, GOOD) for name in "ACDEF"), ("B", Estimate(-1.2, 1.0, 100))).verdict == "undecided"
 
 
 def test_an_excluded_reading_is_shown_with_its_reason_and_does_not_count():
-    def without(*readings):
-        return {reading: Exclusion("the paper says otherwise", "Section 1") for reading in readings}
+    def without(*interpretations):
+        return {
+            interpretation: Exclusion("the paper says otherwise", "Section 1") for interpretation in interpretations
+        }
 
     pieces = ("A", GOOD), ("B", BAD)
     assert claim(*pieces, excluded=without("B")).verdict == "holds"
@@ -171,7 +178,7 @@ def test_an_excluded_reading_is_shown_with_its_reason_and_does_not_count():
     assert claim(*pieces, excluded=without("A", "B")).verdict == "not measured"
     assert claim(("A", GOOD), ("B", None), excluded=without("B")).verdict == "holds"
     found = claim(*pieces, excluded=without("B", "C"))
-    assert found.by_reading == {"A": "holds", "B": "does not hold"}
+    assert found.by_interpretation == {"A": "holds", "B": "does not hold"}
     assert "not counted: the paper says otherwise: Section 1" in found.told("B")
     assert found.to_json()["excluded"] == {"B": "the paper says otherwise: Section 1"}
     assert "-9" not in found.summary()
@@ -179,8 +186,8 @@ def test_an_excluded_reading_is_shown_with_its_reason_and_does_not_count():
 
 @given(st.lists(st.tuples(st.sampled_from("ZA"), st.sampled_from([*KINDS])), max_size=6))
 def test_verdicts_combine_evidence_and_readings(pieces):
-    found = claim(*((reading, KINDS[kind]) for reading, kind in pieces))
-    each = {r: {kind for reading, kind in pieces if reading == r} for r, _ in pieces}
+    found = claim(*((interpretation, KINDS[kind]) for interpretation, kind in pieces))
+    each = {r: {kind for interpretation, kind in pieces if interpretation == r} for r, _ in pieces}
     verdicts = {
         r: "does not hold"
         if "bad" in kinds
@@ -191,14 +198,14 @@ def test_verdicts_combine_evidence_and_readings(pieces):
         else "undecided"
         for r, kinds in each.items()
     }
-    assert found.by_reading == verdicts
+    assert found.by_interpretation == verdicts
     among = set(verdicts.values())
     if not among or "not measured" in among:
         assert found.verdict == "not measured"
     elif len(among) == 1:
         assert {found.verdict} == among
     else:
-        assert found.verdict == ("undecided" if "undecided" in among else "depends on the reading")
+        assert found.verdict == ("undecided" if "undecided" in among else "depends on the interpretation")
 
 
 # -- where a claim's input comes from, and what is printed ------------------------------------------------------------
@@ -221,24 +228,24 @@ def test_a_statement_hands_on_what_is_excluded():
     def two(m):
         return [Piece("A", "what", [1.0, 1.0], POSITIVE), Piece("B", "what", [-1.0, -1.0], POSITIVE)]
 
-    assert two.judge(None).verdict == "depends on the reading"
+    assert two.judge(None).verdict == "depends on the interpretation"
     assert two.judge(None, excluded={"B": Exclusion("the paper says otherwise", "Section 1")}).verdict == "holds"
 
 
 def test_evidence_in_words():
-    crossing = Evidence("Z", "what", Estimate(1.0, 2.0, 5), POSITIVE, "%", 3.0)
+    crossing = Measurement("Z", "what", Estimate(1.0, 2.0, 5), POSITIVE, "%", 3.0)
     assert crossing.sentence == "what: 1.00 ± 2.00 % (needed: at least 0; paper: 3.00)"
     assert crossing.remark(1) == " [the interval crosses the bound]"
-    assert evidence("Z", GOOD).remark(6) == ""
-    assert evidence("Z", BAD).remark(6) == " [outside]"
-    assert evidence("Z", estimate([1.0])).remark(1) == " [one workload: no interval]"
-    assert evidence("Z", SLIGHTLY_BAD).remark(6) == " [outside, but not by ± 1.75, corrected for 6 pieces]"
-    assert evidence("Z", exact(2.0)).sentence == "what: 2.00 (needed: at least 0)"
-    assert evidence("Z", None).sentence == "what: not measured"
+    assert measurements("Z", GOOD).remark(6) == ""
+    assert measurements("Z", BAD).remark(6) == " [outside]"
+    assert measurements("Z", estimate([1.0])).remark(1) == " [one workload: no interval]"
+    assert measurements("Z", SLIGHTLY_BAD).remark(6) == " [outside, but not by ± 1.75, corrected for 6 pieces]"
+    assert measurements("Z", exact(2.0)).sentence == "what: 2.00 (needed: at least 0)"
+    assert measurements("Z", None).sentence == "what: not measured"
 
 
 def test_a_printed_lower_bound_is_shown_as_one():
-    found = Piece("Z", "cut", [20.0, 20.0], Bound(low=12.65), "%", 12.65, lower_bound=True).evidence()
+    found = Piece("Z", "cut", [20.0, 20.0], Bound(low=12.65), "%", 12.65, lower_bound=True).measurements()
     assert found.sentence == "cut: 20.0 ± 0 % (needed: at least 12.65; paper: at least 12.65)"
     more = dataclasses.replace(found, bound=Bound(low=25.0, strict=True), paper=25.0)
     assert more.sentence == "cut: 20.0 ± 0 % (needed: above 25; paper: more than 25)"
@@ -253,7 +260,7 @@ def test_a_reading_is_told_by_its_range_and_what_refutes_it():
 
 @given(st.lists(st.tuples(st.sampled_from("ZA"), st.sampled_from([*KINDS])), min_size=1, max_size=6))
 def test_a_row_shows_the_lowest_and_the_highest_piece_of_all_readings(pieces):
-    found = claim(*((reading, KINDS[kind]) for reading, kind in pieces))
+    found = claim(*((interpretation, KINDS[kind]) for interpretation, kind in pieces))
     means = [KINDS[kind].mean for _, kind in pieces if kind != "missing"]
     row = found.summary()
     assert ("not measured" in row.partition(";")[0]) == (not means)
@@ -273,24 +280,30 @@ def test_a_tie_neither_refutes_nor_confirms_a_difference():
         assert claim(("Z", TIE, bound), ("Z", BAD)).verdict == "does not hold"
     assert claim(("Z", TIE, Bound(-2.0, 2.0))).verdict == "holds", "where the claim is that they are alike"
     assert claim(("Z", exact(0.0), Bound(low=1.0))).verdict == "does not hold", "a computed number is no tie"
-    assert "a tie on every workload says nothing" in evidence("Z", TIE, Bound(low=1.0)).remark(1)
+    assert "a tie on every workload says nothing" in measurements("Z", TIE, Bound(low=1.0)).remark(1)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ZA"), st.sampled_from([*KINDS])), max_size=6), st.sampled_from("ZA"))
-def test_what_says_nothing_changes_no_firm_verdict_to_another(pieces, reading):
+def test_what_says_nothing_changes_no_firm_verdict_to_another(pieces, interpretation):
     """One piece more makes intervals wider at most."""
     plain = claim(*((r, KINDS[kind]) for r, kind in pieces))
-    if reading not in plain.readings:
+    if interpretation not in plain.interpretations:
         return
-    silent = evidence(reading, TIE, Bound(low=1.0)), dataclasses.replace(evidence(reading, BAD), idle="nobody waits")
+    silent = (
+        measurements(interpretation, TIE, Bound(low=1.0)),
+        dataclasses.replace(measurements(interpretation, BAD), idle="nobody waits"),
+    )
     for piece in silent:
-        assert dataclasses.replace(plain, evidence=(*plain.evidence, piece)).verdict in (plain.verdict, "undecided")
+        assert dataclasses.replace(plain, measurements=(*plain.measurements, piece)).verdict in (
+            plain.verdict,
+            "undecided",
+        )
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 10), st.integers(2, 50))
 def test_repetitions_of_one_trace_are_no_workloads(mean, half, count):
-    repeated = dataclasses.replace(evidence("Z", Estimate(mean, half, count)), repeats="one trace")
-    found = Claim("c", "text", "here", "tested", (repeated, evidence("Z", GOOD)))
+    repeated = dataclasses.replace(measurements("Z", Estimate(mean, half, count)), repeats="one trace")
+    found = Claim("c", "text", "here", "tested", (repeated, measurements("Z", GOOD)))
     assert found.verdict == "not measured"
     assert "no workloads: one trace" in repeated.remark(1)
 
@@ -314,7 +327,8 @@ def test_intervals_hold_the_true_mean_as_often_as_they_say(workloads):
     assert 0.93 <= held / draws <= 0.97
 
 
-# -- which readings count ---------------------------------------------------------------------------------------------
+# -- which interpretations count
+# ---------------------------------------------------------------------------------------------
 
 
 def test_no_reading_is_excluded_but_by_the_rule():
@@ -322,14 +336,16 @@ def test_no_reading_is_excluded_but_by_the_rule():
     from mlsched_papers.harmony.grid import NOT_PRINTED
     from mlsched_papers.slaq.grid import DEPARTURES, FULL, LEFT_OPEN, QUICK
 
-    excluded = [NOT_PRINTED, *(reading.excluded for grid in (FULL, QUICK) for reading in grid.departures)]
-    assert {reading.name for reading in FULL.departures} == {reading.name for reading in DEPARTURES}
+    excluded = [NOT_PRINTED, *(interpretation.excluded for grid in (FULL, QUICK) for interpretation in grid.departures)]
+    assert {interpretation.name for interpretation in FULL.departures} == {
+        interpretation.name for interpretation in DEPARTURES
+    }
     for reason in excluded:
         assert reason is not None
         assert reason.ground in get_args(Ground)
         assert re.search(r"Section|Algorithm", reason.because), reason
-    counted = (*FULL.readings, *FULL.variants, *FULL.sweeps, *LEFT_OPEN)
-    assert all(reading.excluded is None for reading in counted)
+    counted = (*FULL.interpretations, *FULL.variants, *FULL.sweeps, *LEFT_OPEN)
+    assert all(interpretation.excluded is None for interpretation in counted)
 
 
 @pytest.mark.parametrize("path", sorted(Path(papers.__file__).parent.rglob("*.py")), ids=lambda path: path.stem)
@@ -342,12 +358,12 @@ def test_only_these_places_exclude_a_reading(path):
 def test_json_has_verdicts_only_if_judged():
     found = claim(("A", GOOD), ("A", SLIGHTLY_BAD), ("B", None))
     data = found.to_json()
-    assert (data["verdict"], data["by_reading"]) == ("not measured", {"A": "undecided", "B": "not measured"})
-    assert [piece["side"] for piece in data["evidence"]] == ["inside", "unclear", None]
-    assert data["evidence"][0]["measured"] == {"mean": 9.0, "half": 1.0, "count": 5}
+    assert (data["verdict"], data["by_interpretation"]) == ("not measured", {"A": "undecided", "B": "not measured"})
+    assert [piece["side"] for piece in data["measurements"]] == ["inside", "unclear", None]
+    assert data["measurements"][0]["measured"] == {"mean": 9.0, "half": 1.0, "count": 5}
     quick = found.to_json(judged=False)
-    assert not {"verdict", "by_reading"} & quick.keys()
-    assert not any("side" in piece for piece in quick["evidence"])
+    assert not {"verdict", "by_interpretation"} & quick.keys()
+    assert not any("side" in piece for piece in quick["measurements"])
 
 
 # -- policies that are not trained ------------------------------------------------------------------------------------
@@ -359,14 +375,14 @@ def test_json_has_verdicts_only_if_judged():
 )
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_nothing_firm_follows_from_a_policy_that_is_not_trained(kind, others, verdict):
-    untrained = dataclasses.replace(evidence("Z", KINDS[kind]), untrained="seed 0 has not met the criterion")
-    found = Claim("c", "text", "here", "tested", (untrained, *(evidence("Z", KINDS[one]) for one in others)))
+    untrained = dataclasses.replace(measurements("Z", KINDS[kind]), untrained="seed 0 has not met the criterion")
+    found = Claim("c", "text", "here", "tested", (untrained, *(measurements("Z", KINDS[one]) for one in others)))
     assert found.verdict == verdict
     assert "[not trained: seed 0 has not met the criterion]" in found.told("Z") or others == ("bad",)
 
 
 def test_one_reading_without_a_trained_policy_leaves_the_claim_not_trained():
-    untrained = dataclasses.replace(evidence("A", BAD), untrained="no")
-    found = Claim("c", "text", "here", "tested", (untrained, evidence("B", GOOD)))
-    assert found.by_reading == {"A": "not trained", "B": "holds"}
+    untrained = dataclasses.replace(measurements("A", BAD), untrained="no")
+    found = Claim("c", "text", "here", "tested", (untrained, measurements("B", GOOD)))
+    assert found.by_interpretation == {"A": "not trained", "B": "holds"}
     assert found.verdict == "not trained"

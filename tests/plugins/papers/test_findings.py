@@ -35,7 +35,7 @@ def test_a_report_has_all_sections(steady, min_max):
     names = [claim.name for claim in made.claims]
     assert len(set(names)) == len(names) == len(steady.claims) + len(min_max.claims)
     assert len({table.name for table in made.tables}) == len(made.tables)
-    assert made.readings[0].startswith("Finding a: ")
+    assert made.interpretations[0].startswith("Finding a: ")
     assert json.dumps(made.to_json(), allow_nan=False)
 
 
@@ -95,4 +95,4 @@ def test_it_is_reproduced_by_name():
     made = reproduce("findings", quick=True, jobs=draws(6, 20), seeds=2)
     assert made.quick
     assert made.verdicts() == {}
-    assert "no trace: give one with --trace" in " ".join(made.readings)
+    assert "no trace: give one with --trace" in " ".join(made.interpretations)

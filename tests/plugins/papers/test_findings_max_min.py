@@ -10,19 +10,19 @@ from mlsched_papers.slaq import grid as g
 from mlsched_papers.slaq.measure import Metrics
 from mlsched_papers.slaq.measured import SlaqView
 
-READINGS = (g.base(0.8), g.base(1.0))
+INTERPRETATIONS = (g.base(0.8), g.base(1.0))
 
 
 def section(**factors):
     """Three workloads where Algorithm 1 has 10 of everything and max-min 8, about; `factors` change it by metric."""
     runs = {}
-    for reading in READINGS:
+    for interpretation in INTERPRETATIONS:
         for seed, noise in enumerate((0.99, 1.0, 1.01)):
             values = dict.fromkeys(max_min.COLUMNS, 10.0)
-            runs[g.Case(reading, seed, g.SLAQ, reading.at)] = Metrics(values, {})
+            runs[g.Case(interpretation, seed, g.SLAQ, interpretation.at)] = Metrics(values, {})
             lower = {name: 10 * factors.get(name, 0.8) * noise for name in values}
-            runs[g.Case(reading, seed, g.MAX_MIN, reading.at)] = Metrics(lower, {})
-    return max_min.section(max_min.FULL, [SlaqView(reading, runs) for reading in READINGS])
+            runs[g.Case(interpretation, seed, g.MAX_MIN, interpretation.at)] = Metrics(lower, {})
+    return max_min.section(max_min.FULL, [SlaqView(interpretation, runs) for interpretation in INTERPRETATIONS])
 
 
 def verdicts(**factors):
@@ -53,12 +53,12 @@ def test_each_metric_decides_its_claim(metric, claim):
 def test_the_sizes():
     full = max_min.cases(max_min.FULL)
     assert len(full) == len(set(full)) == 10 * 7 * 2
-    assert {case.reading.load for case in full} == set(max_min.LOADS)
+    assert {case.interpretation.load for case in full} == set(max_min.LOADS)
 
 
 def test_a_tiny_run():
     found = max_min.measure(Settings(quick=True, jobs=6, seeds=2))
     assert [table.name for table in found.tables] == ["Finding c"]
     assert [len(numbers) for _, numbers in found.tables[0].rows] == [len(max_min.COLUMNS)]
-    assert {e.reading for claim in found.claims for e in claim.evidence} == {"load 1"}
-    assert "2 workloads of 6 jobs" in found.readings[0]
+    assert {e.interpretation for claim in found.claims for e in claim.measurements} == {"load 1"}
+    assert "2 workloads of 6 jobs" in found.interpretations[0]

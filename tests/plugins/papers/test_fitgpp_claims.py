@@ -13,7 +13,7 @@ from mlsched_papers.fitgpp.measure import Metrics
 from mlsched_papers.fitgpp.measured import Readings
 
 GRID = g.Grid(("z", "a"), seeds=3, jobs=1000, lengths=(250, 500), trace=True)
-#: FitGpp with either fallback: what changes one and not the other is a matter of the reading.
+#: FitGpp with either fallback: what changes one and not the other is a matter of the interpretation.
 EITHER = {g.FITGPP: (g.FITGPP, g.AGAIN), g.FITGPP_FREE: (g.FITGPP_FREE, g.AGAIN_FREE)}
 SLOWDOWN = ("te_p50", "te_p95", "te_p99", "be_p50", "be_p95", "be_p99")
 INTERVAL = ("interval_p50", "interval_p75", "interval_p95", "interval_p99")
@@ -27,7 +27,7 @@ def ideal(case: g.Case) -> dict[str, float | None]:
     """What the paper says of a run, with smooth effects of s and of the grace periods."""
     label = _label(case.policy)
     short = case.jobs or GRID.jobs
-    slowdown = (paper.TABLE_5 if case.reading == g.TRACE else paper.TABLE_1)[label]
+    slowdown = (paper.TABLE_5 if case.interpretation == g.TRACE else paper.TABLE_1)[label]
     found: dict[str, float | None] = dict(zip(SLOWDOWN, slowdown, strict=True))
     found |= dict(zip(INTERVAL, paper.TABLE_2.get(label, (None,) * 4), strict=True))
     free = case.policy in g.UNLIMITED
@@ -64,8 +64,8 @@ def minutes(values: dict[str, float | None]) -> tuple[int, ...]:
 def judged(change=lambda case, values: values, name=None):
     """The verdicts on the paper's own numbers, after `change`; or that of one claim alone."""
     metrics = measured(change)
-    readings = [Readings.of(reading, GRID, metrics) for reading in GRID.readings]
-    return {claim.name: claim.verdict for claim in claims(readings, Readings.of(g.TRACE, GRID, metrics), name)}
+    interpretations = [Readings.of(interpretation, GRID, metrics) for interpretation in GRID.interpretations]
+    return {claim.name: claim.verdict for claim in claims(interpretations, Readings.of(g.TRACE, GRID, metrics), name)}
 
 
 def measured(change=lambda case, values: values):
@@ -80,11 +80,11 @@ def scaled(metric, factor, where):
 
 
 def of(policy):
-    return lambda c: c.policy in EITHER.get(policy, (policy,)) and c.reading != g.TRACE
+    return lambda c: c.policy in EITHER.get(policy, (policy,)) and c.interpretation != g.TRACE
 
 
 def on_trace(policy):
-    return lambda c: c.policy in EITHER.get(policy, (policy,)) and c.reading == g.TRACE
+    return lambda c: c.policy in EITHER.get(policy, (policy,)) and c.interpretation == g.TRACE
 
 
 def at(**point):
@@ -162,15 +162,15 @@ def test_one_trace_is_no_workloads_whatever_comes_out(metric, factor):
 @pytest.mark.parametrize("name", FLIPS)
 def test_a_claim_that_fails_under_one_reading_depends_on_it(name):
     change = FLIPS[name]
-    one = judged(lambda c, values: change(c, values) if c.reading == "a" else values, name)
-    assert one == {name: "depends on the reading"}
+    one = judged(lambda c, values: change(c, values) if c.interpretation == "a" else values, name)
+    assert one == {name: "depends on the interpretation"}
 
 
 @pytest.mark.parametrize("name", ["te-best", "interval-p95-rand"])
 def test_a_claim_that_fails_with_one_fallback_depends_on_it(name):
     change = FLIPS[name]
     one = judged(lambda c, values: change(c, values) if c.policy == g.AGAIN else values, name)
-    assert one == {name: "depends on the reading"}
+    assert one == {name: "depends on the interpretation"}
 
 
 def test_the_weaker_claim_on_shares_ignores_the_upper_half():

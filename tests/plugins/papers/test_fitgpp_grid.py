@@ -14,7 +14,7 @@ from mlsched_papers.fitgpp import measure, paper
 
 
 def test_the_full_grid_is_the_papers():
-    assert (g.FULL.jobs, g.FULL.seeds, g.FULL.readings) == (65536, 8, ("z", "a"))
+    assert (g.FULL.jobs, g.FULL.seeds, g.FULL.interpretations) == (65536, 8, ("z", "a"))
     assert g.FULL.weights == (0, 0.5, 1, 2, 4, 8, 16)
     assert g.FULL.limits == ("1", "2", "4", "8", "inf")
     assert g.FULL.shares == tuple(round(0.1 * n, 1) for n in range(1, 10))
@@ -26,15 +26,15 @@ def test_the_full_grid_is_the_papers():
 def test_no_run_is_made_twice(grid):
     cases = g.cases(grid)
     assert len(set(cases)) == len(cases)
-    per_workload = [c for c in cases if (c.reading, c.seed) == ("z", 0)]
-    assert len(per_workload) * grid.seeds * len(grid.readings) == len(cases)
+    per_workload = [c for c in cases if (c.interpretation, c.seed) == ("z", 0)]
+    assert len(per_workload) * grid.seeds * len(grid.interpretations) == len(cases)
     assert sum(c.policy == g.RAND and (c.te_share, c.grace_scale) == (0.3, 1.0) for c in per_workload) == 4
     assert sum(c.policy == g.MINMAX for c in per_workload) == 1
 
 
 def test_a_trace_adds_its_policies_first():
     grid = dataclasses.replace(g.QUICK, trace=True)
-    on_trace = [c for c in g.cases(grid) if c.reading == g.TRACE]
+    on_trace = [c for c in g.cases(grid) if c.interpretation == g.TRACE]
     assert g.cases(grid)[: len(on_trace)] == on_trace
     assert {c.policy for c in on_trace} == {*g.PAPER, *g.BESIDE}
 

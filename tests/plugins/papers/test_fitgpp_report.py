@@ -10,7 +10,7 @@ import pytest
 from draws import THOROUGH, draws
 from rich.console import Console
 
-from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, SolverError, UnknownName
 from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.fitgpp import grid as g
@@ -89,7 +89,7 @@ def test_the_rise_of_be_jobs_stands_by_the_length_of_the_run():
 
 
 def test_readings_say_what_was_run(tiny):
-    text = " ".join(tiny.readings)
+    text = " ".join(tiny.interpretations)
     for phrase in ("2 workloads (seeds 0 to 1) of 1024 jobs", "during_grace=work", "blocking=", "python", "4 runs"):
         assert phrase in text
 
@@ -170,7 +170,7 @@ def test_progress_counts_every_run():
 
 def test_a_failing_replay_check_fails_the_report(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["work: job 3 did 1 s of its 2 s of work"])
-    with pytest.raises(AnswererError, match="replay check fails: work: job 3 did 1 s"):
+    with pytest.raises(SolverError, match="replay check fails: work: job 3 did 1 s"):
         reproduce("fitgpp", quick=True, jobs=256, seeds=1)
 
 
@@ -183,8 +183,8 @@ def test_a_trace_stands_in_for_the_private_one(trace):
     assert report.figures[-1].name == "Figure 8"
     best = next(claim for claim in report.claims if claim.name == "trace-best")
     assert best.verdict == "not measured", "one trace is one workload"
-    assert all(piece.measured is not None and piece.repeats for piece in best.evidence)
-    text = " ".join(report.readings)
+    assert all(piece.measured is not None and piece.repeats for piece in best.measurements)
+    text = " ".join(report.interpretations)
     assert "1 jobs dropped" in text
     assert "2x(32 " in text.replace("2x(32000", "2x(32 ")
 

@@ -15,33 +15,33 @@ from mlsched_papers.harmony.measure import Metrics
 from mlsched_papers.harmony.measured import COMPLETION, WHOLE, HarmonyView, Measured
 from mlsched_papers.harmony.prediction import METHODS, WAYS, draw, errors
 
-RACK = g.Reading("rack", 0.3, servers=30, patterns=("uniform",))
-GRID = g.Grid(readings=(g.LIGHT, g.BASE), rack=RACK, seeds=2)
+RACK = g.Interpretation("rack", 0.3, servers=30, patterns=("uniform",))
+GRID = g.Grid(interpretations=(g.LIGHT, g.BASE), rack=RACK, seeds=2)
 RULES = [p for p in g.policies() if p.kind == "rule"]
 TRAINED = g.Policy("harmony", "of-others", "trained")
-#: Completion times in intervals: baselines 10, other rules 8, a local search 5.2, the exact answerer 5.
-TIMES = dict.fromkeys((*g.BASELINES, *g.READINGS), 10.0)
+#: Completion times in intervals: baselines 10, other rules 8, a local search 5.2, the exact solver 5.
+TIMES = dict.fromkeys((*g.BASELINES, *g.INTERPRETATIONS), 10.0)
 TIMES |= {p: 5.2 if p.text == g.SEARCH else 8.0 for p in RULES} | {g.EXACT: 5.0}
-#: LIF-Quad by all its readings.
+#: LIF-Quad by all its interpretations.
 QUAD = ("lif_quadratic", "lif_quadratic:score=increase", "lif_quadratic:tie=random")
 
 
 def measured(trained=None, rack=None, fit=30.0, ctc=10.0, **changes):
-    """Two equal workloads in each reading and pattern; `changes`: completion times by the answerer's name."""
+    """Two equal workloads in each interpretation and pattern; `changes`: completion times by the solver's name."""
     times = TIMES | ({TRAINED: trained} if trained else {})
     times = {p: changes.get(p.text.replace("-", "_"), t) for p, t in times.items()}
     runs = {}
-    for reading in GRID.readings:
-        for pattern in reading.patterns:
+    for interpretation in GRID.interpretations:
+        for pattern in interpretation.patterns:
             for seed in range(2):
                 for p, t in times.items():
-                    runs[g.Case(reading, pattern, seed, p)] = Metrics({COMPLETION: t, WHOLE: t + 0.5})
+                    runs[g.Case(interpretation, pattern, seed, p)] = Metrics({COMPLETION: t, WHOLE: t + 0.5})
     for seed in range(2):
         for p in (*g.BASELINES, *((TRAINED,) if rack else ())):
             runs[g.Case(RACK, "uniform", seed, p)] = Metrics({COMPLETION: rack if p == TRAINED else 10.0})
     found = {(w, m, n): [fit, fit] for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
     found |= {(w, m, "ctc"): [ctc, ctc] for w in WAYS for m in METHODS}
-    views = [HarmonyView(r, runs, metric) for r in GRID.readings for metric in (COMPLETION, WHOLE)]
+    views = [HarmonyView(r, runs, metric) for r in GRID.interpretations for metric in (COMPLETION, WHOLE)]
     return Measured(GRID, views, HarmonyView(RACK, runs), {"pairwise": found})
 
 
@@ -118,11 +118,11 @@ def test_a_reading_of_lif_stands_in_for_both_models():
 
 @pytest.mark.parametrize("text", QUAD)
 def test_a_baseline_that_is_strong_under_one_reading_makes_the_claim_depend_on_it(text):
-    assert verdicts(**{text: 6.0})["ours-exact-25"] == "depends on the reading"
+    assert verdicts(**{text: 6.0})["ours-exact-25"] == "depends on the interpretation"
 
 
 def test_a_printed_lower_bound_is_shown_as_one():
-    shown = [e for claim in claims(measured(trained=6.0)) for e in claim.evidence if e.paper in (25.0, 23.0)]
+    shown = [e for claim in claims(measured(trained=6.0)) for e in claim.measurements if e.paper in (25.0, 23.0)]
     assert shown
     assert all(e.lower_bound for e in shown)
 
@@ -187,7 +187,7 @@ def test_samples_are_placed_jobs():
 
 def test_lif_errs_by_the_network_only_where_its_model_is_true():
     """Linear interference: profiling finds the coefficients, so without network penalties nothing would be left."""
-    grid = g.Grid(readings=(), rack=None, samples=400, rounds=1)
+    grid = g.Grid(interpretations=(), rack=None, samples=400, rounds=1)
     found = errors(grid, "linear")
     assert set(found) == {(w, m, n) for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
     assert found["profiled", "LIF-Line", "resnext110"][0] < 1  # its PS may be remote: 2 %

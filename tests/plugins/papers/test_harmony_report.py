@@ -11,9 +11,9 @@ import pytest
 from draws import draws
 from rich.console import Console
 
-from mlsched.core.answerer import Answerer
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.registry import registry
+from mlsched.core.solver import Solver
 from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.harmony import grid as g
@@ -41,7 +41,7 @@ def test_the_experiment_is_found_by_scanning():
 def test_every_table_figure_and_claim_is_there(tiny):
     names = [table.name for table in tiny.tables]
     assert list(dict.fromkeys(names)) == [f"Figure {n}" for n in (1, 2, 3, 4, 5, 8, 9)]
-    assert names.count("Figure 8") == 2 * len(g.QUICK.readings)
+    assert names.count("Figure 8") == 2 * len(g.QUICK.interpretations)
     assert names.count("Figure 9") == 3
     assert [figure.name for figure in tiny.figures] == [f"Figure {n}" for n in (1, 2, 4, 5, 8, 9)]
     assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
@@ -51,10 +51,10 @@ def test_every_table_figure_and_claim_is_there(tiny):
 
 
 @pytest.mark.slow
-def test_every_registered_rule_and_the_exact_answerer_are_rows(tiny):
+def test_every_registered_rule_and_the_exact_solver_are_rows(tiny):
     table = next(table for table in tiny.tables if table.name == "Figure 8")
     assert [label for label, _ in table.rows] == [policy.label for policy in g.policies()]
-    others = [policy for policy in g.policies() if policy.kind not in ("reading", "former")]
+    others = [policy for policy in g.policies() if policy.kind not in ("interpretation", "former")]
     assert len(others) == len(registry().available("placement", "heuristic")) + 1 + len(
         registry().available("placement", "trained")
     )
@@ -63,7 +63,7 @@ def test_every_registered_rule_and_the_exact_answerer_are_rows(tiny):
 
 @pytest.mark.slow
 def test_the_assumptions_are_stated(tiny):
-    text = " ".join(tiny.readings)
+    text = " ".join(tiny.interpretations)
     for words in ("passed the independent replay check", "stand-in", "synthetic", "prints no lengths of jobs"):
         assert words in text
 
@@ -82,17 +82,19 @@ def test_the_report_can_be_written(tiny):
 
 def test_a_trained_policy_appears_by_itself(monkeypatch):
     """Registered, it is a row: no file of the experiment names it."""
-    rule = registry().answerers["placement", "bin-packing"]
-    learned: Answerer = dataclasses.replace(rule, name="of-others", kind="trained")
-    monkeypatch.setitem(registry().answerers, ("placement", "of-others"), learned)
+    rule = registry().solvers["placement", "bin-packing"]
+    learned: Solver = dataclasses.replace(rule, name="of-others", kind="trained")
+    monkeypatch.setitem(registry().solvers, ("placement", "of-others"), learned)
     assert g.Policy("of-others", "of-others", "trained") in g.policies()
     cases = [c for c in g.cases(GRID) if c.policy.text == "of-others"]
     assert {c.pattern for c in cases} == set(g.PATTERNS)
     assert run_case(cases[0], GRID).values["average_completion"] > 0
     rack = dataclasses.replace(GRID, rack=g.FULL.rack)
-    kinds = {c.policy.kind for c in g.cases(rack) if c.reading == g.FULL.rack}
-    assert kinds == {"baseline", "reading", "random", "rule", "trained"}
-    assert [c.policy.text for c in g.cases(rack) if c.reading == g.FULL.rack and c.policy.kind == "rule"] == [g.PLUS]
+    kinds = {c.policy.kind for c in g.cases(rack) if c.interpretation == g.FULL.rack}
+    assert kinds == {"baseline", "interpretation", "random", "rule", "trained"}
+    assert [c.policy.text for c in g.cases(rack) if c.interpretation == g.FULL.rack and c.policy.kind == "rule"] == [
+        g.PLUS
+    ]
 
 
 def timeless(metrics):
@@ -112,7 +114,7 @@ def test_the_measurements_are_the_same_for_any_number_of_workers(two_workers):
     assert timeless(measure_all(run_case, cases, GRID, workers=2)) == timeless(alone)
 
 
-def test_the_exact_answerer_says_what_it_proved():
+def test_the_exact_solver_says_what_it_proved():
     case = next(c for c in g.cases(GRID) if c.policy == g.EXACT)
     assert run_case(case, GRID).values["proven"] == 100.0
     assert "proven" not in run_case(dataclasses.replace(case, policy=g.LOAD_BALANCING), GRID).values
@@ -120,7 +122,7 @@ def test_the_exact_answerer_says_what_it_proved():
 
 def test_a_run_that_fails_its_check_is_not_reported(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["capacity: something"])
-    with pytest.raises(AnswererError, match="capacity: something"):
+    with pytest.raises(SolverError, match="capacity: something"):
         measure_all(run_case, g.cases(GRID)[:1], GRID)
 
 
@@ -132,7 +134,7 @@ def test_a_trace_is_refused():
 def test_sizes():
     full = g.cases(g.FULL)
     assert len(full) == len(set(full))
-    assert len({r.name for r in g.FULL.readings}) == len(g.FULL.readings)
+    assert len({r.name for r in g.FULL.interpretations}) == len(g.FULL.interpretations)
     assert g.FULL.samples == paper.SAMPLES
     assert {c.pattern for c in full} == set(g.PATTERNS)
     assert set(studies.NAMES) >= {studies.FIRST, *studies.SECONDS}
@@ -140,16 +142,17 @@ def test_sizes():
 
 def test_the_first_reading_may_have_more_workloads_than_the_others():
     grid = dataclasses.replace(g.FULL, seeds=4, few=2, rack_seeds=3)
-    counted = Counter(case.reading for case in g.cases(grid) if case.policy == g.LOAD_BALANCING)
-    assert {reading.name: n // len(reading.patterns) for reading, n in counted.items()} == {
-        reading.name: {g.BASE: 4, g.FULL.rack: 3}.get(reading, 2) for reading in (*grid.readings, grid.rack)
+    counted = Counter(case.interpretation for case in g.cases(grid) if case.policy == g.LOAD_BALANCING)
+    assert {interpretation.name: n // len(interpretation.patterns) for interpretation, n in counted.items()} == {
+        interpretation.name: {g.BASE: 4, g.FULL.rack: 3}.get(interpretation, 2)
+        for interpretation in (*grid.interpretations, grid.rack)
     }
     assert dataclasses.replace(grid, seeds=1).workloads(g.FULL.rack) == 1
 
 
-@pytest.mark.parametrize("policy", [*g.READINGS, *g.FORMER])
+@pytest.mark.parametrize("policy", [*g.INTERPRETATIONS, *g.FORMER])
 def test_every_reading_of_a_baseline_runs(policy):
     case = g.Case(g.BASE, "uniform", 0, policy)
     assert run_case(case, GRID).values["average_completion"] > 0
-    name, parameters = registry().answerer("placement", policy.text)
-    assert parameters != registry().answerer("placement", name.name)[1]
+    name, parameters = registry().solver("placement", policy.text)
+    assert parameters != registry().solver("placement", name.name)[1]

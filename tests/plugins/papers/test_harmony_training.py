@@ -38,7 +38,7 @@ def test_each_training_is_made_run_and_judged(tiny, tmp_path):
     assert differs == {**training.TECHNIQUES, **training.NETWORKS, **training.OTHERS}
 
     cases = g.learned(GRID, policies, ())
-    assert {(case.reading, case.pattern) for case in cases} == {(g.BASE, "uniform")}
+    assert {(case.interpretation, case.pattern) for case in cases} == {(g.BASE, "uniform")}
     runs = measure_all(run_case, cases, GRID)
     view = HarmonyView(g.BASE, runs)
     assert view.shown() == [], "Figure 8 has no row of them"
@@ -52,17 +52,19 @@ def test_each_training_is_made_run_and_judged(tiny, tmp_path):
     assert [claim.verdict == "not measured" for claim in judged] == [False, False, True, False]
     found = [statement.judge(Measured(GRID, [view], None, {})) for statement in claims_training.STATEMENTS]
     whole, without = (view.values(policies[k], view.metric) for k in (0, 1))
-    longer = found[0].evidence[0].measured.mean
+    longer = found[0].measurements[0].measured.mean
     assert longer == pytest.approx((100 * (without / whole - 1)).mean())
     trained = [read(path, "harmony").card["trained"] for path in sorted(tmp_path.glob("*.safetensors"))]
     assert len(trained) == len(policies)
-    assert all(claim.verdict == "not trained" for claim in found if any(piece.untrained for piece in claim.evidence))
+    assert all(
+        claim.verdict == "not trained" for claim in found if any(piece.untrained for piece in claim.measurements)
+    )
 
 
 def test_a_policy_is_trained_for_the_rack_and_kept(tiny, tmp_path):
     (policy,) = training.large(GRID, tmp_path)
     (case, *_) = g.learned(GRID, (), (policy,))
-    assert (case.reading, case.policy.kind) == (g.FULL.rack, "trained")
+    assert (case.interpretation, case.policy.kind) == (g.FULL.rack, "trained")
     assert measure_all(run_case, [case], GRID)[case].values["average_completion"] > 0
     card = read(tmp_path / "harmony-30.safetensors", "harmony").card
     assert (card["recipe"]["servers"], card["recipe"]["rate"]) == (30, 15.0)

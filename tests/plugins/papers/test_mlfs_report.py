@@ -47,7 +47,7 @@ def test_every_scheduler_is_a_row(tiny):
     assert {"srpt, preemptive (ours)", "lower bound"} < set(rows)
     ours = {"MLFS", "MLF-RL", "MLF-H + MLF-C", "MLF-H"}
     assert ours | {"Graphene", "Tiresias", "HyperSched", "RL", "Gandiva", "TensorFlow", "SLAQ"} <= set(rows)
-    assert not any(sentence.startswith("Not there") for sentence in tiny.readings)
+    assert not any(sentence.startswith("Not there") for sentence in tiny.interpretations)
 
 
 def made_up(of):
@@ -64,8 +64,8 @@ def made_up(of):
 
 def test_verdicts_follow_the_runs():
     """Where MLF-H is better by a half than all others, and each feature brings much, the paper is right; else not."""
-    best = [g.as_read(policy, reading) for policy in (g.MLFS, g.MLF_H_C) for reading in g.READINGS]
-    mine = {g.as_read(policy, reading) for policy in g.OURS for reading in g.READINGS}
+    best = [g.as_read(policy, interpretation) for policy in (g.MLFS, g.MLF_H_C) for interpretation in g.INTERPRETATIONS]
+    mine = {g.as_read(policy, interpretation) for policy in g.OURS for interpretation in g.INTERPRETATIONS}
 
     def right(policy, name):
         step = 0.5 if policy in best else 1 if policy in mine else 2
@@ -128,7 +128,7 @@ def test_loads_are_chosen_at_any_size(monkeypatch):
     monkeypatch.setattr(measure, "run_case", lambda case, grid: Metrics(dict.fromkeys(NAMES, 1.0)))
     found = reproduce("mlfs", papers_size=True, loads=[0.5, 0.25], jobs=4, seeds=1)
     assert [table.name for table in found.tables][:2] == ["Figures 4 and 5, x = 0.25", "Figures 4 and 5, x = 0.5"]
-    assert "4 jobs at x = 1 on 80 GPUs" in found.readings[0]
+    assert "4 jobs at x = 1 on 80 GPUs" in found.interpretations[0]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_reading_has_its_own_runs_and_shares_all_others():
     assert g.as_read(g.MLF_H, g.ANEW).text == "mlf-h:queueing=iteration"
     assert g.as_read(g.MLF_H, g.PRINTED).text == "mlf-h:queueing=iteration,overdue=printed"
     assert g.as_read(g.GRAPHENE, g.PRINTED) == g.as_read(g.GRAPHENE, g.ANEW) != g.GRAPHENE
-    assert [g.as_read(g.TIRESIAS, reading) for reading in g.READINGS] == [g.TIRESIAS] * 3
+    assert [g.as_read(g.TIRESIAS, interpretation) for interpretation in g.INTERPRETATIONS] == [g.TIRESIAS] * 3
     assert g.as_read(g.MLF_RL, g.PRINTED) == g.as_read(g.MLF_RL, g.ANEW) != g.MLF_RL
     assert g.as_read(g.WITHOUT[0], g.PRINTED) is None
     assert g.as_read(g.WITHOUT[0], g.ANEW).text == "mlf-h:urgency=false,queueing=iteration"
@@ -161,13 +161,13 @@ def test_a_claim_may_hold_under_one_reading_alone():
     """MLF-H is best where it gives way, and last where it does not."""
 
     def of(policy, name):
-        gives_way = policy in {g.as_read(g.MLF_H, reading) for reading in g.READINGS[1:]}
+        gives_way = policy in {g.as_read(g.MLF_H, interpretation) for interpretation in g.INTERPRETATIONS[1:]}
         good = 2.0 if gives_way else 0.5 if policy == g.MLF_H else 1.0
         return 10.0 * good if name in MORE else 10.0 / good
 
     found = {claim.name: claim for claim in made_up(of).claims}["order-jct"]
-    assert found.verdict == "depends on the reading"
-    assert list(found.by_reading.values()) == ["does not hold", "holds", "holds"]
+    assert found.verdict == "depends on the interpretation"
+    assert list(found.by_interpretation.values()) == ["does not hold", "holds", "holds"]
 
 
 def test_a_run_pays_for_pauses_and_the_bound_is_below_every_run():

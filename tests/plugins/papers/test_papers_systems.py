@@ -19,7 +19,7 @@ from mlsched_papers.harmony import grid as harmony
 from mlsched_papers.mlfs import grid as mlfs
 from mlsched_papers.slaq import grid as slaq
 
-#: Paper -> its problem, its systems, what it compares them with, and the answerers (as text) of its experiment.
+#: Paper -> its problem, its systems, what it compares them with, and the solvers (as text) of its experiment.
 PAPERS = {
     "FitGpp": (
         "preemption",
@@ -58,7 +58,7 @@ def benched():
     """Problem -> who is asked by `mlsched bench quick`."""
     found = {}
     for task in tasks_of(SUITES["quick"], None, reference=False):
-        found.setdefault(task.problem, set()).add(task.answerer)
+        found.setdefault(task.problem, set()).add(task.solver)
     return found
 
 

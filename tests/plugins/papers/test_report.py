@@ -11,14 +11,14 @@ from rich.console import Console
 
 from mlsched.core.errors import InvalidInput
 from mlsched_papers import EXPERIMENTS, reproduce
-from mlsched_papers.claim import Bound, Claim, Estimate, Evidence, exact
+from mlsched_papers.claim import Bound, Claim, Estimate, Measurement, exact
 from mlsched_papers.recorded import recorded
 from mlsched_papers.rendering import render
 from mlsched_papers.report import NO_VERDICTS, RULE, Number, Report, Table
 
 ROW = (Number(Estimate(30.0, 2.0, 5), 25.0, lower_bound=True), Number(Estimate(11.0, 1.0, 5), 10.0), Number(exact(3.0)))
 CLAIMS = tuple(
-    Claim(name, f"it is {name}", "Section 1", "at least 0", (Evidence("A", "x", measured, Bound(low=0.0), "s"),))
+    Claim(name, f"it is {name}", "Section 1", "at least 0", (Measurement("A", "x", measured, Bound(low=0.0), "s"),))
     for name, measured in (("large", Estimate(9.0, 1.0, 5)), ("small", Estimate(-9.0, 1.0, 5)))
 )
 REPORT = Report("title", ("How.",), (Table("Table 1", "cuts", ("policy", "a", "b", "c"), (("p", ROW),)),), (), CLAIMS)

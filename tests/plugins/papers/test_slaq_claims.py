@@ -22,7 +22,7 @@ from mlsched_papers.slaq.prediction import AHEAD, Errors, changes, errors, share
 from mlsched_papers.slaq.recorded import RecordedErrors, recorded_errors
 
 NAMES = [row.acronym for row in TABLE_1]
-GRID = g.Grid(readings=(g.base(1.0), g.base(1.2)), variants=(), sweeps=(g.light(0.8),), seeds=2)
+GRID = g.Grid(interpretations=(g.base(1.0), g.base(1.2)), variants=(), sweeps=(g.light(0.8),), seeds=2)
 #: What the paper prints, as metrics of SLAQ where fair's are 100.
 AS_PRINTED = {"average_loss": 0.49, "time_to_90_s": 55.0, "time_to_95_s": 70.0, "high_share": 60.0, "low_share": 22.0}
 
@@ -38,20 +38,22 @@ def measured(
     far=0.5,
     straw=(1.0, 20.0),
     seconds=0.1,
-    readings=GRID.readings,
+    interpretations=GRID.interpretations,
     fair_loss=paper.IMPLIED_FAIR_LOSS,
     grid=GRID,
     recorded=None,
 ):
-    """Two equal workloads in each reading: the paper's numbers, changed by `slaq` (by reading name, or for all)."""
+    """Two equal workloads in each interpretation: the paper's numbers, changed by `slaq` (by name, or for all)."""
     runs = {}
-    for reading in readings:
+    for interpretation in interpretations:
         change = slaq or {}
         if isinstance(next(iter(change.values()), None), dict):
-            change = change.get(reading.name, {})
+            change = change.get(interpretation.name, {})
         for seed in range(2):
-            runs[g.Case(reading, seed, g.SLAQ, reading.at)] = Metrics({**AS_PRINTED, **change}, {})
-            runs[g.Case(reading, seed, g.FAIR, reading.at)] = Metrics(fair({"average_loss": fair_loss}), {})
+            runs[g.Case(interpretation, seed, g.SLAQ, interpretation.at)] = Metrics({**AS_PRINTED, **change}, {})
+            runs[g.Case(interpretation, seed, g.FAIR, interpretation.at)] = Metrics(
+                fair({"average_loss": fair_loss}), {}
+            )
     for arrival, (to_90, to_95) in zip(GRID.arrivals, sweep, strict=True):
         for seed in range(2):
             values = {"time_to_90_s": to_90, "time_to_95_s": to_95}
@@ -61,7 +63,7 @@ def measured(
     strawman = {key: [straw[key[1] == 10]] * 2 for key in fit}
     return Measured(
         grid,
-        [SlaqView(r, runs) for r in readings],
+        [SlaqView(r, runs) for r in interpretations],
         [SlaqView(r, runs) for r in GRID.sweeps],
         Errors(fit, strawman),
         {4000: exact(seconds)},
@@ -84,7 +86,7 @@ def verdicts(**changes):
 
 #: What no measurement can change.
 FIXED = {
-    "average-loss-possible": "depends on the reading",
+    "average-loss-possible": "depends on the interpretation",
     "contention-consistent": "does not hold",
     "cpu-time-constant": "assumed",
     "prediction-5": "assumed",
@@ -93,7 +95,7 @@ FIXED = {
     "svm-95": "assumed",
 }
 #: Where a percentage is made by one of the three ways of arithmetic alone.
-ONE_WAY = dict.fromkeys(("average-loss-73", "both-headlines"), "depends on the reading")
+ONE_WAY = dict.fromkeys(("average-loss-73", "both-headlines"), "depends on the interpretation")
 
 
 @pytest.mark.parametrize("fair_loss", [paper.IMPLIED_FAIR_LOSS, paper.IMPLIED_FAIR_LOSS_ABOVE])
@@ -101,7 +103,7 @@ def test_the_papers_own_numbers_pass(fair_loss):
     """Whichever way its 73 % is read; then it does not hold the other way."""
     assert verdicts(fair_loss=fair_loss) == {s.name: {**FIXED, **ONE_WAY}.get(s.name, "holds") for s in STATEMENTS}
     literal = fair_loss == paper.IMPLIED_FAIR_LOSS
-    found = next(c for c in claims(measured(fair_loss=fair_loss)) if c.name == "both-headlines").by_reading
+    found = next(c for c in claims(measured(fair_loss=fair_loss)) if c.name == "both-headlines").by_interpretation
     assert found["load 1, 1 - SLAQ / fair"] == ("holds" if literal else "does not hold")
     assert found["load 1, fair / SLAQ - 1"] == ("does not hold" if literal else "holds")
     assert found["load 1, fair / SLAQ - 1 of means"] == ("does not hold" if literal else "holds")
@@ -141,14 +143,14 @@ def test_a_number_refutes_its_claims_and_no_others(changes, refuted):
 
 def test_a_claim_that_one_reading_refutes_depends_on_it():
     found = verdicts(slaq={"load 1.2": {"time_to_90_s": 20.0}})
-    assert found["time-90"] == "depends on the reading"
+    assert found["time-90"] == "depends on the interpretation"
     assert found["time-95"] == "holds"
 
 
 def test_two_headlines_in_two_settings_are_not_both_in_one():
     found = verdicts(slaq={"load 1": {"time_to_90_s": 20.0}, "load 1.2": {"average_loss": 0.1}})
     assert found["both-headlines"] == "does not hold"
-    assert found["time-90"] == found["average-loss-73"] == "depends on the reading"
+    assert found["time-90"] == found["average-loss-73"] == "depends on the interpretation"
 
 
 def test_a_departure_is_shown_and_does_not_count():
@@ -156,12 +158,12 @@ def test_a_departure_is_shown_and_does_not_count():
     departure = g.DEPARTURES[2]
     grid = dataclasses.replace(GRID, departures=(departure,))
     bad = {departure.name: {"average_loss": 2.0, "time_to_90_s": 300.0, "high_share": 5.0}}
-    found = measured(slaq=bad, grid=grid, readings=(*GRID.readings, departure))
+    found = measured(slaq=bad, grid=grid, interpretations=(*GRID.interpretations, departure))
     for claim in claims(found):
         assert claim.verdict == {**FIXED, **ONE_WAY}.get(claim.name, "holds")
-        assert claim.by_reading.get(departure.name) in (None, "does not hold", "holds")
+        assert claim.by_interpretation.get(departure.name) in (None, "does not hold", "holds")
     lower = claims(found)[0]
-    assert lower.by_reading[departure.name] == "does not hold"
+    assert lower.by_interpretation[departure.name] == "does not hold"
 
 
 def test_without_recorded_curves_their_claims_are_not_measured():
@@ -178,14 +180,14 @@ def test_nothing_measured_is_no_verdict():
 def test_cuts_are_paired_by_workload():
     runs = {}
     for seed, (new, old) in enumerate([(1.0, 2.0), (30.0, 40.0)]):
-        runs[g.Case(GRID.readings[0], seed, g.SLAQ, 15.0)] = Metrics({"x": new}, {"c": ([0.0], [1.0])})
-        runs[g.Case(GRID.readings[0], seed, g.FAIR, 15.0)] = Metrics({"x": old}, {})
-    view = SlaqView(GRID.readings[0], runs)
+        runs[g.Case(GRID.interpretations[0], seed, g.SLAQ, 15.0)] = Metrics({"x": new}, {"c": ([0.0], [1.0])})
+        runs[g.Case(GRID.interpretations[0], seed, g.FAIR, 15.0)] = Metrics({"x": old}, {})
+    view = SlaqView(GRID.interpretations[0], runs)
     assert view.cut_of_fair("x").tolist() == [50.0, 25.0]
     assert view.fair_above("x") == pytest.approx([100.0, 100 / 3])
     assert view.cut_of_means("x").mean() == pytest.approx(100 * (1 - 31 / 42))
     assert view.fair_above_of_means("y").size == 2
-    assert SlaqView(GRID.readings[1], runs).cut_of_means("x").size == 0
+    assert SlaqView(GRID.interpretations[1], runs).cut_of_means("x").size == 0
     assert np.isnan(view.values(g.SLAQ, "y")).all()
     assert view.estimate(g.SLAQ, "y") is None
     assert view.curve(g.SLAQ, "c") == ([0.0], [1.0])
@@ -210,7 +212,7 @@ def test_figures_of_curves():
 
 
 def test_prediction_errors_of_every_algorithm():
-    found = errors(g.Grid(readings=(), variants=(), sweeps=(), seeds=2, models=1))
+    found = errors(g.Grid(interpretations=(), variants=(), sweeps=(), seeds=2, models=1))
     assert set(found.fit) == {(name, ahead) for name in (*NAMES, "all") for ahead in AHEAD}
     assert all(len(values) == 2 for values in (*found.fit.values(), *found.strawman.values()))
     assert np.mean(found.fit["all", 10]) < np.mean(found.strawman["all", 10])

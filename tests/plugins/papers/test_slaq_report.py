@@ -10,7 +10,7 @@ import pytest
 from draws import draws
 from rich.console import Console
 
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.simulation.run import Run
 from mlsched_papers import EXPERIMENTS, render, reproduce
 from mlsched_papers.runs import measure_all
@@ -47,7 +47,7 @@ def test_every_table_figure_and_claim_is_there(tiny):
         "Figure 10(a)",
         "Figure 10(c)",
     ]
-    assert names.count("Figure 7") == 1 + len(g.QUICK.readings) + len(g.QUICK.variants) + len(g.QUICK.departures)
+    assert names.count("Figure 7") == 1 + len(g.QUICK.interpretations) + len(g.QUICK.variants) + len(g.QUICK.departures)
     assert [figure.name for figure in tiny.figures] == [f"Figure {n}" for n in (1, 3, 5, 6, 7, 8, 9, 10)]
     assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
     assert tiny.verdicts() == {}
@@ -68,7 +68,7 @@ def test_measured_stands_beside_the_papers(tiny):
 
 
 def test_the_assumptions_are_stated(tiny):
-    text = " ".join(tiny.readings)
+    text = " ".join(tiny.interpretations)
     assert "Fig. 10(b) is an assumption" in text
     assert "passed the independent replay check" in text
     assert "core-seconds" in text
@@ -77,7 +77,7 @@ def test_the_assumptions_are_stated(tiny):
 def test_verdicts_that_need_no_run(tiny):
     verdicts = {claim.name: claim.verdict for claim in tiny.claims}
     assert verdicts["cpu-time-constant"] == "assumed"
-    assert verdicts["average-loss-possible"] == "depends on the reading"
+    assert verdicts["average-loss-possible"] == "depends on the interpretation"
     assert verdicts["contention-consistent"] == "does not hold"
 
 
@@ -111,7 +111,7 @@ def test_the_measurements_are_the_same_for_any_number_of_workers(two_workers):
 
 def test_a_run_that_fails_its_check_is_not_reported(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["capacity: something"])
-    with pytest.raises(AnswererError, match="capacity: something"):
+    with pytest.raises(SolverError, match="capacity: something"):
         measure_all(run_case, g.cases(GRID)[:1], GRID)
 
 
@@ -132,12 +132,14 @@ def test_sizes():
     full = g.cases(g.FULL)
     assert len(full) == len(set(full))
     assert g.FULL.seeds == 10
-    assert {c.seed for c in full if c.policy in g.PAIR and c.reading in (*g.FULL.readings, *g.FULL.variants)} == set(
-        range(10)
+    assert {
+        c.seed for c in full if c.policy in g.PAIR and c.interpretation in (*g.FULL.interpretations, *g.FULL.variants)
+    } == set(range(10))
+    assert {c.seed for c in full if c.policy == g.EXACT or c.interpretation in g.FULL.departures} == set(
+        range(g.FULL.few)
     )
-    assert {c.seed for c in full if c.policy == g.EXACT or c.reading in g.FULL.departures} == set(range(g.FULL.few))
     assert {c.mean_arrival for c in full} == {15.0, *g.ARRIVALS}
-    assert {r.load for r in (*g.FULL.readings, *g.FULL.variants)} == {0.8, 0.85, 0.9, 0.95, 1.0, 1.2}
+    assert {r.load for r in (*g.FULL.interpretations, *g.FULL.variants)} == {0.8, 0.85, 0.9, 0.95, 1.0, 1.2}
     assert {r.cap for r in g.FULL.departures} == {0, 64}
-    every = [*g.FULL.readings, *g.FULL.variants, *g.FULL.departures, *g.FULL.sweeps]
+    every = [*g.FULL.interpretations, *g.FULL.variants, *g.FULL.departures, *g.FULL.sweeps]
     assert len({r.name for r in every}) == len(every)

@@ -50,7 +50,7 @@ def test_one_in_twenty_five_samples_of_five_normal_values_looks_like_two_cluster
 
 def test_trainings_are_listed_and_two_clusters_decide_nothing():
     def judged(values, **more):
-        piece = Piece("r", "ACT", np.array(values), Bound(high=0.0), "s", **more).evidence()
+        piece = Piece("r", "ACT", np.array(values), Bound(high=0.0), "s", **more).measurements()
         return piece, Claim("c", "text", "here", "tested", (piece,)).verdict
 
     piece, verdict = judged(CHIC, trainings=True)

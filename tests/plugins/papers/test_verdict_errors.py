@@ -14,10 +14,10 @@ import pytest
 from draws import draws
 from scipy.stats import binom
 
-from mlsched_papers.claim import ERROR, Bound, Claim, Evidence, estimate
+from mlsched_papers.claim import ERROR, Bound, Claim, Measurement, estimate
 from mlsched_papers.view import View
 
-FIRM = {"holds", "does not hold", "depends on the reading"}
+FIRM = {"holds", "does not hold", "depends on the interpretation"}
 #: Bounds with the truth, 0, at an end.
 AT_THE_BOUND = (Bound(low=0.0, strict=True), Bound(high=0.0), Bound(0.0, 0.0))
 REPEATS = draws(250, 5000)
@@ -42,11 +42,13 @@ def flipped(rng, pieces, workloads):
 
 
 def verdict(data, bound):
-    """The verdict on an array of readings, pieces and workloads."""
-    evidence = tuple(
-        Evidence(str(reading), "x", estimate(values), bound) for reading, pieces in enumerate(data) for values in pieces
+    """The verdict on an array of interpretations, pieces and workloads."""
+    measurements = tuple(
+        Measurement(str(interpretation), "x", estimate(values), bound)
+        for interpretation, pieces in enumerate(data)
+        for values in pieces
     )
-    return Claim("c", "text", "here", "tested", evidence).verdict
+    return Claim("c", "text", "here", "tested", measurements).verdict
 
 
 def no_more_than_5_percent(firm, repeats):
@@ -62,15 +64,15 @@ def test_firm_verdicts_where_the_truth_is_at_the_bound(draw, pieces):
     assert no_more_than_5_percent(firm, REPEATS)
 
 
-@pytest.mark.parametrize("readings", [2, 4, 8])
+@pytest.mark.parametrize("interpretations", [2, 4, 8])
 @pytest.mark.parametrize("shared", [False, True])
-def test_firm_verdicts_over_several_readings(readings, shared):
-    """With readings that are measured on workloads of their own, or on the same ones."""
-    rng = np.random.default_rng([readings, shared])
+def test_firm_verdicts_over_several_readings(interpretations, shared):
+    """With interpretations that are measured on workloads of their own, or on the same ones."""
+    rng = np.random.default_rng([interpretations, shared])
     bounds, firm = itertools.cycle(AT_THE_BOUND), 0
     for _ in range(REPEATS):
-        each = [normal(rng, 2, 8) for _ in range(readings)]
-        data = [reading + (3 * each[0] if shared else 0) for reading in each]
+        each = [normal(rng, 2, 8) for _ in range(interpretations)]
+        data = [interpretation + (3 * each[0] if shared else 0) for interpretation in each]
         firm += verdict(data, next(bounds)) in FIRM
     assert no_more_than_5_percent(firm, REPEATS)
 

@@ -51,14 +51,14 @@ def test_a_claim_is_judged_on_each_of_several_measurements():
         return [Piece(view.name, "x", view.values("a", "x"), Bound(high=20.0), "s", 2.0)]
 
     claim = small.judge(VIEW, VIEW)
-    assert [e.measured.mean for e in claim.evidence] == [3.0, 3.0]
+    assert [e.measured.mean for e in claim.measurements] == [3.0, 3.0]
     assert claim.verdict == "holds"
     assert small.judge().verdict == "not measured"
 
 
 def test_a_piece_may_be_an_estimate_or_not_measured():
-    assert Piece("r", "x", exact(1.0), Bound()).evidence().measured == exact(1.0)
-    assert Piece("r", "x", None, Bound()).evidence().side() is None
+    assert Piece("r", "x", exact(1.0), Bound()).measurements().measured == exact(1.0)
+    assert Piece("r", "x", None, Bound()).measurements().side() is None
 
 
 def test_the_ratio_of_means_is_jackknifed():

@@ -104,7 +104,7 @@ def test_nothing_ran():
 @pytest.mark.filterwarnings("ignore:the offered load")
 @given(workload=workloads(), readings=options(), rule=st.sampled_from(["load-balancing", "standalone", "cp-sat"]))
 def test_figures_hang_together(workload, readings, rule):
-    found = api.simulate(workload, rule, wake=f"interval:{INTERVAL}", options=readings)
+    found = api.simulate(workload, rule, scheduling_events=f"interval:{INTERVAL}", options=readings)
     table, result = found.jobs, found.summary()
     assert (table["submit"] <= table["start"]).all()
     assert (table["start"] < table["finish"]).all()

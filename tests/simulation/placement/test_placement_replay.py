@@ -84,7 +84,7 @@ FAULTS = {
     "placement, in part": (ROWS, PLACED[:3], {}),
     "placement, twice": (ROWS, (*PLACED, (2, 20, 1, 1, 0)), {}),
     "placement, at another time": (ROWS, with_(PLACED, PLACED[2], (2, 19, 0, 1, 0)), {}),
-    "stretches": (with_(ROWS, A2, (0, 11, 21, M, 10 * M)), PLACED, {}),
+    "segments": (with_(ROWS, A2, (0, 11, 21, M, 10 * M)), PLACED, {}),
     "capacity": (ROWS, PLACED, {"load": LOAD.replace(server_capacity=[[2], [4]])}),
     "apart": (ROWS, PLACED, {"load": LOAD.replace(apart=[[0, 1], [1, 0]])}),
     "new jobs": (ROWS, PLACED, {"most_new": 1}),
@@ -179,7 +179,7 @@ def test_every_small_fault_is_found(workload, readings, data):
     rule = data.draw(st.sampled_from(["load-balancing", "bin-packing", "cp-sat"]))
     run = api.simulate(workload, rule, wake="interval:10", options=readings)
     rows, placed = list(run.log.rows), list(run.log.placements)
-    of_rows = data.draw(st.booleans(), label="a stretch, else a placement")
+    of_rows = data.draw(st.booleans(), label="a segment, else a placement")
     table, width = (rows, len(Log.names)) if of_rows else (placed, len(PLACEMENTS))
     index = data.draw(st.integers(0, len(table) - 1))
     kind = data.draw(st.sampled_from(["change", "change", "change", "drop", "twice"]))

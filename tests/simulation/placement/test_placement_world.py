@@ -1,4 +1,4 @@
-"""The placement world: scenarios worked out by hand, and any registered answerer under any reading.
+"""The placement world: scenarios worked out by hand, and any registered solver under any interpretation.
 
 `load(...)`: servers with two slots, an interval of 10 s; a worker or a PS takes a slot. A job is (submit, type, K, W,
 P). Type a is slowed down by 1.0 by every foreign worker of b, and by 0.5 with its PS elsewhere; b by nobody. A
@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.registry import registry
 from mlsched.instances.placement import Instance, Plan
 from mlsched.simulation.placement import Options, Workload
@@ -58,8 +58,8 @@ def load(jobs, servers=1, **changes) -> Workload:
     return Workload(**{**fields, **changes})
 
 
-def simulate(workload, rule="bin-packing", wake="interval:10", **readings):
-    run = api.simulate(workload, rule, wake=wake, record=1.0, options=readings)
+def simulate(workload, rule="bin-packing", scheduling_events="interval:10", **readings):
+    run = api.simulate(workload, rule, scheduling_events=scheduling_events, record=1.0, options=readings)
     assert run.violations() == []
     return run
 
@@ -84,7 +84,7 @@ def test_it_leaves_at_the_end_of_the_interval_in_which_it_is_done():
     assert run.jobs["completion"].tolist() == [0.4]
     assert run.jobs["whole"].tolist() == [1]
     assert rows(short, departure="instant") == [(0, 0, 4, 2_500_000, 10 * M)]
-    assert rows(short, wake="events") == [(0, 0, 4, 2_500_000, 10 * M)]
+    assert rows(short, scheduling_events="events") == [(0, 0, 4, 2_500_000, 10 * M)]
 
 
 def test_neighbours_slow_down_while_they_share_a_server():
@@ -110,7 +110,7 @@ def test_a_remote_ps_slows_its_job_down():
 def test_a_job_waits_whole_for_the_end_of_an_interval():
     late = load([(0, 1, 2_500_000, 2, 0), (1, 1, M, 1, 1)])
     assert [row[:3] for row in rows(late)] == [(0, 0, 10), (1, 10, 20)]
-    assert [row[:3] for row in rows(late, wake="events")] == [(0, 0, 1), (0, 1, 4), (1, 4, 14)]
+    assert [row[:3] for row in rows(late, scheduling_events="events")] == [(0, 0, 1), (0, 1, 4), (1, 4, 14)]
     assert simulate(late).jobs["wait"].tolist() == [0.0, 0.9]
 
 
@@ -170,7 +170,7 @@ def test_a_rule_that_never_places_ends_the_run_with_an_error():
         none = np.zeros((len(instance.job_type), len(instance.server_free)), dtype=np.int64)
         return Plan(workers=none, ps=none)
 
-    with pytest.raises(AnswererError, match="stuck"):
+    with pytest.raises(SolverError, match="stuck"):
         simulate(load([A]), nobody)
 
 
@@ -227,31 +227,32 @@ def test_a_workload_refuses_submissions_that_fall():
         load([(5, 0, M, 1, 0), (4, 0, M, 1, 0)])
 
 
-# -- exact answerers --------------------------------------------------------------------------------------------------
+# -- exact solvers --------------------------------------------------------------------------------------------------
 
 
 def test_a_time_limit_starts_from_the_warm_start_rules(monkeypatch):
-    """Cut off at once, an exact answerer still places what the rules place: without it the run would be stuck."""
+    """Cut off at once, an exact solver still places what the rules place: without it the run would be stuck."""
     from mlsched.solvers.placement import _from_the_top as _exact
 
     monkeypatch.setattr(_exact, "MOST_CONFIGURATIONS", 1)
     many = load([(0, k % 2, M, 1, 1) for k in range(4)], servers=2)
-    with pytest.raises(AnswererError, match="stuck"):
+    with pytest.raises(SolverError, match="stuck"):
         simulate(many, "cp-sat")
-    run = api.simulate(many, "cp-sat", wake="interval:10", time_limit=1e6)
+    run = api.simulate(many, "cp-sat", scheduling_events="interval:10", time_limit=1e6)
     assert run.violations() == []
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_exact_answerers_give_the_optimum_at_every_decision(name):
+def test_exact_solvers_give_the_optimum_at_every_decision(name):
     run = simulate(load([(10 * (k // 2), k % 2, M // 2, 1, 1) for k in range(6)], servers=2), name)
     assert run.decisions > 1
     for decision in run.recorded:
-        best = api.solve(decision.instance, "brute-force").value
+        best = api.solve(decision.instance, "brute-force").sort_key
         assert decision.instance.evaluate(decision.plan)["total_speed"] == best
 
 
-# -- any rule, any reading --------------------------------------------------------------------------------------------
+# -- any rule, any interpretation
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
@@ -260,13 +261,13 @@ def test_exact_answerers_give_the_optimum_at_every_decision(name):
     workload=workloads(),
     readings=options(),
     name=st.sampled_from(NAMES),
-    wake=st.sampled_from(["interval:10", "interval:10", "interval:4", "events", "events+interval:10"]),
+    scheduling_events=st.sampled_from(["interval:10", "interval:10", "interval:4", "events", "events+interval:10"]),
 )
-def test_every_run_is_sound_repeatable_and_can_be_replayed(workload, readings, name, wake):
+def test_every_run_is_sound_repeatable_and_can_be_replayed(workload, readings, name, scheduling_events):
     assume(not name.startswith("lif-") or len(workload.pressures) == 2)  # LIF refuses the others: it needs both
-    run = api.simulate(workload, name, options=readings, wake=wake, record=1.0, seed=3)
+    run = api.simulate(workload, name, options=readings, scheduling_events=scheduling_events, record=1.0, seed=3)
     assert run.violations() == []
-    again = api.simulate(workload, name, options=readings, wake=wake, seed=3)
+    again = api.simulate(workload, name, options=readings, scheduling_events=scheduling_events, seed=3)
     assert (again.log.rows, again.log.placements) == (run.log.rows, run.log.placements)
     assert again.summary() == run.summary()
     assert len(run.recorded) == run.decisions

@@ -8,7 +8,7 @@ from draws import draws
 
 from mlsched import api
 from mlsched.simulation.preemption import backlog
-from mlsched.simulation.preemption.backlog import DAY, SPANS, STUDENT, Stretches
+from mlsched.simulation.preemption.backlog import DAY, SPANS, STUDENT, Segments
 
 
 def day_line(per_day: float, noise: np.ndarray) -> backlog.Slope:
@@ -37,8 +37,8 @@ def test_without_a_trend_few_runs_are_flagged_and_a_trend_is_seen():
 
 def test_the_mean_over_a_span_is_exact():
     # Two jobs of weight 1 and 2: one from 0 to 30, one from 10 to 60.
-    stretches = Stretches(np.array([0, 1]), np.array([0, 10]), np.array([30, 60]))
-    means = backlog.means_over(np.array([0.0, 20.0, 40.0]), stretches, np.array([1.0, 2.0]))
+    segments = Segments(np.array([0, 1]), np.array([0, 10]), np.array([30, 60]))
+    means = backlog.means_over(np.array([0.0, 20.0, 40.0]), segments, np.array([1.0, 2.0]))
     assert means.tolist() == [(20 + 2 * 10) / 20, (10 + 2 * 20) / 20]
 
 
@@ -48,7 +48,7 @@ def one_server(every: int) -> dict[str, object]:
     submit = every * jobs
     start = np.maximum(submit, 60 * jobs)
     return backlog.summary(
-        submit, start + 60, Stretches(jobs, start, start + 60), np.ones(2000), np.full(2000, 60 / DAY)
+        submit, start + 60, Segments(jobs, start, start + 60), np.ones(2000), np.full(2000, 60 / DAY)
     )
 
 
@@ -69,13 +69,13 @@ def test_a_queue_that_keeps_up_is_stationary():
 @pytest.mark.parametrize("submit", [[], [5], [5, 5, 5], [0, 10]])
 def test_too_few_arrivals_say_nothing(submit):
     times = np.array(submit, dtype=np.int64)
-    runs = Stretches(np.arange(len(times)), times, times + 1)
+    runs = Segments(np.arange(len(times)), times, times + 1)
     assert backlog.summary(times, times + 1, runs, np.ones(len(times)), np.ones(len(times))) is None
 
 
 def test_jobs_without_demand_say_nothing():
     times = np.arange(100)
-    assert backlog.summary(times, times + 1, Stretches(times, times, times + 1), np.zeros(100), np.zeros(100)) is None
+    assert backlog.summary(times, times + 1, Segments(times, times, times + 1), np.zeros(100), np.zeros(100)) is None
 
 
 def test_the_closed_loop_keeps_fifos_backlog_and_the_summary_says_so():

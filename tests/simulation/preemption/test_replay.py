@@ -132,8 +132,8 @@ def test_rows_may_come_in_any_order():
     assert check([RUN_1], rows, wake=EVENTS, snapshot=1, preemption_limit=2) == []
 
 
-def test_what_a_pause_and_a_snapshot_leave_counts_from_the_start_of_the_stretch():
-    # Job 0 works from 240 to 300 s in its second stretch, has its grace period and goes on at 420 s.
+def test_what_a_pause_and_a_snapshot_leave_counts_from_the_start_of_the_segment():
+    # Job 0 works from 240 to 300 s in its second segment, has its grace period and goes on at 420 s.
     paused = [(0, 0, 240, 420, 300, 0), (0, 0, 420, 900, -1, 1)]
     assert check([REST_0], paused, during_grace="paused", preemption_limit=2) == []
     # Signalled at 0 s, it has done nothing.

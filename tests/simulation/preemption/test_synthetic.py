@@ -60,7 +60,7 @@ def test_rounding_first_lets_smaller_demands_through():
     be = last.te == 0
     assert (first.te == last.te).all()
     assert first.demand.min(axis=0).tolist() == last.demand.min(axis=0).tolist() == [1, 1, 0]
-    # Of the BE jobs' CPUs about N(-1, 6.5), [0.5, 1.5) becomes 1 in the one reading, [1, 1.5) in the other.
+    # Of the BE jobs' CPUs about N(-1, 6.5), [0.5, 1.5) becomes 1 in the one interpretation, [1, 1.5) in the other.
     ones = [(load.demand[be, 0] == 1).mean() for load in (last, first)]
     assert 1.5 < ones[1] / ones[0] < 2.5
 

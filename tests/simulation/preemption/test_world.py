@@ -1,4 +1,4 @@
-"""The preemption world: every option on scenarios worked out by hand, and any rule under any reading.
+"""The preemption world: every option on scenarios worked out by hand, and any rule under any interpretation.
 
 A job is (submit, kind, execution, demand, grace); a row of the log (job, node, start, end, signal, finished).
 """
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.simulation.preemption import Workload
@@ -36,8 +36,10 @@ def workload(capacity: list[int], jobs: list[tuple[int, int, int, int, int]]) ->
     )
 
 
-def simulate(capacity, jobs, rule="fitgpp", wake=None, **readings):
-    run = api.simulate(workload(capacity, jobs), rule, wake=wake, record=1.0, options=readings)
+def simulate(capacity, jobs, rule="fitgpp", scheduling_events=None, **readings):
+    run = api.simulate(
+        workload(capacity, jobs), rule, scheduling_events=scheduling_events, record=1.0, options=readings
+    )
     assert run.violations() == []
     return run
 
@@ -84,7 +86,7 @@ SHORT = ([4], [(0, BE, 150, 4, 120), (60, TE, 60, 4, 0)])
 
 def test_a_victim_may_finish_within_its_grace_period():
     assert rows(*SHORT) == {(0, 0, 0, 150, 60, 1), (1, 0, 180, 240, -1, 1)}
-    assert rows(*SHORT, wake="events") == {(0, 0, 0, 150, 60, 1), (1, 0, 150, 210, -1, 1)}
+    assert rows(*SHORT, scheduling_events="events") == {(0, 0, 0, 150, 60, 1), (1, 0, 150, 210, -1, 1)}
     assert simulate(*SHORT).summary()["rescheduling_interval_min"] is None
 
 
@@ -267,14 +269,14 @@ def test_a_te_job_that_waits_is_asked_for_again(ask_again, times):
 
 
 @pytest.mark.parametrize(
-    ("wake", "expected"),
+    ("scheduling_events", "expected"),
     [
         ("events", {(0, 0, 0, 160, 70, 0), (1, 0, 160, 220, -1, 1), (0, 0, 220, 660, -1, 1)}),
         ("interval:60", {(0, 0, 0, 210, 120, 0), (1, 0, 240, 300, -1, 1), (0, 0, 300, 690, -1, 1)}),
     ],
 )
-def test_the_cadence_decides_when_signals_and_starts_happen(wake, expected):
-    assert rows([4], [(0, BE, 600, 4, 90), (70, TE, 60, 4, 0)], wake=wake) == expected
+def test_the_cadence_decides_when_signals_and_starts_happen(scheduling_events, expected):
+    assert rows([4], [(0, BE, 600, 4, 90), (70, TE, 60, 4, 0)], scheduling_events=scheduling_events) == expected
 
 
 def test_a_question_says_what_is_free_draining_and_running():
@@ -319,7 +321,7 @@ def test_an_infeasible_plan_stops_the_run():
     def squeeze(instance, *, rng):
         return Plan(te_node=[0], victims=[])
 
-    with pytest.raises(AnswererError, match=r"squeeze: decision 0 at 60 s: infeasible plan: node 0"):
+    with pytest.raises(SolverError, match=r"squeeze: decision 0 at 60 s: infeasible plan: node 0"):
         simulate(*ONE, rule=squeeze)
 
 
@@ -330,36 +332,37 @@ def test_an_empty_workload_is_over_at_once():
     assert json.loads(json.dumps(run.to_json(), allow_nan=False))["summary"]["jobs"] == 0
 
 
-# -- any workload, any reading, any rule ------------------------------------------------------------------------------
+# -- any workload, any interpretation, any rule
+# ------------------------------------------------------------------------------
 
 
 WAKES = st.sampled_from(["interval:60", "interval:7", "events", "events+interval:60"])
 
 
-def check_run(load, rule, readings, wake, seed):
+def check_run(load, rule, readings, scheduling_events, seed):
     """Sound, complete, replayable and reproducible."""
-    run = api.simulate(load, rule, seed=seed, wake=wake, record=1.0, options=readings)
+    run = api.simulate(load, rule, seed=seed, scheduling_events=scheduling_events, record=1.0, options=readings)
     assert run.violations() == []
     assert sorted(row[0] for row in run.log.rows if row[5]) == list(range(len(load.submit)))
     assert len(run.recorded) == run.decisions
     for decision in run.recorded:
         assert Instance.from_json(decision.instance.to_json()) == decision.instance  # passes every check
         assert run.replay(decision) == decision.plan
-    again = api.simulate(load, rule, seed=seed, wake=wake, options=readings)
+    again = api.simulate(load, rule, seed=seed, scheduling_events=scheduling_events, options=readings)
     assert again.log.rows == run.log.rows
     json.dumps(run.to_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption") if a.kind != "exact"] + [any_plan])
 @pytest.mark.filterwarnings("ignore:the offered load")
-@given(load=workloads(), readings=options(), wake=WAKES, seed=st.integers(0, 9))
-def test_every_run_of_every_rule_is_sound(rule, load, readings, wake, seed):
-    check_run(load, rule, readings, wake, seed)
+@given(load=workloads(), readings=options(), scheduling_events=WAKES, seed=st.integers(0, 9))
+def test_every_run_of_every_rule_is_sound(rule, load, readings, scheduling_events, seed):
+    check_run(load, rule, readings, scheduling_events, seed)
 
 
-@pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption", "exact") if a.asks == "decision"])
+@pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption", "exact") if a.called == "online"])
 @pytest.mark.filterwarnings("ignore:the offered load")
 @settings(max_examples=8)
-@given(load=workloads(nodes=2, jobs=7), readings=options(), wake=WAKES, seed=st.integers(0, 9))
-def test_every_run_of_every_exact_answerer_is_sound(rule, load, readings, wake, seed):
-    check_run(load, rule, readings, wake, seed)
+@given(load=workloads(nodes=2, jobs=7), readings=options(), scheduling_events=WAKES, seed=st.integers(0, 9))
+def test_every_run_of_every_exact_solver_is_sound(rule, load, readings, scheduling_events, seed):
+    check_run(load, rule, readings, scheduling_events, seed)

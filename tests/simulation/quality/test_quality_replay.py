@@ -190,7 +190,7 @@ def test_large_losses_are_granted_the_rounding_of_floats(beyond, found):
     assert kinds(violations(large, Options(), EVENTS, Log(rows))) == found
 
 
-def test_cores_are_counted_when_a_stretch_starts_between_all_else():
+def test_cores_are_counted_when_a_segment_starts_between_all_else():
     two = ALONE.replace(
         submit=[0, 0], work=[3000] * 2, iterations=[1] * 2, loss=[[9 * N, N]] * 2, family=[0] * 2, weight=[1] * 2,
         most=[UNLIMITED] * 2, target=(), other_submit=[], other_seconds=[], other_cores=[],
@@ -217,7 +217,7 @@ def test_non_ml_jobs_hold_their_share_or_all_they_ask_for(reading, found):
     assert kinds(check([C6], last, load=greedy, others=reading)) == found
 
 
-def test_stretches_between_ticks_are_fine_where_the_clock_wakes_at_events():
+def test_segments_between_ticks_are_fine_where_the_clock_wakes_at_events():
     late = changed(C6, end=20, cores=3)
     load = LOAD.replace(work=[12000, 12000, 10500])
     whole = [changed(row, loss=round((9 - 4 * row[4] / 10500) * N)) for row in (C1, C2, C3, C4, C5)]
@@ -294,7 +294,7 @@ def test_a_small_fault_is_found_or_harmless(load, readings, data):
     }
     rows[index : index + 1] = changes[kind]
     found = violations(load, run.options, run.wake, Log(rows))
-    if kind != "cores":  # more cores in the last stretch of a job may do no harm
+    if kind != "cores":  # more cores in the last segment of a job may do no harm
         assert found, (kind, rows)
     if not found:
         assert truly_sound(load, rows), (kind, rows)

@@ -37,7 +37,7 @@ def test_rules_are_rolled_out_and_judged(name):
     values = []
     for information in ("oracle", "observed"):
         found = [
-            mlsched.solve(mlsched.generate("quality", "epochs", seed=s, information=information), name).value
+            mlsched.solve(mlsched.generate("quality", "epochs", seed=s, information=information), name).sort_key
             for s in range(3)
         ]
         values.append(sum(found))
@@ -50,5 +50,5 @@ def test_an_empty_horizon_has_an_empty_plan():
     empty = mlsched.generate("quality", "epochs", jobs=0)
     for solver in ("slaq", "epoch-dp", "every-epoch"):
         found = mlsched.solve(empty, solver)
-        assert found.value == 0
+        assert found.sort_key == 0
         assert not np.size(found.plan.cores)

@@ -1,4 +1,4 @@
-"""The quality world: scenarios worked out by hand, and any registered answerer under any reading.
+"""The quality world: scenarios worked out by hand, and any registered solver under any interpretation.
 
 A job is (submit, work [core-ms per iteration], losses after 0, 1, ... iterations); a row of the log (job, start, end,
 cores, core-ms done, loss [10^-9]).
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.registry import registry
 from mlsched.instances.quality import Instance
@@ -24,7 +24,7 @@ from mlsched.simulation.quality.strategies import options, workloads
 from mlsched.simulation.quality.workload import NO_TARGET
 
 N = 10**9
-NAMES = [a.name for a in registry().available("quality") if a.asks == "decision"]
+NAMES = [a.name for a in registry().available("quality") if a.called == "online"]
 
 
 def workload(cores: int, jobs: list[tuple[int, int, list[int]]], others=(), **changes) -> Workload:
@@ -46,8 +46,8 @@ def workload(cores: int, jobs: list[tuple[int, int, list[int]]], others=(), **ch
     return Workload(**{**fields, **changes})
 
 
-def simulate(load: Workload, rule="fair", wake=None, **readings):
-    run = api.simulate(load, rule, wake=wake, record=1.0, options=readings)
+def simulate(load: Workload, rule="fair", scheduling_events=None, **readings):
+    run = api.simulate(load, rule, scheduling_events=scheduling_events, record=1.0, options=readings)
     assert run.violations() == []
     return run
 
@@ -73,8 +73,8 @@ def test_a_job_alone_gets_all_cores_without_a_question():
 def test_it_waits_for_the_tick_unless_the_clock_wakes_at_events():
     late = ONE.replace(submit=[1])
     assert [r[1:3] for r in rows(late)] == [(3, 6), (6, 9)]
-    assert [r[1:3] for r in rows(late, wake="events")] == [(1, 7)]
-    assert [r[1:3] for r in rows(late, wake="events+interval:3")] == [(1, 3), (3, 6), (6, 7)]
+    assert [r[1:3] for r in rows(late, scheduling_events="events")] == [(1, 7)]
+    assert [r[1:3] for r in rows(late, scheduling_events="events+interval:3")] == [(1, 3), (3, 6), (6, 7)]
 
 
 def test_parts_of_iterations_by_reading():
@@ -180,7 +180,7 @@ def test_other_jobs_shrink_the_cluster(others, held):
 def test_a_full_reservation_stops_everything_until_it_ends():
     load = workload(2, [(0, 6000, [1, 0])], others=[(0, 5, 9)])
     assert rows(load) == [(0, 6, 9, 2, 6000, 0)]
-    assert rows(load, wake="events") == [(0, 5, 8, 2, 6000, 0)]
+    assert rows(load, scheduling_events="events") == [(0, 5, 8, 2, 6000, 0)]
 
 
 # -- what the scheduler is told ---------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_plan_that_starves_everybody_ends_the_run_with_an_error():
     def nobody(instance, *, rng):
         return instance.plan(np.zeros(len(instance.running), dtype=np.int64))
 
-    with pytest.raises(AnswererError, match="stuck"):
+    with pytest.raises(SolverError, match="stuck"):
         api.simulate(workload(4, [(0, 3000, [1, 0])] * 2), nobody, options={"least": 0})
 
 
@@ -256,7 +256,8 @@ def test_the_clock_refuses_readings_it_does_not_know():
         Options(epoch=0)
 
 
-# -- any rule, any reading --------------------------------------------------------------------------------------------
+# -- any rule, any interpretation
+# --------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=draws(9, 60))
@@ -264,12 +265,12 @@ def test_the_clock_refuses_readings_it_does_not_know():
     load=workloads(),
     readings=options(),
     name=st.sampled_from(NAMES),
-    wake=st.sampled_from(["interval:3", "interval:1", "events", "events+interval:3"]),
+    scheduling_events=st.sampled_from(["interval:3", "interval:1", "events", "events+interval:3"]),
 )
-def test_every_run_is_sound_repeatable_and_can_be_replayed(load, readings, name, wake):
-    run = api.simulate(load, name, options=readings, wake=wake, record=1.0, seed=3)
+def test_every_run_is_sound_repeatable_and_can_be_replayed(load, readings, name, scheduling_events):
+    run = api.simulate(load, name, options=readings, scheduling_events=scheduling_events, record=1.0, seed=3)
     assert run.violations() == []
-    again = api.simulate(load, name, options=readings, wake=wake, seed=3)
+    again = api.simulate(load, name, options=readings, scheduling_events=scheduling_events, seed=3)
     assert again.log.rows == run.log.rows
     assert again.summary() == run.summary()
     assert len(run.recorded) == run.decisions

@@ -42,7 +42,7 @@ def at_random(rng, features=FEATURES):
 )
 def test_whatever_is_chosen_the_round_is_legal(seen, seed, stopping, most, queueing):
     last = seen.stop_after if stopping else stops_after(seen, "most")
-    if queueing == "iteration" and seen.physics == "iterations":
+    if queueing == "iteration" and seen.simulator == "iterations":
         seen = seen.replace(pausing="keep")
     due = Allocation(seen, last, stopping=stopping, most=most, queueing=queueing)
     assert seen.violations(chosen(due, at_random(np.random.default_rng(seed), FEATURES_OF[queueing]))) == []
@@ -109,7 +109,7 @@ def full(waiting, **changes):
     """Two jobs that run and fill a node each, with ten and two iterations left, and jobs that wait for so much."""
     runs = [({"max_iterations": left}, [((4,), {"node": n, "duration": 5})]) for n, left in enumerate((10, 2))]
     waits = [({}, [((amount,), {"duration": 5})]) for amount in waiting]
-    fields = {"pausing": "keep", "physics": "iterations"} | changes
+    fields = {"pausing": "keep", "simulator": "iterations"} | changes
     return snapshot(5, runs + waits, nodes=[(4,), (4,)], resources=("cpu",), **fields)
 
 
@@ -166,7 +166,7 @@ def test_where_all_gave_way_nothing_may_be_chosen_and_all_go_on():
 def test_of_those_that_gave_way_the_highest_priority_goes_on_where_there_is_room():
     """Both held half of the first node; what starts takes a half."""
     runs = [({"max_iterations": left}, [((2,), {"node": 0, "duration": 5})]) for left in (10, 2)]
-    fields = {"resources": ("cpu",), "pausing": "keep", "physics": "iterations"}
+    fields = {"resources": ("cpu",), "pausing": "keep", "simulator": "iterations"}
     seen = snapshot(5, [*runs, ({}, [((2,), {"duration": 5})])], nodes=[(4,)], **fields)
     due = giving_way(seen)
     for row in (1, 1, 1, 1):

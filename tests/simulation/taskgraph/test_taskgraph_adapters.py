@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from snapshot_examples import greedy, horizon, play, scripted
 
 from mlsched import api
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances import strategies
 from mlsched.simulation.clock import Rule, run
@@ -35,13 +35,13 @@ def test_a_rolled_out_rule_is_feasible_whenever_anything_is(instance, seed):
         assert plan is None
         return
     assert instance.violations(plan) == []
-    assert instance.evaluate(plan)["total_jct"] >= best.value
+    assert instance.evaluate(plan)["total_jct"] >= best.sort_key
     assert rollout(instance, ANY, seed) == plan
 
 
 def test_a_stuck_rule_is_named():
     inst = horizon([(0, 1, [(4, 1)])])
-    with pytest.raises(AnswererError, match=r"idle: at 0 s jobs wait.*the run is stuck"):
+    with pytest.raises(SolverError, match=r"idle: at 0 s jobs wait.*the run is stuck"):
         rollout(inst, Rule("idle", lambda seen, memory, rng: (seen.round(), memory)))
 
 
@@ -166,9 +166,9 @@ def test_a_planner_on_the_clock_is_sound_and_optimal_where_everything_is_known(l
     )
     rule = Rule("brute", lambda seen, memory, rng: (receding(seen, lambda q: brute(q, objective)), memory))
     world = TaskgraphWorld.of(Workload.of(known), Options())
-    run(world, rule, wake=Wake.parse("events"), seed=0)
+    run(world, rule, scheduling_events=Wake.parse("events"), seed=0)
     assert replay.violations(Workload.of(known), Options(), Wake.parse("events"), world.log) == []
-    best = api.solve(known, "brute-force", objective=objective).value
+    best = api.solve(known, "brute-force", objective=objective).sort_key
     # Traffic is left out of a summary where no edge has a volume; it is 0 then.
     assert outcome.summary(Workload.of(known), world.log).get(objective, 0) == best
 
@@ -178,14 +178,14 @@ def test_a_planner_on_the_clock_is_sound_and_optimal_where_everything_is_known(l
 def test_a_planner_copes_with_wrong_estimates_and_late_arrivals(load):
     rule = Rule("brute", lambda seen, memory, rng: (receding(seen, brute), memory))
     world = TaskgraphWorld.of(load, Options())
-    run(world, rule, wake=Wake.parse("events"), seed=0)
+    run(world, rule, scheduling_events=Wake.parse("events"), seed=0)
     assert replay.violations(load, Options(), Wake.parse("events"), world.log) == []
 
 
 def test_no_plan_in_time_is_no_round():
     _, _, asked = play(horizon([(0, 1, [(3, 1)])]), greedy())
     assert receding(asked[0], lambda question: None) is None
-    with pytest.raises(AnswererError, match="infeasible: job 0 runs 0 iterations"):
+    with pytest.raises(SolverError, match="infeasible: job 0 runs 0 iterations"):
         receding(asked[0], lambda question: question.timetable([], [], [], []))
 
 
@@ -197,19 +197,19 @@ def test_solve_and_simulate():
     result = api.solve(inst, "srpt")
     assert result.status == "feasible"
     assert inst.violations(result.plan) == []
-    assert result.bound is None
+    assert result.sort_bound is None
     snapshot = play(inst, greedy())[2][int(inst.arrival.min())]
     for name in ("fifo", "brute-force", "cp-sat"):
         answer = api.solve(snapshot, name)
         assert answer.status == "feasible"
-        assert answer.values == {}
-        assert answer.value is None
+        assert answer.sort_keys == {}
+        assert answer.sort_key is None
     for name in ("drf", "cp-sat", "brute-force"):
         finished = api.simulate(Workload.of(inst), name, record=1.0)
         assert finished.violations() == []
         assert all(finished.replay(d) == d.plan for d in finished.recorded)
     brute_jct = finished.summary()["total_jct"]
-    assert brute_jct >= api.solve(inst, "brute-force").value
+    assert brute_jct >= api.solve(inst, "brute-force").sort_key
 
 
 def test_an_infeasible_horizon_has_no_rolled_out_plan():

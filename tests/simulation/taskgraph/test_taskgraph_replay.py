@@ -266,7 +266,7 @@ def test_a_small_fault_is_found_or_harmless(load, readings, wake, seed, data):
     tampered = Log([*log.rows[:place], *faulty, *log.rows[place + 1 :]], log.stops, log.wakes)
     found = violations(load, world.options, cadence, tampered)
     if kind in ("start", "end", "iteration", "drop", "twice") and load.true_duration[row[2]]:
-        # Of an interrupted run, what is lost of one stretch may not have counted.
+        # Of an interrupted run, what is lost of one segment may not have counted.
         assert found or row[6] != 1, (kind, row, log.rows)
     if not found:
         assert truly_sound(load, world.options, tampered), (kind, row, log.rows)

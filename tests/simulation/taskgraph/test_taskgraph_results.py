@@ -101,7 +101,7 @@ def test_pauses_are_no_running_time():
 
 def test_the_task_engine_has_the_same_columns():
     run = api.simulate(api.workload("synthetic:mlfs", jobs=5, runs=10), "srpt")
-    assert run.simulation.physics == "tasks"
+    assert run.simulation.simulator == "tasks"
     other = api.simulate(GANG.replace(tick_ms=60_000), "srpt")
     names = set(other.table()) - {"user"}
     table, course = run.table(), run.over_time()
@@ -169,5 +169,5 @@ def test_a_rule_of_ones_own_is_an_order():
     def wrong(snapshot, *, rng):
         return mlsched.start_in_order(snapshot, [1.0] * 9)
 
-    with pytest.raises(mlsched.AnswererError, match=r"key: has shape \(9,\): must be a number for each of 2 jobs"):
+    with pytest.raises(mlsched.SolverError, match=r"key: has shape \(9,\): must be a number for each of 2 jobs"):
         api.simulate(one, wrong)

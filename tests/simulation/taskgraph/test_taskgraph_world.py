@@ -13,7 +13,7 @@ from snapshot_examples import greedy, horizon, play, ready, rows, scripted
 
 from mlsched import api
 from mlsched.core import record
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.registry import registry
 from mlsched.simulation.clock import Rule, run
@@ -96,7 +96,7 @@ def test_snapshots_are_whole_where_they_are_not_validated(monkeypatch):
     monkeypatch.setattr(record, "validate_trusted", False)
     assert play(inst, greedy())[2] == found
     for rule in registry().available("taskgraph", "heuristic"):
-        if rule.asks == "decision":
+        if rule.called == "online":
             assert api.simulate(Workload.of(inst), rule.name).violations() == []
 
 
@@ -154,7 +154,7 @@ def test_a_run_that_goes_on_pays_for_it(pausing, end):
     load = Workload.of(horizon([(0, 1, [(4, 1)]), (2, 1, [(3, 1)])], nodes=[(1,)])).replace(pause_cost=2)
     script = {0: {"start": [(0, 0)]}, 2: {"pause": [0], "start": [(1, 0)]}, 5: {"start": [(0, 0)]}}
     world = TaskgraphWorld.of(load, Options(pausing=pausing))
-    trip = run(world, scripted(script), wake=Wake(True, 0), seed=0, record=1.0)
+    trip = run(world, scripted(script), scheduling_events=Wake(True, 0), seed=0, record=1.0)
     assert rows(world) == [(0, 0, 0, 0, 2, 0), (0, 1, 0, 2, 5, 1), (0, 0, 0, 5, end, 1)]
     assert trip.recorded[0].instance.pause_cost.tolist() == [2]
     assert replay.violations(load, world.options, Wake(True, 0), world.log) == []
@@ -174,7 +174,7 @@ def test_paused_again_before_it_works_it_has_done_nothing():
         8: {"start": [(0, 0)]},
     }
     world = TaskgraphWorld.of(load, Options(pausing="keep"))
-    run(world, scripted(script), wake=Wake(True, 0), seed=0)
+    run(world, scripted(script), scheduling_events=Wake(True, 0), seed=0)
     assert [row[3:5] for row in rows(world) if row[1] == 0] == [(0, 2), (5, 6), (8, 12)]
     assert replay.violations(load, world.options, Wake(True, 0), world.log) == []
 
@@ -207,17 +207,17 @@ def test_a_migration_keeps_the_work_and_costs_the_edge_to_itself():
 
 def test_starts_wait_for_ticks_while_runs_end_between_them():
     inst = horizon([(1, 2, [(4, 1)])])
-    assert [r[3:5] for r in rows(play(inst, greedy(), wake="interval:3")[1])] == [(3, 7), (9, 13)]
+    assert [r[3:5] for r in rows(play(inst, greedy(), scheduling_events="interval:3")[1])] == [(3, 7), (9, 13)]
     assert [r[3:5] for r in rows(play(inst, greedy())[1])] == [(1, 5), (5, 9)]
 
 
 def test_a_rule_that_starts_nothing_is_stuck():
-    with pytest.raises(AnswererError, match=r"idle: at 2 s jobs wait, nothing runs.*stuck"):
+    with pytest.raises(SolverError, match=r"idle: at 2 s jobs wait, nothing runs.*stuck"):
         play(horizon([(2, 1, [(1, 1)])]), Rule("idle", lambda seen, memory, rng: (seen.round(), memory)))
 
 
 def test_an_illegal_round_names_decision_and_time():
-    with pytest.raises(AnswererError, match="decision 0 at 0 s: infeasible plan: node 0: 3 gpu in use"):
+    with pytest.raises(SolverError, match="decision 0 at 0 s: infeasible plan: node 0: 3 gpu in use"):
         play(horizon([(0, 1, [(1, 3)])], nodes=[(2,), (3,)]), scripted({0: {"start": [(0, 0)]}}))
 
 
@@ -254,23 +254,28 @@ def test_overload_is_announced_with_its_numbers():
     assert "times the cluster's capacity" in overload(many)[0]
 
 
-@given(load=workloads(), readings=options(), wake=wakes(), seed=st.integers(0, 99))
-def test_whatever_is_allowed_leaves_a_sound_log_and_is_repeatable(load, readings, wake, seed):
-    cadence, rule = Wake.parse(wake), Rule("any", any_round)
+@given(load=workloads(), readings=options(), scheduling_events=wakes(), seed=st.integers(0, 99))
+def test_whatever_is_allowed_leaves_a_sound_log_and_is_repeatable(load, readings, scheduling_events, seed):
+    cadence, rule = Wake.parse(scheduling_events), Rule("any", any_round)
     worlds = [TaskgraphWorld.of(load, Options(**readings)) for _ in range(2)]
     for world in worlds:
-        run(world, rule, wake=cadence, seed=seed)
+        run(world, rule, scheduling_events=cadence, seed=seed)
         assert not world.in_use.any()
     assert replay.violations(load, Options(**readings), cadence, worlds[0].log) == []
     assert worlds[0].log.rows == worlds[1].log.rows
 
 
 @given(
-    load=workloads(), movement=st.sampled_from(["none", "between_iterations"]), wake=wakes(), seed=st.integers(0, 99)
+    load=workloads(),
+    movement=st.sampled_from(["none", "between_iterations"]),
+    scheduling_events=wakes(),
+    seed=st.integers(0, 99),
 )
-def test_without_pauses_a_run_is_a_timetable_and_the_judge_agrees_with_its_outcome(load, movement, wake, seed):
+def test_without_pauses_a_run_is_a_timetable_and_the_judge_agrees_with_its_outcome(
+    load, movement, scheduling_events, seed
+):
     world = TaskgraphWorld.of(load, Options(movement=movement))
-    run(world, Rule("any", any_round), wake=Wake.parse(wake), seed=seed)
+    run(world, Rule("any", any_round), scheduling_events=Wake.parse(scheduling_events), seed=seed)
     true = load.horizon.replace(duration=load.true_duration, movement=movement)
     columns = world.log.columns()
     plan = true.timetable(*(columns[name].tolist() for name in ("iteration", "task", "node", "start")))
@@ -297,6 +302,6 @@ def test_what_has_not_happened_yet_is_not_asked_with(load, readings, seed, data)
     asked = []
     for horizon_ in (load.horizon, changed):
         world = TaskgraphWorld(horizon_, load.true_duration, Options(**readings))
-        trip = run(world, Rule("any", any_round), wake=Wake.parse("events"), seed=seed, record=1.0)
+        trip = run(world, Rule("any", any_round), scheduling_events=Wake.parse("events"), seed=seed, record=1.0)
         asked.append([d.instance for d in trip.recorded if d.time <= cut])
     assert asked[0] == asked[1]

@@ -70,7 +70,7 @@ def test_a_planner_on_the_clock_keeps_the_value_of_its_first_plan():
         inst = inst.replace(**fields, **dict.fromkeys(PAST, ()))
         load, world, _ = play(inst, Rule("planned", planned))
         assert violations(load, Options(), EVENTS, world.log) == []
-        assert outcome.summary(load, world.log)["total_jct"] == mlsched.solve(inst, "cp-sat").value
+        assert outcome.summary(load, world.log)["total_jct"] == mlsched.solve(inst, "cp-sat").sort_key
         assert any(len(held) == 1 for held in world.log.gpus)
 
 
@@ -124,7 +124,7 @@ def test_the_first_node_has_its_gpus_and_no_others():
     assert "gpu: task 0, iteration 0: needs 60 and holds the GPUs [1] of node 0" in found
 
 
-def test_a_stretch_of_no_length_holds_no_gpu():
+def test_a_segment_of_no_length_holds_no_gpu():
     rows = [(0, 0, 0, 1, 0, 0, 0), (0, 0, 0, 1, 0, 2, 1), (1, 0, 1, 1, 0, 4, 1)]
     log = Log(rows, gpus=[[], [0], [1]])
     assert violations(Workload.of(two_parts()), Options(pausing="keep"), EVENTS, log) == []

@@ -44,7 +44,7 @@ def test_summary():
     assert found["makespan_s"] == 16
     assert found["utilisation"] == pytest.approx({"slots": (28 + 24 + 12) / 64, "power": 22 / 32})
     assert found["lost_iterations_share"] == pytest.approx(1 / 15)
-    assert found["stretches"] == 4
+    assert found["segments"] == 4
 
 
 def test_series_are_samples_of_the_jobs():

@@ -68,7 +68,7 @@ FAULTS = {
     "behind the window": ("window", [], [], {"window": 1}),
     "not at an event": ("wake", [C1], [(2, 14000, 20000, 2, 1, 0)], {}),
     "ends where nobody wakes": ("wake", [A1], [(0, 0, 6500, 4, 1, 2000)], {}),
-    "past an arrival that wakes": ("wake", [], [], {"window": 0}),
+    "past an arrival that scheduling events": ("wake", [], [], {"window": 0}),
     "past a completion": ("wake", [A2, A3], [(0, 7000, 19000, 2, 1, 0)], {}),
     "not at a tick": ("wake", [], [], {"wake": TICKS}),
     "past a tick": ("wake", [], [], {"wake": Wake(True, 5)}),
@@ -101,7 +101,7 @@ def test_a_job_that_is_never_done_is_ahead_of_later_ones_for_ever():
     assert "window: job 1 trains at 13000 ms behind 1 others: the window is 1" in found
 
 
-def test_room_is_short_once_for_every_stretch_that_starts():
+def test_room_is_short_once_for_every_segment_that_starts():
     found = check([C1], [(2, 13000, 16000, 4, 1, 0)])
     assert [s for s in found if s.startswith("capacity")] == ["capacity: 6 slots are held at 13000 ms: there are 4"]
 
@@ -119,7 +119,7 @@ def test_what_starts_and_ends_at_ticks_is_fine():
     assert "wake: job 1 starts at 7000 ms, where nobody wakes" in check(wake=Wake(False, 5), floor="changed")
 
 
-def test_by_ticks_alone_a_stretch_may_pass_an_arrival():
+def test_by_ticks_alone_a_segment_may_pass_an_arrival():
     two = LOAD.replace(submit=[0, 2000], model=[0, 0], iterations=[4, 1])
     rows = [(0, 0, 10000, 4, 1, 1000), (0, 10000, 13000, 4, 1, 0), (1, 20000, 23000, 4, 1, 0)]
     assert violations(two, Options(window=2), TICKS, Log(rows)) == []
@@ -133,7 +133,7 @@ def test_an_arrival_wakes_where_the_window_is_not_full_of_earlier_jobs():
     assert _waking(four, Options(window=3), [(0, 0, 5000, 4, 1, 0)]) == [0, 5000, 5000, 9000]
 
 
-def test_a_stretch_ends_at_the_next_tick_whenever_it_began():
+def test_a_segment_ends_at_the_next_tick_whenever_it_began():
     """Alone from 4 s on, with ticks of 5 s; parts of iterations count."""
     late = LOAD.replace(submit=[4000], model=[0], iterations=[4])
     sound = [(0, 4000, 5000, 4, 1, 3667), (0, 5000, 10000, 4, 1, 2001), (0, 10000, 15000, 4, 1, 335)]
@@ -149,7 +149,7 @@ def test_each_fault_is_found(name):
     assert kind in kinds(check(remove, add, **changes))
 
 
-def test_where_only_changes_cost_a_stretch_may_pass_events():
+def test_where_only_changes_cost_a_segment_may_pass_events():
     assert check([A2, A3], [(0, 7000, 19000, 2, 1, 0)], floor="changed") == []
 
 

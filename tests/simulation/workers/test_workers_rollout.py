@@ -23,9 +23,9 @@ RULES = ["optimus", "fair", "drf", "srpt", "marginal-gain"]
 @settings(max_examples=draws(8, 40))
 @given(load=workloads(), readings=options(), name=st.sampled_from(RULES), interval=st.booleans())
 def test_the_fluid_judge_accepts_every_run_and_counts_the_same_time(load, readings, name, interval):
-    """Whatever the reading of the floor and the cadence: whole workers and PSs are a case of the fluid model."""
+    """Whatever the interpretation of the floor and the cadence: whole workers and PSs are a case of the fluid model."""
     instance = horizon_of(load)
-    run = api.simulate(load, name, options=readings, wake="interval:8" if interval else "events")
+    run = api.simulate(load, name, options=readings, scheduling_events="interval:8" if interval else "events")
     plan = stages(instance, run.log)
     assert instance.violations(plan) == []
     total = 1000 * run.jobs["completion_s"].sum()
@@ -38,7 +38,7 @@ def test_solve_answers_a_horizon_by_any_rule(load, name):
     result = api.solve(horizon_of(load), name)
     assert result.status == "feasible"
     run = api.simulate(load, name)
-    assert result.value == pytest.approx(1000 * run.jobs["completion_s"].sum())
+    assert result.sort_key == pytest.approx(1000 * run.jobs["completion_s"].sum())
 
 
 @given(load=workloads(models=3))
@@ -60,7 +60,7 @@ def test_jobs_of_one_model_that_differ_become_further_models():
     assert len(found.models) == 2 + kinds - 1
     assert found.model[0] == 0
     assert np.array_equal(found.iteration[found.model], load.iteration[load.model])
-    assert api.solve(instance, "fair").value == api.solve(horizon_of(load), "fair").value
+    assert api.solve(instance, "fair").sort_key == api.solve(horizon_of(load), "fair").sort_key
     with pytest.raises(InvalidInput, match="names of their own"):
         workload_of(instance.replace(models=("one", "one (2)")))
 
@@ -69,7 +69,7 @@ def test_a_horizon_without_jobs_has_no_stages():
     load = api.workload("synthetic:chic", jobs=1)
     names = ("worker_demand", "ps_demand", "time", "remaining", "model", "arrival")
     empty = horizon_of(load).replace(**{name: [] for name in names})
-    assert api.solve(empty, "fair").value == 0
+    assert api.solve(empty, "fair").sort_key == 0
 
 
 def test_random_rules_are_rolled_out_by_their_seed():
@@ -84,11 +84,11 @@ def test_no_rule_beats_the_clairvoyant():
     best = api.solve(horizon_of(load), "clairvoyant")
     assert best.status == "optimal"
     for name in (*RULES, "uniform-random", "max-rate"):
-        assert api.solve(horizon_of(load), name).value >= best.bound * (1 - 1e-6)
+        assert api.solve(horizon_of(load), name).sort_key >= best.sort_bound * (1 - 1e-6)
 
 
 def test_the_world_is_asked_as_by_simulate():
-    """The default readings: all jobs, Eq. 7's floor."""
+    """The default interpretations: all jobs, Eq. 7's floor."""
     load = api.workload("synthetic:chic", jobs=5, seed=4)
     rule = api.simulate(load, "optimus").rule
     assert rollout(horizon_of(load), rule, 0) == stages(horizon_of(load), api.simulate(load, "optimus").log)

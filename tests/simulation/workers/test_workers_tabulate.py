@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workers_streams import courses, streams
 
 import mlsched
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.registry import registry
 from mlsched.instances.workers.stream_judge import realised
 from mlsched.simulation.clock import Rule
@@ -64,16 +64,18 @@ def test_a_rule_in_a_table_is_the_rule(name):
     for _ in range(5):
         submit = np.cumsum([0, *rng.geometric(1 / stream.gap, stream.jobs - 1)]).tolist()
         kind = rng.integers(0, len(stream.chance), stream.jobs).tolist()
-        entry = registry().answerer("workers", name)[0]
+        entry = registry().solver("workers", name)[0]
         call = Rule(name, lambda one, memory, rng, e=entry: e.rule(e.shown(one), memory=memory, rng=rng, limits=None))
         world = WorkersWorld(workload_of(stream, submit, kind), Options())
-        run_clock(world, call, wake=Wake.parse("events"), seed=0, unit=1000)
+        run_clock(world, call, scheduling_events=Wake.parse("events"), seed=0, unit=1000)
         assert realised(stream, policy, submit, kind) == total(stream, world.log, submit, kind)
 
 
 def test_policies_that_were_trained_are_tabulated_with_their_window():
     stream = mlsched.generate("workers", "stream-3", seed=1, short=4, long=8)
-    assert mlsched.solve(stream, "chic-plus").value >= mlsched.solve(stream, "backward-induction").value * (1 - 1e-9)
+    assert mlsched.solve(stream, "chic-plus").sort_key >= mlsched.solve(stream, "backward-induction").sort_key * (
+        1 - 1e-9
+    )
 
 
 def test_what_has_no_adapter_is_refused():
@@ -89,6 +91,6 @@ def test_what_has_no_adapter_is_refused():
             workers=np.zeros_like(instance.model), ps=np.zeros_like(instance.model)
         )
 
-    nobody.asks = "decision"
-    with pytest.raises(AnswererError, match="nobody: lets all 1 jobs wait"):
+    nobody.called = "online"
+    with pytest.raises(SolverError, match="nobody: lets all 1 jobs wait"):
         mlsched.solve(stream, nobody)

@@ -1,4 +1,4 @@
-"""The workers world: scenarios worked out by hand, and any rule under any reading.
+"""The workers world: scenarios worked out by hand, and any rule under any interpretation.
 
 The cluster has 4 slots; a worker takes one, a PS none. An iteration takes 12 s / w, or as the test says.
 """
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.registry import registry
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.simulation.workers import Options, WorkersWorld, Workload
@@ -49,8 +49,8 @@ def share(instance, *, rng):
     return Plan(workers=workers, ps=[min(1, w) for w in workers])
 
 
-def simulate(load: Workload, rule=share, wake=None, **readings):
-    run = api.simulate(load, rule, wake=wake, record=1.0, options=readings)
+def simulate(load: Workload, rule=share, scheduling_events=None, **readings):
+    run = api.simulate(load, rule, scheduling_events=scheduling_events, record=1.0, options=readings)
     assert run.violations() == []
     return run
 
@@ -119,10 +119,10 @@ def test_a_job_that_keeps_what_it_has_loses_nothing_where_only_changes_cost():
 def test_optimus_waits_for_its_tick_and_leaves_workers_idle_until_it():
     """The job comes at 5 s, starts at 10, and is re-scheduled at every tick."""
     load = workload([(5, 6)])
-    assert rows(load, "optimus", wake="interval:10") == [(0, 10, 20, 4, 3000), (0, 20, 29, 4, 0)]
+    assert rows(load, "optimus", scheduling_events="interval:10") == [(0, 10, 20, 4, 3000), (0, 20, 29, 4, 0)]
     late = workload([(5, 6), (21, 1)])
-    assert rows(late, "optimus", wake="interval:10")[-1] == (1, 30, 33, 4, 0)
-    assert rows(late, "optimus", wake="events+interval:10")[:3] == [
+    assert rows(late, "optimus", scheduling_events="interval:10")[-1] == (1, 30, 33, 4, 0)
+    assert rows(late, "optimus", scheduling_events="events+interval:10")[:3] == [
         (0, 5, 10, 4, 5000),
         (0, 10, 20, 4, 2000),
         (0, 20, 21, 4, 2000),
@@ -165,14 +165,14 @@ def test_an_arrival_wakes_after_all_when_nobody_trains():
 
 def test_ticks_shorter_than_an_iteration_never_finish_one():
     """An iteration takes 3 s, and every tick loses it."""
-    with pytest.raises(AnswererError, match=r"at 2000 s the last 1000 re-schedules .*\(floor=always\)"):
-        api.simulate(workload([(0, 1)]), share, wake="interval:2")
-    assert rows(workload([(0, 2)]), wake="interval:2", floor="changed") == [(0, 0, 6, 4, 0)]
-    assert rows(workload([(0, 2)]), wake="interval:2", floor="never")[-1] == (0, 6, 6.006, 4, 0)
+    with pytest.raises(SolverError, match=r"at 2000 s the last 1000 re-schedules .*\(floor=always\)"):
+        api.simulate(workload([(0, 1)]), share, scheduling_events="interval:2")
+    assert rows(workload([(0, 2)]), scheduling_events="interval:2", floor="changed") == [(0, 0, 6, 4, 0)]
+    assert rows(workload([(0, 2)]), scheduling_events="interval:2", floor="never")[-1] == (0, 6, 6.006, 4, 0)
 
 
 def test_a_run_in_which_everybody_waits_for_ever_is_an_error():
-    with pytest.raises(AnswererError, match=r"at 9 s jobs wait, nothing runs"):
+    with pytest.raises(SolverError, match=r"at 9 s jobs wait, nothing runs"):
         api.simulate(workload([(9, 1)]), given_workers((0,)))
 
 
@@ -233,7 +233,8 @@ def test_unknown_readings_are_refused(changes):
         Options(**changes)
 
 
-# -- any rule, any reading --------------------------------------------------------------------------------------------
+# -- any rule, any interpretation
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
@@ -242,12 +243,12 @@ def test_unknown_readings_are_refused(changes):
     load=workloads(),
     readings=options(),
     name=st.sampled_from(RULES),
-    wake=st.sampled_from(["events", "events", "interval:8", "interval:9", "events+interval:8"]),
+    scheduling_events=st.sampled_from(["events", "events", "interval:8", "interval:9", "events+interval:8"]),
 )
-def test_every_run_is_sound_repeatable_and_can_be_replayed(load, readings, name, wake):
-    run = api.simulate(load, name, options=readings, wake=wake, record=1.0, seed=3)
+def test_every_run_is_sound_repeatable_and_can_be_replayed(load, readings, name, scheduling_events):
+    run = api.simulate(load, name, options=readings, scheduling_events=scheduling_events, record=1.0, seed=3)
     assert run.violations() == []
-    again = api.simulate(load, name, options=readings, wake=wake, seed=3)
+    again = api.simulate(load, name, options=readings, scheduling_events=scheduling_events, seed=3)
     assert again.log.rows == run.log.rows
     assert len(run.recorded) == run.decisions
     for decision in run.recorded[:5]:
@@ -260,10 +261,10 @@ def test_every_run_is_sound_repeatable_and_can_be_replayed(load, readings, name,
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@pytest.mark.parametrize("name", [a.name for a in registry().available("workers") if a.asks == "decision"])
-def test_every_registered_answerer_runs(name):
+@pytest.mark.parametrize("name", [a.name for a in registry().available("workers") if a.called == "online"])
+def test_every_registered_solver_runs(name):
     load = api.workload("synthetic:chic", jobs=3, rate=6.0, most_workers=3, most_ps=3, scale=0.4, least=3, most=6)
-    if registry().answerer("workers", name)[0].information == "oracle":
+    if registry().solver("workers", name)[0].information == "oracle":
         pytest.skip("reads what a world does not tell")
     assert api.simulate(load, name, seed=1).violations() == []
 

@@ -9,7 +9,7 @@ from draws import draws
 from preemption_examples import small
 
 from mlsched import api
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Plan
@@ -23,7 +23,7 @@ OBJECTIVES = ["total_score", "victim_count", "max_grace_period"]
 def crowd():
     """An instance that takes both solvers a while, and its optimum, proved by both without limits."""
     inst = api.generate("preemption", seed=3, nodes=5, jobs=25, tes=5, te_scale=0.8)
-    return inst, api.solve(inst, "cp-sat").value
+    return inst, api.solve(inst, "cp-sat").sort_key
 
 
 def check(found, instance, best: int) -> None:
@@ -55,7 +55,12 @@ def test_a_work_limit_is_reproducible_and_its_bound_valid(solver, crowd, work):
     check(found, *crowd)
     if found.status != "optimal":
         assert found.stopped_by == "work limit"
-    assert (found.status, found.value, found.bound, found.work) == (again.status, again.value, again.bound, again.work)
+    assert (found.status, found.sort_key, found.sort_bound, found.work) == (
+        again.status,
+        again.sort_key,
+        again.sort_bound,
+        again.work,
+    )
     assert found.plan == again.plan
 
 
@@ -66,7 +71,7 @@ def test_some_limit_really_cuts_the_search(solver, crowd):
 @pytest.mark.parametrize("work", [1e-6, 1])
 def test_limits_hold_across_branches(solver, work):
     inst = api.generate("preemption", "single", seed=2, te_scale=1.0, saturation=1.0)
-    best = api.solve(inst, solver).value
+    best = api.solve(inst, solver).sort_key
     check(api.solve(inst, solver, work_limit=work), inst, best)
     check(api.solve(inst, solver, time_limit=1e-6), inst, best)
 
@@ -77,7 +82,7 @@ def test_solvers_agree_beyond_what_brute_force_can_check(objective):
         inst = api.generate("preemption", "surge", seed=seed)
         found = {name: api.solve(inst, name, objective=objective) for name in ("cp-sat", "highs")}
         assert {r.status for r in found.values()} == {"optimal"}
-        assert found["cp-sat"].value == found["highs"].value
+        assert found["cp-sat"].sort_key == found["highs"].sort_key
 
 
 def test_the_same_seed_gives_the_same_plan(solver):
@@ -89,18 +94,18 @@ def test_the_same_seed_gives_the_same_plan(solver):
 
 @pytest.mark.parametrize("seed", [2**31 - 1, 2**31, 2**40])
 def test_any_seed_will_do(solver, seed):
-    assert api.solve(small(), solver, seed=seed).value == 1_000_000
+    assert api.solve(small(), solver, seed=seed).sort_key == 1_000_000
 
 
 def test_changing_the_number_of_threads_in_one_process_works(solver):
     inst = api.generate("preemption", "surge", seed=4)
-    values = [api.solve(inst, solver, threads=t).value for t in (1, 2, 1)]
+    values = [api.solve(inst, solver, threads=t).sort_key for t in (1, 2, 1)]
     assert len(set(values)) == 1
     assert all(api.solve(inst, solver, threads=t).status == "optimal" for t in (1, 2, 1))
 
 
 def formulation(solver: str):
-    found, values = registry().answerer("preemption", solver)
+    found, values = registry().solver("preemption", solver)
     return found.function(small(), objectives=("total_score",), **{**values, "decompose": False})
 
 
@@ -133,10 +138,10 @@ def test_an_infeasible_hint_is_refused(solver):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_feasible_hint_however_bad_does_not_change_the_optimum(solver, plan, objective):
     hint = Plan(te_node=plan[0], victims=plan[1])
-    best = api.solve(small(), "brute-force", objective=objective).value
+    best = api.solve(small(), "brute-force", objective=objective).sort_key
     for decompose in (True, False):
         found = api.solve(small(), solver, objective=objective, hint=hint, decompose=decompose)
-        assert (found.status, found.value) == ("optimal", best)
+        assert (found.status, found.sort_key) == ("optimal", best)
 
 
 def test_a_constant_is_added_to_value_and_bound(solver):
@@ -165,5 +170,5 @@ def test_a_decoder_that_invents_a_plan_is_caught(solver, monkeypatch):
     from mlsched.formulations.preemption._model import Reduced
 
     monkeypatch.setattr(Reduced, "plan", lambda self, placed, victims: Plan(te_node=[0], victims=[]))
-    with pytest.raises(AnswererError, match=f"{solver} returned an infeasible plan: node 0"):
+    with pytest.raises(SolverError, match=f"{solver} returned an infeasible plan: node 0"):
         api.solve(small(), solver, decompose=False)

@@ -6,7 +6,7 @@ import pytest
 from preemption_examples import small
 
 from mlsched import api
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits, Term
 from mlsched.instances.preemption import Plan
 from mlsched.solvers.backends import cp_sat
@@ -44,7 +44,7 @@ def test_a_model_it_calls_invalid_is_an_error():
     model = cp_model.CpModel()
     x = model.new_int_var(-(2**62), 2**62, "x")
     model.add(4 * x <= 1)
-    with pytest.raises(SolverError, match="cp-sat calls the model invalid"):
+    with pytest.raises(BackendError, match="cp-sat calls the model invalid"):
         cp_sat.minimise(formulation(model, x), "o", "min", Limits(), None)
 
 

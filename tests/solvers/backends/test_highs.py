@@ -10,7 +10,7 @@ import pytest
 from mip_examples import formulation, knapsack
 
 from mlsched.core import deadline
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.formulation import Limits, Term, safe_bound
 from mlsched.solvers.backends import highs
 
@@ -51,14 +51,14 @@ def test_a_small_term_is_not_drowned_by_a_big_one():
 def test_a_continuous_unbounded_model_is_an_error_never_infeasible():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(domain=pyo.Reals)
-    with pytest.raises(SolverError, match=r"highs ended with k.*: neither a proof nor a limit"):
+    with pytest.raises(BackendError, match=r"highs ended with k.*: neither a proof nor a limit"):
         highs.minimise(formulation(model, Term(1, model.x)), "o", "min", Limits(), None)
 
 
 def test_an_objective_that_is_not_linear_is_refused():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(domain=pyo.Binary)
-    with pytest.raises(SolverError, match="an objective is not linear"):
+    with pytest.raises(BackendError, match="an objective is not linear"):
         highs.minimise(formulation(model, Term(1, model.x * model.x)), "o", "min", Limits(), None)
 
 
@@ -129,10 +129,10 @@ def test_both_solvers_work_in_one_process_in_either_order(order):
         "inst = api.generate('preemption')\n"
         f"values = [api.solve(inst, name).value for name in {order!r} * 2]\n"
         "assert len(set(values)) == 1, values\n"
-        "print('agreed')"
+        "print('confirmed')"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert found.stdout.strip() == "agreed", found.stderr
+    assert found.stdout.strip() == "confirmed", found.stderr
 
 
 @pytest.mark.parametrize("most", [None, 100])

@@ -9,7 +9,7 @@ from preemption_examples import row
 
 from mlsched import api
 from mlsched.core import deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits, OneOf, Outcome, Part
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
@@ -43,7 +43,7 @@ def nodes_of_falling_cost(count: int = 4) -> Instance:
 
 
 def question(solver: str, instance: Instance, objective: str) -> OneOf:
-    found, values = registry().answerer("preemption", solver)
+    found, values = registry().solver("preemption", solver)
     made = found.function(instance, objectives=(objective,), **values)
     assert isinstance(made, OneOf)
     return made
@@ -75,7 +75,7 @@ def run(solver, instance, objective, backend, limits=Limits(), asked=None):  # n
 @pytest.mark.parametrize("reason", ["time limit", "work limit", "backend"])
 def test_every_sub_solve_that_is_cut_short_leaves_a_valid_answer(solver, objective, reason):
     inst = nodes_of_falling_cost()
-    best = api.solve(inst, "brute-force", objective=objective).value
+    best = api.solve(inst, "brute-force", objective=objective).sort_key
     clean = Flaky(BACKENDS[solver], -1, None)
     assert run(solver, inst, objective, clean).status == "optimal"
     assert clean.calls == (4 if objective == "total_score" else 1), "its bound of max_grace_period is exact"
@@ -94,25 +94,25 @@ def test_every_sub_solve_that_is_cut_short_leaves_a_valid_answer(solver, objecti
 def test_a_plan_of_a_branch_that_was_cut_short_is_kept(solver):
     inst = nodes_of_falling_cost()
     best = api.solve(inst, "brute-force", objective="max_grace_period")
-    first = Flaky(BACKENDS[solver], 0, Outcome("feasible", best.plan, best.value - 1, "time limit"))
+    first = Flaky(BACKENDS[solver], 0, Outcome("feasible", best.plan, best.sort_key - 1, "time limit"))
     found = run(solver, inst, "max_grace_period", first)
-    assert (found.status, found.bound, found.stopped_by) == ("feasible", best.value - 1, "time limit")
-    assert inst.evaluate(found.plan)["max_grace_period"] == best.value
+    assert (found.status, found.bound, found.stopped_by) == ("feasible", best.sort_key - 1, "time limit")
+    assert inst.evaluate(found.plan)["max_grace_period"] == best.sort_key
 
 
 def test_a_cut_short_branch_whose_bound_meets_the_incumbent_is_a_proof(solver):
     inst = nodes_of_falling_cost()
     best = api.solve(inst, "brute-force", objective="max_grace_period")
-    first = Flaky(BACKENDS[solver], 0, Outcome("feasible", best.plan, best.value, "time limit"))
+    first = Flaky(BACKENDS[solver], 0, Outcome("feasible", best.plan, best.sort_key, "time limit"))
     found = run(solver, inst, "max_grace_period", first)
-    assert (found.status, found.bound, found.stopped_by) == ("optimal", best.value, "proof")
+    assert (found.status, found.bound, found.stopped_by) == ("optimal", best.sort_key, "proof")
 
 
 def test_an_error_of_the_backend_is_never_swallowed(solver):
     inst = nodes_of_falling_cost()
     for k in range(4):
-        flaky = Flaky(BACKENDS[solver], k, SolverError("licence server is down"))
-        with pytest.raises(SolverError, match="licence server is down"):
+        flaky = Flaky(BACKENDS[solver], k, BackendError("licence server is down"))
+        with pytest.raises(BackendError, match="licence server is down"):
             run(solver, inst, "total_score", flaky)
 
 

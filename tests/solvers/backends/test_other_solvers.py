@@ -9,7 +9,7 @@ import pytest
 from mip_examples import formulation, knapsack
 
 from mlsched import api, solvers
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.formulation import Limits, Term
 from mlsched.solvers.backends import highs, math_opt, pyomo_solver
 
@@ -30,10 +30,10 @@ def test_they_say_what_highs_says(problem, name, capfd):
     instance = api.generate(problem, "small", seed=4)
     for objective in instance.objectives:
         ours = api.solve(instance, "highs", objective=objective.name)
-        theirs = api.solve(instance, f"highs:solver={name}", objective=objective.name)
-        assert (theirs.status, theirs.value, theirs.bound) == ("optimal", ours.value, ours.bound)
-        assert theirs.params["solver"] == name
-        assert "solver" not in ours.params
+        theirs = api.solve(instance, f"highs:engine={name}", objective=objective.name)
+        assert (theirs.status, theirs.sort_key, theirs.sort_bound) == ("optimal", ours.sort_key, ours.sort_bound)
+        assert theirs.params["engine"] == name
+        assert "engine" not in ours.params
     assert capfd.readouterr() == ("", ""), "nor do they write anything themselves"
 
 
@@ -65,7 +65,7 @@ def test_infeasible_and_unbounded(name):
     assert minimise(name, formulation(model, Term(1, model.x))).status == "infeasible"
     free = pyo.ConcreteModel()
     free.x = pyo.Var(domain=pyo.Reals)
-    with pytest.raises(SolverError, match="neither a proof nor a limit"):
+    with pytest.raises(BackendError, match="neither a proof nor a limit"):
         minimise(name, formulation(free, Term(1, free.x)))
 
 
@@ -76,18 +76,18 @@ def test_a_model_without_variables():
 @pytest.mark.parametrize("name", ["scip", "ortools-highs"])
 def test_a_start_is_taken_and_limits_leave_valid_answers(name):
     instance = api.generate("workers", "crowded", seed=0)
-    best = api.solve(instance, "dp").value
-    found = api.solve(instance, f"highs:solver={name}", work_limit=1)
-    assert found.bound <= best <= found.value
-    assert api.solve(instance, f"highs:solver={name}", time_limit=1e-6).plan is not None
+    best = api.solve(instance, "dp").sort_key
+    found = api.solve(instance, f"highs:engine={name}", work_limit=1)
+    assert found.sort_bound <= best <= found.sort_key
+    assert api.solve(instance, f"highs:engine={name}", time_limit=1e-6).plan is not None
 
 
 def test_a_limit_of_work_and_an_unknown_solver_are_refused():
     instance = api.generate("workers", "small", seed=0)
     with pytest.raises(InvalidInput, match="Pyomo has no limit of work for appsi_highs"):
-        api.solve(instance, "highs:solver=appsi_highs", work_limit=5)
+        api.solve(instance, "highs:engine=appsi_highs", work_limit=5)
     with pytest.raises(InvalidInput, match="solver = 'nobody': must be highs, scip, ortools-highs, or a solver that"):
-        api.solve(instance, "highs:solver=nobody")
+        api.solve(instance, "highs:engine=nobody")
 
 
 def test_a_solver_without_known_options_must_prove_its_value(monkeypatch):
@@ -95,14 +95,14 @@ def test_a_solver_without_known_options_must_prove_its_value(monkeypatch):
     model, profit = knapsack()
     assert minimise("appsi_highs", formulation(model, Term(1, profit)), "max").bound == 13
     monkeypatch.setattr(pyomo_solver, "safe_bound", lambda bound: -99)
-    with pytest.raises(SolverError, match="says optimal with -13 and the bound -99: its gap is not known to be 0"):
+    with pytest.raises(BackendError, match="says optimal with -13 and the bound -99: its gap is not known to be 0"):
         minimise("appsi_highs", formulation(model, Term(1, profit)), "max")
 
 
 def test_a_front_is_highs_own():
     instance = api.generate("preemption", "small", seed=0)
     with pytest.raises(InvalidInput, match="fronts are enumerated by highs itself"):
-        api.pareto(instance, ["total_score", "victim_count"], solver="highs:solver=scip")
+        api.pareto(instance, ["total_score", "victim_count"], solver="highs:engine=scip")
     assert solvers.SOLVERS["highs"].endswith("highs")
 
 
@@ -113,5 +113,5 @@ def test_a_solution_that_breaks_a_row_is_no_answer(monkeypatch, name):
     question = formulation(model, Term(1, profit), variables=list(model.v.values()))
     module = {"highs": highs, "scip": math_opt, "appsi_highs": pyomo_solver}[name]
     monkeypatch.setattr(module._Run, "fix", lambda run, term, sign, value: None)
-    with pytest.raises(SolverError, match=f"{name} returns a solution that breaks a row"):
+    with pytest.raises(BackendError, match=f"{name} returns a solution that breaks a row"):
         minimise(name, question, "max", better_than=13)

@@ -7,7 +7,7 @@ import threading
 import pytest
 from ortools.sat.python import cp_model
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits
 from mlsched.solvers.backends.limits import within
 from mlsched.solvers.backends.search import Search
@@ -79,5 +79,5 @@ def test_an_invalid_model_is_an_error():
     x = model.new_int_var(0, 5, "")
     model.add(x <= 3)
     model.proto.constraints[0].linear.vars[0] = 77
-    with pytest.raises(SolverError, match="invalid"):
+    with pytest.raises(BackendError, match="invalid"):
         Search(model, within(Limits()).parameters).run()

@@ -31,7 +31,7 @@ def test_the_model_is_left_as_it_was(make):
     before = str(model.proto) if make is cp else [str(c.expr) for c in model.component_data_objects(pyo.Constraint)]
     for _ in range(2):
         front = enumerate_front(model, [x, y], ["min", "min"], variables=[y, x], decode=lambda v: (v(x), v(y)))
-        assert front.values.tolist() == [[0, 1], [2, 0]]
+        assert front.sort_keys.tolist() == [[0, 1], [2, 0]]
         assert front.solutions == ((1, 0), (0, 2))
         assert front.plans == ((0, 1), (2, 0))
         assert len(front) == 2
@@ -42,17 +42,17 @@ def test_the_model_is_left_as_it_was(make):
 def test_literals_constants_and_repeated_terms():
     model, x, y = cp()
     front = enumerate_front(model, [x + x - 2 * y + 7, 3 * ~y, 4], ["max", "max", "min"], variables=[~y])
-    assert front.values.tolist() == [[17, 3, 4]]
+    assert front.sort_keys.tolist() == [[17, 3, 4]]
     assert front.solutions == ((1,),)
     model, x, y = mip()
     front = enumerate_front(model, [x + x - 2 * y + 7, 3 * (1 - y), 4 + 0 * x], ["max", "max", "min"])
-    assert front.values.tolist() == [[17, 3, 4]]
+    assert front.sort_keys.tolist() == [[17, 3, 4]]
 
 
 def test_objectives_without_range():
     model, x, _ = cp()
     front = enumerate_front(model, [x - x, x - x + 3, 5], ["min", "max", "min"])
-    assert front.values.tolist() == [[0, 3, 5]]
+    assert front.sort_keys.tolist() == [[0, 3, 5]]
     assert front.hypervolume([1, 2, 6]) == 1.0
 
 
@@ -62,7 +62,7 @@ def test_a_domain_with_holes_and_constraints_beyond_linear():
     y = model.new_int_var(0, 100, "y")
     model.add_multiplication_equality(y, [x, x])
     front = enumerate_front(model, [x, y], ["max", "min"])
-    assert front.values.tolist() == [[9, 81], [4, 16], [1, 1]]
+    assert front.sort_keys.tolist() == [[9, 81], [4, 16], [1, 1]]
     assert front.verify("cp-sat") == []
     with pytest.raises(InvalidInput, match="domain has holes"):
         front.verify()
@@ -73,9 +73,9 @@ def test_fixed_and_continuous_variables_of_pyomo():
     model.z = pyo.Var(bounds=(0, 1.5))
     model.d = pyo.Constraint(expr=x + 2 * model.z >= 4)
     front = enumerate_front(model, [x, y], ["min", "min"])
-    assert front.values.tolist() == [[1, 1], [2, 0]]
+    assert front.sort_keys.tolist() == [[1, 1], [2, 0]]
     y.fix(1)
-    assert enumerate_front(model, [x, y], ["min", "min"]).values.tolist() == [[1, 1]]
+    assert enumerate_front(model, [x, y], ["min", "min"]).sort_keys.tolist() == [[1, 1]]
 
 
 def test_unbounded_above_is_no_obstacle():
@@ -83,7 +83,7 @@ def test_unbounded_above_is_no_obstacle():
     model.x = pyo.Var([0, 1], domain=pyo.NonNegativeIntegers)
     model.c = pyo.Constraint(expr=model.x[0] + model.x[1] >= 3)
     front = enumerate_front(model, [model.x[0], model.x[1]], ["min", "min"])
-    assert front.values.tolist() == [[0, 3], [1, 2], [2, 1], [3, 0]]
+    assert front.sort_keys.tolist() == [[0, 3], [1, 2], [2, 1], [3, 0]]
     three = enumerate_front(model, [model.x[0], model.x[1], model.x[0] - 2 * model.x[1] + 7 * model.x[1]], ["min"] * 3)
     assert three.complete
     with pytest.raises(InvalidInput, match="stages = 'one': would need an objective without bounds"):
@@ -92,7 +92,7 @@ def test_unbounded_above_is_no_obstacle():
     model.y = pyo.Var(domain=pyo.Integers)
     model.d = pyo.Constraint(expr=model.y >= model.x[0] - 4)
     front = enumerate_front(model, [model.y, model.x[1]], ["min", "min"])
-    assert front.values.tolist() == [[-4, 3], [-3, 2], [-2, 1], [-1, 0]]
+    assert front.sort_keys.tolist() == [[-4, 3], [-3, 2], [-2, 1], [-1, 0]]
 
 
 def with_objective():
@@ -209,7 +209,7 @@ def test_a_front_of_an_infeasible_model_is_empty_and_complete():
     model, x, y = cp()
     model.add(x >= 6)
     front = enumerate_front(model, [x, y], ["min", "min"])
-    assert (front.status, front.complete, len(front), front.values.shape) == ("infeasible", True, 0, (0, 2))
+    assert (front.status, front.complete, len(front), front.sort_keys.shape) == ("infeasible", True, 0, (0, 2))
     assert front.hypervolume([1, 1]) == 0.0
     assert front.verify() == []
 

@@ -37,7 +37,7 @@ MOST_SOLVES = {3: 1.5, 4: 1.9, 5: 3.1}
 def check(question: front_data.Question, known: list[list[int]], built, **settings):
     front = enumerate_front(*built, **settings)
     assert front.status == "complete"
-    assert front.values.tolist() == known
+    assert front.sort_keys.tolist() == known
     assert (question.objectives @ np.array(front.solutions).T).T.tolist() == known
     return front
 
@@ -47,9 +47,9 @@ def test_kirlik_fronts_by_cp_sat(known_optima, name, report):
     question, known = front_data.kirlik(known_optima, name)
     front = check(question, known, question.cp_sat())
     p = len(front.senses)
-    zones = front_data.zones_to_close(front.values * question.signs)
+    zones = front_data.zones_to_close(front.sort_keys * question.signs)
     # The first p solves are the ideal point's; each later one gives a point or closes the zones of one value u_k.
-    assert front.solves <= p + len(front) + sum(len(np.unique(column)) for column in front.values.T)
+    assert front.solves <= p + len(front) + sum(len(np.unique(column)) for column in front.sort_keys.T)
     assert front.solves / len(front) <= MOST_SOLVES[p]
     # One a zone is what sub-problems over single boxes need.
     assert front.solves < zones

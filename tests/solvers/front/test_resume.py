@@ -75,7 +75,7 @@ def test_kill_9_anywhere_and_resume(tmp_path):
         assert answers <= kept <= answers + 1, "it waits after each answer"
         front = enumerate_front(*QUESTION.cp_sat(), resume=file)
         assert front.complete
-        assert front.values.tolist() == whole.values.tolist()
+        assert front.sort_keys.tolist() == whole.sort_keys.tolist()
         assert (front.recalled, front.solves) == (kept, whole.solves - kept)
         assert records(file) == whole.solves
 
@@ -93,7 +93,7 @@ def test_kill_9_with_several_sub_problems_under_way(tmp_path):
         assert kept >= answers
         front = enumerate_front(*QUESTION.cp_sat(), resume=file, threads=(2, 1, 3)[trial % 3])
         assert front.complete
-        assert front.values.tolist() == whole.values.tolist()
+        assert front.sort_keys.tolist() == whole.sort_keys.tolist()
         assert front.recalled == kept
         assert records(file) == kept + front.solves
         assert kept + front.solves <= 2 * whole.solves
@@ -110,7 +110,7 @@ def test_killed_at_every_single_write(tmp_path):
         file.write_bytes(content[:cut])
         kept = content[:cut].count(b"\n") - 1
         front = enumerate_front(*small.cp_sat(), resume=file)
-        assert front.values.tolist() == whole.values.tolist()
+        assert front.sort_keys.tolist() == whole.sort_keys.tolist()
         assert front.solutions == whole.solutions
         assert (front.recalled, front.solves) == (kept, whole.solves - kept)
         assert file.read_bytes().count(b"\n") == content.count(b"\n")
@@ -126,7 +126,7 @@ def test_limits_and_resume_add_up(tmp_path, build, stages):
         fronts.append(enumerate_front(*getattr(small, build)(), resume=file, solve_limit=3, stages=stages))
         assert fronts[-1].recalled == total
         total += fronts[-1].solves
-    assert fronts[-1].values.tolist() == small.brute_force()
+    assert fronts[-1].sort_keys.tolist() == small.brute_force()
     assert len(fronts) > 2
     again = enumerate_front(*getattr(small, build)(), resume=file, stages=stages)
     assert (again.solves, again.recalled) == (0, total)
@@ -141,11 +141,11 @@ def test_what_one_thread_answered_others_recall_and_the_other_way_round(tmp_path
         file = tmp_path / f"{first}-{then}.jsonl"
         cut = enumerate_front(*small.cp_sat(), resume=file, solve_limit=5, stages=stages, threads=first)
         front = enumerate_front(*small.cp_sat(), resume=file, stages=stages, threads=then)
-        assert front.values.tolist() == small.brute_force()
+        assert front.sort_keys.tolist() == small.brute_force()
         assert front.recalled == records(file) - front.solves == cut.solves
         again = enumerate_front(*small.cp_sat(), resume=file, stages=stages, threads=first)
         assert again.complete
-        assert again.values.tolist() == front.values.tolist()
+        assert again.sort_keys.tolist() == front.sort_keys.tolist()
         assert again.solves == 0
         assert again.recalled <= cut.solves + front.solves
         assert again.verify() == []
@@ -171,7 +171,7 @@ def test_a_first_stage_without_its_second_is_not_asked_for_it_again(tmp_path, tu
         assert front.recalled == len(kept)
         again = enumerate_front(*small.cp_sat(), resume=file, stages="two", threads=3)
         assert again.solves == 0
-        assert front.values.tolist() == again.values.tolist() == whole.values.tolist()
+        assert front.sort_keys.tolist() == again.sort_keys.tolist() == whole.sort_keys.tolist()
 
 
 def test_an_empty_file_is_taken(tmp_path):

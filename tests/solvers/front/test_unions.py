@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
 import mlsched
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.enumerate import run, scalar_of
@@ -108,7 +108,7 @@ def front_by(question: Question, build: str, most: int, **settings_):
 @given(question=questions(4, least=3))
 def test_fronts_by_unions_equal_brute_force(build, most, stages, question):
     front = front_by(question, build, most, stages=stages)
-    assert front.values.tolist() == question.brute_force()
+    assert front.sort_keys.tolist() == question.brute_force()
     assert front.complete
     assert front.failures == ()
     assert front.verify() == []
@@ -121,12 +121,12 @@ def test_unions_save_solves(build, p, report):
     solves = {}
     for most in (1, 2, 8, 100):
         front = front_by(question, build, most)
-        assert front.values.tolist() == question.brute_force()
+        assert front.sort_keys.tolist() == question.brute_force()
         assert all(len(s.boxes) <= most for s in front.certificate.subproblems)
         solves[most] = front.solves
     assert solves[100] <= solves[8] <= solves[2] <= solves[1]
     # Each solve beyond the first p gives a point or settles a value of one objective.
-    last = front.values
+    last = front.sort_keys
     assert solves[100] <= p + len(last) + sum(len(np.unique(column)) for column in last.T)
     assert solves[100] < solves[1]
     report(f"solves by boxes at most, {build}, p = {p}", [f"{len(last)} points: {solves}"])
@@ -141,7 +141,7 @@ def test_a_front_by_unions_resumes(tmp_path, build):
         assert fronts[-1].recalled == total
         total += fronts[-1].solves
     assert len(fronts) > 2
-    assert fronts[-1].values.tolist() == question.brute_force()
+    assert fronts[-1].sort_keys.tolist() == question.brute_force()
     assert any(len(s.boxes) > 1 for s in fronts[-1].certificate.subproblems)
     last = enumerate_again(question, build, file, None)
     assert (last.solves, last.recalled) == (0, total)
@@ -218,6 +218,6 @@ def test_an_engine_that_fails_neither_confirms_nor_denies():
     model, objectives = scaled(10**12)
     front = mlsched.enumerate_front(model, objectives, ["min"] * 4)
     assert "highs failed at it: highs: the rounded solution" in front.verify()[0]
-    with pytest.raises(SolverError, match="highs can neither confirm nor deny the front of cp-sat: sub-problem"):
+    with pytest.raises(BackendError, match="highs can neither confirm nor deny the front of cp-sat: sub-problem"):
         front.confirmed()
     assert front.verify("cp-sat") == []

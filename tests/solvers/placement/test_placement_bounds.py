@@ -30,7 +30,7 @@ def space_of(instance):
 
 @given(instance=strategies.placement(), levels=st.sampled_from([0, 2, 5]), seed=st.integers(0, 1000))
 def test_every_bound_is_at_least_the_optimum(instance, levels, seed):
-    best = api.solve(instance, "brute-force").value
+    best = api.solve(instance, "brute-force").sort_key
     space = space_of(instance)
     assert space.upper >= best
     master = build(space, space.configurations(-1, 10**6), levels)
@@ -44,7 +44,7 @@ def test_every_bound_is_at_least_the_optimum(instance, levels, seed):
 
 @given(instance=strategies.placement())
 def test_what_is_removed_is_not_needed_for_a_better_plan(instance):
-    best = api.solve(instance, "brute-force").value
+    best = api.solve(instance, "brute-force").sort_key
     space = space_of(instance)
     table = space.configurations(best - 1, 10**6)
     master = build(space, table)
@@ -81,7 +81,7 @@ def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver
         looks += draws(5, 1)
         ticking(deadline)
         found = api.solve(instance, solver, time_limit=1000 * looks - 500, hint="none")
-        assert found.value <= best.value <= found.bound
+        assert found.sort_key <= best.sort_key <= found.sort_bound
         assert (found.status, found.stopped_by) in (("feasible", "time limit"), ("optimal", "proof"))
     assert looks > 40
 
@@ -90,9 +90,9 @@ def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver
 def test_a_work_limit_leaves_a_plan_and_a_valid_bound(solver, work):
     instance = api.generate("placement", "small", seed=1)
     cut, again = (api.solve(instance, solver, work_limit=work, hint="none") for _ in range(2))
-    assert cut.value <= api.solve(instance, "cp-sat").value <= cut.bound
+    assert cut.sort_key <= api.solve(instance, "cp-sat").sort_key <= cut.sort_bound
     assert (cut.status, cut.stopped_by) == ("feasible", "work limit")
-    assert (cut.plan, cut.bound, cut.work) == (again.plan, again.bound, again.work)
+    assert (cut.plan, cut.sort_bound, cut.work) == (again.plan, again.sort_bound, again.work)
 
 
 def test_too_many_configurations_leave_ub0(monkeypatch):
@@ -143,10 +143,10 @@ def test_a_false_proof_of_highs_is_caught(monkeypatch):
 
 def test_prices_that_a_solver_got_wrong_only_weaken_the_bound(monkeypatch):
     instance = api.generate("placement", "6x5", seed=4)
-    best = api.solve(instance, "cp-sat").value
+    best = api.solve(instance, "cp-sat").sort_key
     monkeypatch.setattr(_from_the_top, "solve_lp", lambda master, seconds: np.full(master.rows, 12345.678))
     found = api.solve(instance, "cp-sat")
-    assert (found.status, found.value) == ("optimal", best)
+    assert (found.status, found.sort_key) == ("optimal", best)
 
 
 def test_the_same_seed_gives_the_same_answer():
@@ -174,4 +174,4 @@ def test_hints_are_used():
     instance = api.generate("placement", "6x5", seed=4)
     start = api.solve(instance, "local-search")
     cut = api.solve(instance, "cp-sat", work_limit=1e-6, hint=start.plan)
-    assert cut.value >= start.value
+    assert cut.sort_key >= start.sort_key

@@ -71,7 +71,7 @@ def test_where_no_resource_is_counted_everybody_has_room(nodes):
     instance = Instance(resources=(), **fields, **jobs, job_demand=np.zeros((len(jobs["job_node"]), 0), dtype=int))
     found = api.solve(instance, "columns")
     assert found.status == "optimal"
-    assert found.figures["deferred"] == (0 if nodes else 2)
+    assert found.values["deferred"] == (0 if nodes else 2)
 
 
 @pytest.mark.parametrize("objective", ["total_score", "victim_count"])
@@ -82,7 +82,7 @@ def test_columns_agree_with_brute_force(objective, table, monkeypatch, report):
     for instance in drawn("preemption", draws(10, 400)):
         best = api.solve(instance, "brute-force", objective=objective)
         found = api.solve(instance, "columns", objective=objective, hint="none")
-        assert (found.status, found.value) == ("optimal", best.value), instance
+        assert (found.status, found.sort_key) == ("optimal", best.sort_key), instance
         waits += -1 in best.plan.te_node.tolist()
     report(f"columns, {objective}", [f"{waits:5}  of {draws(10, 400)} instances in which a TE job waits"])
     assert waits >= 3
@@ -94,4 +94,4 @@ def test_a_part_of_the_gap_at_a_time_gives_the_same(monkeypatch):
     for instance in drawn("preemption", draws(10, 200)):
         best = api.solve(instance, "brute-force", objective="total_score")
         found = api.solve(instance, "columns", objective="total_score", hint="none")
-        assert found.bound <= best.value <= found.value
+        assert found.sort_bound <= best.sort_key <= found.sort_key

@@ -14,7 +14,7 @@ from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.statement import statement_of
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers import prices
 from mlsched.solvers.prices.listed import ListedOptions
@@ -37,7 +37,7 @@ class Ending(Deadline):
 def test_without_a_table_the_optimum_is_proved_too(objective, monkeypatch):
     monkeypatch.setattr(nodes, "MOST_CELLS", 0)
     for instance in drawn("preemption", draws(3, 200)):
-        best = api.solve(instance, "brute-force", objective=objective).value
+        best = api.solve(instance, "brute-force", objective=objective).sort_key
         trees, bound = prices.trees(instance, objective, best, Deadline())
         assert bound == best
         assert not list(unproved(instance, objective, best, trees, Deadline()))
@@ -49,9 +49,9 @@ def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
     With too few to list the claims, there is none.
     """
     instance = mlsched.generate("preemption", preset="paper-surge", seed=1)
-    value = api.solve(instance, "columns", objective="total_score").value
+    value = api.solve(instance, "columns", objective="total_score").sort_key
     bounds, sizes = [], []
-    with pytest.raises(SolverError, match="no bound is proved in time; give more"):
+    with pytest.raises(BackendError, match="no bound is proved in time; give more"):
         prices.trees(instance, "total_score", value, Ending(0))
     for looks in (8, 40, 10**9):
         trees, bound = prices.trees(instance, "total_score", value, Ending(looks))
@@ -68,7 +68,7 @@ def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
 def test_prices_are_sought_to_the_end_where_there_is_nothing_to_branch_on():
     """The bound of this placement does not rise for 30 rounds, while the relaxation takes whole options already."""
     instance = mlsched.generate("placement", preset="linear", seed=5)
-    best = api.solve(instance, "cp-sat", objective="total_speed").value
+    best = api.solve(instance, "cp-sat", objective="total_speed").sort_key
     assert prices.trees(instance, "total_speed", best, Deadline())[1] == best
 
 
@@ -76,7 +76,7 @@ def test_the_prover_comes_across_the_best_plans_of_placement():
     """It begins with the plan in which all wait; plans that it hands on are feasible, and the best is brute force's."""
     found = 0
     for instance in drawn("placement", draws(12, 300)):
-        best = api.solve(instance, "brute-force", objective="total_speed").value
+        best = api.solve(instance, "brute-force", objective="total_speed").sort_key
         nothing = [[0] * len(instance.server_free)] * len(instance.job_type)
         value = instance.evaluate(instance.plan_type(workers=nothing, ps=nothing))["total_speed"]
         plans: list = []
@@ -94,9 +94,9 @@ def test_a_better_plan_is_certified_where_none_was_given(tmp_path):
     instance = mlsched.generate("placement", preset="linear", seed=draws(2, 1))
     rule = api.solve(instance, "bin-packing", objective="total_speed")
     made = api.certify(instance, tmp_path / "best", objective="total_speed", solver="bin-packing")
-    assert (made.backing, made.value > rule.value) == ("certified", True)
+    assert (made.evidence, made.sort_key > rule.sort_key) == ("certified", True)
     given = api.certify(instance, tmp_path / "given", objective="total_speed", plan=rule.plan)
-    assert (given.backing, given.value, given.bound) == (None, rule.value, made.value)
+    assert (given.evidence, given.sort_key, given.sort_bound) == (None, rule.sort_key, made.sort_key)
 
 
 def test_bounds_of_listed_options_are_the_checkers():

@@ -32,16 +32,16 @@ def instances(count: int) -> list[Instance]:
 def optimum(instance: Instance, objective: str) -> tuple[int, Plan]:
     """Value and plan of brute force."""
     found = api.solve(instance, "brute-force", objective=objective)
-    assert (found.status, found.bound) == ("optimal", found.value)
-    return found.value, found.plan
+    assert (found.status, found.sort_bound) == ("optimal", found.sort_key)
+    return found.sort_key, found.plan
 
 
 def check(instance: Instance, exact: str, **params) -> None:
-    for objective in registry().answerers["quality", exact].objectives:
+    for objective in registry().solvers["quality", exact].objectives:
         expected, _ = optimum(instance, objective)
         found = api.solve(instance, exact, objective=objective, **params)
         where = f"{objective}: {instance!r}"
-        assert (found.status, found.value, found.bound, found.gap) == ("optimal", expected, expected, 0), where
+        assert (found.status, found.sort_key, found.sort_bound, found.gap) == ("optimal", expected, expected, 0), where
         assert instance.violations(found.plan) == [], where
 
 
@@ -72,22 +72,24 @@ def test_mip_agrees_on_adversarial_instances(instance):
 @pytest.mark.parametrize("preset", ["floored", "fluid", "contended"])
 def test_dp_agrees_with_the_mip_and_the_plain_recursion_on_presets(preset, seed):
     instance = api.generate("quality", preset, seed=seed, jobs=20, cores=60)
-    for objective in registry().answerers["quality", "dp"].objectives:
-        values = {api.solve(instance, "dp", objective=objective).value}
-        values.add(api.solve(instance, "dp", objective=objective, reduce=False).value)
-        values.add(api.solve(instance, "highs", objective=objective).value)
+    for objective in registry().solvers["quality", "dp"].objectives:
+        values = {api.solve(instance, "dp", objective=objective).sort_key}
+        values.add(api.solve(instance, "dp", objective=objective, reduce=False).sort_key)
+        values.add(api.solve(instance, "highs", objective=objective).sort_key)
         assert len(values) == 1, objective
 
 
 def test_max_min_greedy_is_optimal_on_generated_instances(scale):
     for instance in instances(scale):
-        assert api.solve(instance, "slaq-max-min", objective="worst_loss").value == optimum(instance, "worst_loss")[0]
+        assert (
+            api.solve(instance, "slaq-max-min", objective="worst_loss").sort_key == optimum(instance, "worst_loss")[0]
+        )
 
 
 @settings(max_examples=4 * settings().max_examples)
 @given(instance=strategies.quality())
 def test_max_min_greedy_is_optimal_on_adversarial_instances(instance):
-    assert api.solve(instance, "slaq-max-min", objective="worst_loss").value == optimum(instance, "worst_loss")[0]
+    assert api.solve(instance, "slaq-max-min", objective="worst_loss").sort_key == optimum(instance, "worst_loss")[0]
 
 
 def test_the_instances_are_hard(scale, report):
@@ -99,13 +101,15 @@ def test_the_instances_are_hard(scale, report):
     for instance in drawn:
         best = {name: optimum(instance, name)[0] for name in OBJECTIVES}
         for rule in HEURISTICS:
-            values = api.solve(instance, rule).values
+            values = api.solve(instance, rule).sort_keys
             missed.update(f"{rule} on {name}" for name in OBJECTIVES if values[name] != best[name])
         plan = optimum(instance, "total_loss_reduction")[1]
         cases.update(name for name, true in PROBLEM.cases(instance, plan).items() if true)
         for name, relaxed in PROBLEM.relaxations(instance).items():
-            binds[f"{name}, total"] += api.solve(relaxed, "dp").value > best["total_loss_reduction"]
-            binds[f"{name}, worst loss"] += api.solve(relaxed, "dp", objective="worst_loss").value < best["worst_loss"]
+            binds[f"{name}, total"] += api.solve(relaxed, "dp").sort_key > best["total_loss_reduction"]
+            binds[f"{name}, worst loss"] += (
+                api.solve(relaxed, "dp", objective="worst_loss").sort_key < best["worst_loss"]
+            )
     lines = [f"{count} generated instances, optimum by brute force"]
     lines += [f"{missed[key] / count:6.1%}  not optimal: {key}" for key in sorted(missed)]
     lines += [f"{number / count:6.1%}  binds: {name}" for name, number in binds.items()]
@@ -127,8 +131,8 @@ def test_envelope_greedy_is_close_where_unit_greedy_is_not(scale):
             rng = np.random.default_rng([17, number])
             jobs = int(rng.integers(8, 40))
             instance = PROBLEM.generate(rng, jobs=jobs, cores=int(jobs * rng.integers(2, 7)), epoch=epoch, width=64)
-            best = api.solve(instance, "dp").value
-            values = [api.solve(instance, rule).value for rule in ("envelope-greedy", "slaq")]
+            best = api.solve(instance, "dp").sort_key
+            values = [api.solve(instance, rule).sort_key for rule in ("envelope-greedy", "slaq")]
             lost.append([(best - value) / max(1, best) for value in values])
     close = (np.array(lost) <= 0.01).mean(axis=0)
     assert close[0] >= 0.95

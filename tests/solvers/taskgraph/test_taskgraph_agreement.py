@@ -79,7 +79,7 @@ def enumerated(instance: Instance):
     for objective in OBJECTIVES:
         best = api.solve(instance, "brute-force", objective=objective)
         assert best.status in ("optimal", "infeasible")
-        found[objective] = best.status, best.value, best.plan
+        found[objective] = best.status, best.sort_key, best.plan
     return found, brute_force.front(instance, FRONTS[2])
 
 
@@ -95,7 +95,7 @@ def check(instance: Instance, solver: str) -> None:
         hint = "none" if number % 2 else None
         found = api.solve(instance, solver, objective=objective, hint=hint)
         where = f"{objective}, hint={hint}: {instance!r}"
-        assert (found.status, found.value, found.bound) == (status, value, value), where
+        assert (found.status, found.sort_key, found.sort_bound) == (status, value, value), where
         assert found.stopped_by == "proof", where
 
 
@@ -115,7 +115,7 @@ def test_agreement_on_adversarial_instances(solver, instance):
 def test_fronts_are_those_of_brute_force(instance, objectives):
     front = api.pareto(instance, objectives, solver="cp-sat")
     assert front.complete
-    assert [tuple(row) for row in front.values.tolist()] == brute_force.front(instance, objectives)
+    assert [tuple(row) for row in front.sort_keys.tolist()] == brute_force.front(instance, objectives)
 
 
 @settings(max_examples=max(5, settings().max_examples // 5))
@@ -123,7 +123,7 @@ def test_fronts_are_those_of_brute_force(instance, objectives):
 def test_fronts_of_highs_are_those_of_brute_force(instance, objectives):
     front = api.pareto(instance, objectives, solver="highs")
     assert front.complete
-    assert [tuple(row) for row in front.values.tolist()] == brute_force.front(instance, objectives)
+    assert [tuple(row) for row in front.sort_keys.tolist()] == brute_force.front(instance, objectives)
 
 
 def test_a_front_is_replayed_by_the_other_backend():
@@ -142,15 +142,15 @@ def test_the_moulded_variant_is_no_better_and_its_backends_agree(count):
         sense = instance.objective(objective).sense
         one = api.solve(instance, "moulded", objective=objective, hint="none")
         other = api.solve(instance, "moulded-highs", objective=objective)
-        assert (one.status, one.value) == (other.status, other.value), instance
-        assert one.bound is None
+        assert (one.status, one.sort_key) == (other.status, other.sort_key), instance
+        assert one.sort_bound is None
         if one.plan is None:
             seen["none"] += 1
             continue
-        assert one.value == one.work["restricted_bound"] == other.work["restricted_bound"]
+        assert one.sort_key == one.work["restricted_bound"] == other.work["restricted_bound"]
         _, best, _ = optimum(instance, objective)
-        assert one.value >= best if sense == "min" else one.value <= best
-        seen["worse" if one.value != best else "equal"] += 1
+        assert one.sort_key >= best if sense == "min" else one.sort_key <= best
+        seen["worse" if one.sort_key != best else "equal"] += 1
     assert seen["worse"] > 0, f"the moulded variant never loses anything: {seen}"
     assert seen["equal"] > 0, f"the moulded variant always loses: {seen}"
 
@@ -165,10 +165,10 @@ def test_moulded_fronts_of_both_backends_are_equal():
             sums = [made.objectives[n][0].expression + made.constant.get(n, 0) for n in names]
             front = enumerate_front(made.model, sums, [senses[n] for n in names], decode=made.decode)
             assert front.complete
-            for plan, row in zip(front.plans, front.values.tolist(), strict=True):
+            for plan, row in zip(front.plans, front.sort_keys.tolist(), strict=True):
                 assert instance.violations(plan) == []
                 assert [instance.evaluate(plan)[n] for n in names] == row
-            values.append(front.values.tolist())
+            values.append(front.sort_keys.tolist())
         assert values[0] == values[1]
 
 
@@ -188,12 +188,12 @@ def test_the_instances_are_hard(count, report):
         cases.update(name for name, true in PROBLEM.cases(instance, plan).items() if true)
         for name, relaxed in PROBLEM.relaxations(instance).items():
             assert relaxed.violations(plan) == [], name
-            binds[name] += api.solve(relaxed, "cp-sat", objective="total_jct", hint="none").value < value
+            binds[name] += api.solve(relaxed, "cp-sat", objective="total_jct", hint="none").sort_key < value
     for number in range(1, count, 2):
         instance = contended(number)
         status, value, _ = optimum(instance, "total_jct")
         if status == "optimal":
-            rules = (api.solve(instance, name, objective="total_jct").value for name in RULES)
+            rules = (api.solve(instance, name, objective="total_jct").sort_key for name in RULES)
             missed.append(value not in rules)  # which asks no more when one of them has found it
             generated, _ = search(Layout.of(instance), 4, 0)
             orders.append(instance.evaluate(generated)["total_jct"] > value)

@@ -58,7 +58,7 @@ def solved(instance):
     best = api.solve(layout.instance, "brute-force", objective="total_jct")
     if layout.reason is not None or best.plan is None or not worth_placing(layout):
         return None
-    return layout, best.value, best.plan
+    return layout, best.sort_key, best.plan
 
 
 def test_literals_count_the_runs_that_have_started(report):

@@ -63,7 +63,7 @@ def counted(method, name, seen):
 
 def rows(front) -> list[tuple[int, ...]]:
     assert front.complete, front.failures
-    return [tuple(row) for row in front.values.tolist()]
+    return [tuple(row) for row in front.sort_keys.tolist()]
 
 
 def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):

@@ -37,7 +37,7 @@ def known(instance):
     if layout.reason is not None or not layout.jobs:
         return None
     best = api.solve(least, "brute-force", objective="total_jct")
-    return None if best.plan is None or not worth_placing(layout) else (layout, best.value)
+    return None if best.plan is None or not worth_placing(layout) else (layout, best.sort_key)
 
 
 def least_of(model: TimeIndexed):
@@ -153,14 +153,14 @@ def test_attempts_find_plans_and_raise_the_bound():
     state, shared = started("six-replicas", 23, decodings=200)
     expected = api.solve(state.layout.instance, "cp-sat", objective="total_jct")
     assert expected.status == "optimal"
-    assert state.upper > expected.value
-    state.raise_lower(expected.value - 2)
+    assert state.upper > expected.sort_key
+    state.raise_lower(expected.sort_key - 2)
     improvement = Improvement(state, shared, None)
     for _ in range(30):
         if state.closed:
             break
         improvement.step()
-    assert (state.lower, state.upper) == (expected.value, expected.value)
+    assert (state.lower, state.upper) == (expected.sort_key, expected.sort_key)
 
 
 def test_a_model_beyond_the_room_is_not_made(monkeypatch):
@@ -218,7 +218,7 @@ def test_aborts_of_cp_sat_are_counted_and_leave_the_answer_to_intervals(monkeypa
         instance = contended(number)
         best = api.solve(instance, "brute-force", objective=objective)
         found = api.solve(instance, "cp-sat", objective=objective, threads=threads)
-        assert (found.status, found.value) == (best.status, best.value)
+        assert (found.status, found.sort_key) == (best.status, best.sort_key)
         aborted += "aborted_proofs" in found.work
     # Beside a second thread the intervals may end first, so that there is no proof to abort.
     assert aborted or threads == 2
@@ -239,5 +239,5 @@ def test_parameters_are_those_that_cutting_planes_need():
 def test_a_limit_ends_the_search_for_a_makespan():
     instance = api.generate("taskgraph", preset="six-replicas", seed=12)
     found = api.solve(instance, "cp-sat", objective="makespan", work_limit=draws(0.05, 0.3))
-    assert found.bound <= found.value
+    assert found.sort_bound <= found.sort_key
     assert found.status in ("optimal", "feasible")

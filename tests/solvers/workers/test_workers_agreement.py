@@ -30,15 +30,15 @@ def instances(count: int) -> list[Instance]:
 def optimum(instance: Instance) -> tuple[int, Plan]:
     """Value and plan of brute force."""
     found = api.solve(instance, "brute-force")
-    assert (found.status, found.bound) == ("optimal", found.value)
-    return found.value, found.plan
+    assert (found.status, found.sort_bound) == ("optimal", found.sort_key)
+    return found.sort_key, found.plan
 
 
 def check(instance: Instance, exact: str, **params) -> None:
     expected, _ = optimum(instance)
     found = api.solve(instance, exact, **params)
     where = f"{params}: {instance!r}"
-    assert (found.status, found.value, found.bound, found.gap) == ("optimal", expected, expected, 0), where
+    assert (found.status, found.sort_key, found.sort_bound, found.gap) == ("optimal", expected, expected, 0), where
     assert found.stopped_by == "proof", where
 
 
@@ -76,7 +76,7 @@ def test_everyone_agrees_on_large_instances(preset):
         instance = api.generate("workers", preset, seed=seed)
         found = {name: api.solve(instance, name) for name in ("dp", "cp-sat", "highs", *plain)}
         assert {r.status for r in found.values()} == {"optimal"}
-        assert len({r.value for r in found.values()}) == 1, found
+        assert len({r.sort_key for r in found.values()}) == 1, found
 
 
 def test_the_plain_recursion_agrees_where_its_states_fit():
@@ -84,7 +84,7 @@ def test_the_plain_recursion_agrees_where_its_states_fit():
     for seed in range(3):
         instance = api.generate("workers", "paper", seed=seed)
         plain = api.solve(instance, "dp", reduce=False)
-        assert plain.value == api.solve(instance, "highs", reduce=False).value
+        assert plain.sort_key == api.solve(instance, "highs", reduce=False).sort_key
         assert plain.work["states"] > 100
 
 
@@ -97,13 +97,13 @@ def test_the_instances_are_hard(scale, report):
     best_missed = 0
     for instance in drawn:
         best, plan = optimum(instance)
-        values = {rule: api.solve(instance, rule).value for rule in RULES}
+        values = {rule: api.solve(instance, rule).sort_key for rule in RULES}
         assert min(values.values()) >= best
         missed.update(rule for rule, value in values.items() if value > best)
         best_missed += min(values.values()) > best
         cases.update(name for name, true in PROBLEM.cases(instance, plan).items() if true)
         for name, relaxed in PROBLEM.relaxations(instance).items():
-            binds[name] += api.solve(relaxed, "dp").value < best
+            binds[name] += api.solve(relaxed, "dp").sort_key < best
     lines = [f"{count} generated instances, optimum by brute force"]
     lines += [f"{missed[rule] / count:6.1%}  not optimal: {rule}" for rule in RULES]
     lines += [f"{best_missed / count:6.1%}  not optimal: the best of them"]

@@ -7,7 +7,7 @@ from mlsched.simulation.taskgraph.iterations.assumed import assumed
 from mlsched.simulation.taskgraph.iterations.fits import never_start, overload
 from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 from mlsched.simulation.taskgraph.iterations.lint import Finding, lint
-from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -16,11 +16,11 @@ from mlsched.simulation.taskgraph.results import ticks_per_second
 
 _AS_LOGGED = Simulation(
     problem="taskgraph",
-    physics="iterations",
+    simulator="iterations",
     workload_type=Jobs,
     options_type=Options,
     world=IterationWorld,
-    wake="events",
+    scheduling_events="events",
     jobs=as_logged.jobs_of,
     summary=as_logged.summary,
     series=as_logged.series,
@@ -37,11 +37,11 @@ _AS_LOGGED = Simulation(
 )
 SIMULATION = Simulation(
     problem="taskgraph",
-    physics="iterations",
+    simulator="iterations",
     workload_type=Jobs,
     options_type=Options,
     world=IterationWorld,
-    wake="events",
+    scheduling_events="events",
     unit_of=lambda jobs: ticks_per_second(jobs.tick_ms),
     jobs=outcome.jobs,
     summary=outcome.summary,
@@ -67,4 +67,4 @@ SIMULATION = Simulation(
     ),
 )
 
-__all__ = ["SIMULATION", "Finding", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]
+__all__ = ["SIMULATION", "Finding", "IterationWorld", "Jobs", "Options", "Segments", "from_tasks"]

@@ -55,7 +55,7 @@ def played(jobs: Jobs) -> LoggedRuns:
     return LoggedRuns(list(zip(*(column.tolist() for column in columns), strict=True)))
 
 
-def violations(jobs: Jobs, options: Options, wake: Wake, log: LoggedRuns) -> list[str]:
+def violations(jobs: Jobs, options: Options, scheduling_events: Wake, log: LoggedRuns) -> list[str]:
     """Whether the run is the log's; what in the log itself cannot have been is for `lint` to say."""
     return [] if log.rows == played(jobs).rows else ["log: its runs are not those that the workload has as logged"]
 
@@ -121,7 +121,7 @@ def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
         "mean_jct": float(table["jct"].mean()) / tick,
         "jct_percentiles": percentiles(table["jct"] / tick),
         "mean_waiting": float(table["waiting"].mean()) / tick,
-        "stretches": len(log.rows),
+        "segments": len(log.rows),
         "pauses": int(table["pauses"].sum()),
         "utilisation": {name: u / t if t else 0.0 for name, asked, u, t in shares if asked},
     }

@@ -24,7 +24,7 @@ def pieces(workload: Jobs) -> Pieces:
     It runs for its least iterations at the pace of its longest chain of durations, as if all of its tasks were on one
     node; pauses and moves, delays between nodes, lost parts of iterations and usage above capacity only make it longer.
     What a task uses below its demand is held all the same. Tasks that only some nodes may run (partitions, types) hold,
-    besides, what those nodes have. A job makes progress in whole ticks: all its stretches begin
+    besides, what those nodes have. A job makes progress in whole ticks: all its segments begin
     and end at ticks.
     """
     jobs = workload

@@ -50,7 +50,7 @@ SPANS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 @checked
 def joined(
     *,
-    trace: str = "twin:philly",
+    trace: str = "sample:philly",
     profiles: str = "",
     curves: str = "",
     jobs: CountOrNone = 0,
@@ -65,14 +65,14 @@ def joined(
 ) -> Jobs:
     """A trace's arrivals, GPUs and running times as MLFS' training jobs; ticks of a second.
 
-    trace: a log, "twin:NAME" or "data:NAME". profiles: PipeDream's or dnn-partitioning's graphs; curves: AlgoPerf's
+    trace: a log, "sample:NAME" or "data:NAME". profiles: PipeDream's or dnn-partitioning's graphs; curves: AlgoPerf's
     runs; files or archives, "": none. jobs: the trace's first so many, 0: all. servers: of four GPUs; 0: as many as
     make this `load`, and hold the largest job. arrivals: factor on the arrival rate. iterations: most of a job. batch:
     seconds of a mini-batch. largest: jobs of more GPUs are left out, 0: none. error: factor on errors of estimates.
     """
     path = located(trace)
     if path is None:
-        raise InvalidInput(f"trace = {trace!r}: must be a log, twin:NAME or data:NAME")
+        raise InvalidInput(f"trace = {trace!r}: must be a log, sample:NAME or data:NAME")
     log = read_trace(path, limit=jobs or None)
     kept = np.flatnonzero((log.gpu_count > 0) & ((log.gpu_count <= largest) | (largest == 0)))
     if not kept.size:

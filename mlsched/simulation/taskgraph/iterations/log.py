@@ -1,4 +1,4 @@
-"""What happened in a run of the iteration engine: stretches of time in which a job's placement was the same."""
+"""What happened in a run of the iteration engine: segments of time in which a job's placement was the same."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from mlsched.core.errors import InvalidInput
 from mlsched.simulation.log import Log, Row, integers, lists, rows_of
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, stops_of
 
-__all__ = ["FAIL", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
+__all__ = ["FAIL", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Segments"]
 
-#: How a stretch ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed; what it and its neighbours
+#: How a segment ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed; what it and its neighbours
 #: use changed the pace; one of its nodes failed.
 GROW, SLOW, FAIL = 3, 4, 5
 
 
 @dataclasses.dataclass(eq=False)
-class Stretches(Log):
-    """`rows`: one for every stretch of time in which some tasks of a job held nodes and none of them changed.
+class Segments(Log):
+    """`rows`: one for every segment of time in which some tasks of a job held nodes and none of them changed.
 
     A row: the job; [start, end) in ticks; its progress at the start: `finished` iterations and a `part` of the next, in
-    ppm; the lengths of its `first` and of every later iteration (`cycle`) in the stretch, in 10^-6 ticks, both 0 where
+    ppm; the lengths of its `first` and of every later iteration (`cycle`) in the segment, in 10^-6 ticks, both 0 where
     a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
     what they need and no work was done; `cost`: after that, 10^-6 ticks without work, since the job went on after a
     pause, a move or a failure; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task was
@@ -45,7 +45,7 @@ class Stretches(Log):
     above: list[int] = dataclasses.field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The columns as lists, and the places as one list a stretch."""
+        """The columns as lists, and the places as one list a segment."""
         places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
         if self.gpus:
             places["gpus"] = [[list(held) for held in tasks] for tasks in self.gpus]

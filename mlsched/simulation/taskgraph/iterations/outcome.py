@@ -11,14 +11,14 @@ from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.taskgraph import results
-from mlsched.simulation.taskgraph.iterations.log import FAIL, MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FAIL, MOVE, PAUSE, Segments
 from mlsched.simulation.taskgraph.iterations.pace import Paces
-from mlsched.simulation.taskgraph.iterations.stretch import Stretch
+from mlsched.simulation.taskgraph.iterations.segment import Segment
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.merits import samples, summed_up
 
 
-def jobs(workload: Jobs, log: Stretches) -> dict[str, Any]:
+def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     """Column name -> one value a job. Times in ticks; `start`, `completion` since the run began, `jct` since arrival.
 
     waiting: ticks of its stay in which no task of the job held a node; iterations: how many it ran, `on_time` by its
@@ -52,24 +52,24 @@ def jobs(workload: Jobs, log: Stretches) -> dict[str, Any]:
     }
 
 
-def _on_time(workload: Jobs, log: Stretches, iterations: IntArray, completion: IntArray) -> IntArray:
+def _on_time(workload: Jobs, log: Segments, iterations: IntArray, completion: IntArray) -> IntArray:
     """Iterations of each job that ended by its deadline."""
     found = np.where(completion <= workload.deadline, iterations, 0)
     for row, nodes in zip(log.rows, log.places, strict=True):
         job, start, _, finished, part, first, cycle, delay, cost, _ = row
         deadline = int(workload.deadline[job])
         if completion[job] > deadline >= start:
-            stretch = Stretch(start, finished, part, nodes, first, cycle, delay, cost)
-            found[job] = min(int(iterations[job]), stretch.progress(min(deadline, row[2]))[0])
+            segment = Segment(start, finished, part, nodes, first, cycle, delay, cost)
+            found[job] = min(int(iterations[job]), segment.progress(min(deadline, row[2]))[0])
     return found
 
 
-def _traffic(workload: Jobs, log: Stretches, iterations: IntArray) -> IntArray:
+def _traffic(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
     """Volume that each job sent between nodes."""
     sent = np.zeros(len(workload.arrival), dtype=np.int64)
     owner = workload.task_template[workload.edge_from]
     edges = {template: np.flatnonzero(owner == template) for template in np.unique(owner).tolist()}
-    left = dict(enumerate(iterations.tolist()))  # finished iterations at the end of the stretch, from the last on
+    left = dict(enumerate(iterations.tolist()))  # finished iterations at the end of the segment, from the last on
     for row, nodes in sorted(zip(log.rows, log.places, strict=True), key=lambda r: r[0][1], reverse=True):
         job, finished, ended = row[0], row[3], left[row[0]] - row[3]
         left[job] = finished
@@ -83,7 +83,7 @@ def _traffic(workload: Jobs, log: Stretches, iterations: IntArray) -> IntArray:
     return sent
 
 
-def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
+def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
     """The objectives of the run, by their names, and what they leave out. Times in ticks."""
     c, held = log.columns(), np.zeros(len(workload.resources))
     demand = workload.demand * (workload.duration > 0)[:, None]
@@ -91,7 +91,7 @@ def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
         first, end = workload.span(job)
         held += demand[first:end][np.array(nodes) >= 0].sum(axis=0) * ticks
     table = jobs(workload, log)
-    found = summed_up(table, workload, held, {"stretches": len(log.rows)})
+    found = summed_up(table, workload, held, {"segments": len(log.rows)})
     if table["waiting"].any() and gpu_column(workload.resources) >= 0:
         shape = results.shape_of(table, holdings(workload, log), _cluster(workload), _kinds(workload))
         found["waiting_for_shape"] = shape.share_for_shape()
@@ -101,7 +101,7 @@ def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
     return found | ({"overload": _overload(workload, log, found["makespan"])} if log.above else {})
 
 
-def _overload(workload: Jobs, log: Stretches, makespan: int) -> dict[str, Any]:
+def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
     """Of a run in which usage was drawn, how often there was too much of it and what it cost.
 
     `above`: of each resource that is asked for, the share of node-time (where GPUs are told apart, of GPU-time) with
@@ -125,8 +125,8 @@ def _overload(workload: Jobs, log: Stretches, makespan: int) -> dict[str, Any]:
     }
 
 
-def holdings(workload: Jobs, log: Stretches) -> results.Holdings:
-    """What held which node when: a row for each placed task of each stretch."""
+def holdings(workload: Jobs, log: Segments) -> results.Holdings:
+    """What held which node when: a row for each placed task of each segment."""
     c = log.columns()
     counts = np.array([len(nodes) for nodes in log.places], dtype=np.int64)
     nodes = np.fromiter((node for places in log.places for node in places), dtype=np.int64, count=int(counts.sum()))
@@ -141,15 +141,15 @@ def holdings(workload: Jobs, log: Stretches) -> results.Holdings:
     return results.Holdings(job[placed], nodes[placed], start[placed], end[placed], demand[placed], slowed[placed])
 
 
-def _slowed(workload: Jobs, log: Stretches) -> npt.NDArray[np.bool_]:
-    """Stretches: whether iterations took longer than they do undisturbed."""
+def _slowed(workload: Jobs, log: Segments) -> npt.NDArray[np.bool_]:
+    """Segments: whether iterations took longer than they do undisturbed."""
     c, paces = log.columns(), Paces(workload)
     rows = zip(c["job"].tolist(), c["cycle"].tolist(), log.places, strict=True)
     alone = [paces.of(job, list(nodes)).cycle if cycle else 0 for job, cycle, nodes in rows]
     return np.asarray(c["cycle"] > np.array(alone, dtype=np.int64))
 
 
-def table(workload: Jobs, log: Stretches) -> dict[str, Any]:
+def table(workload: Jobs, log: Segments) -> dict[str, Any]:
     """What came of every job, see `results.table`."""
     return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload), **names(workload))
 
@@ -165,7 +165,7 @@ def names(workload: Jobs) -> dict[str, Any]:
     return found
 
 
-def over_time(workload: Jobs, log: Stretches) -> dict[str, Any]:
+def over_time(workload: Jobs, log: Segments) -> dict[str, Any]:
     """The cluster over time, see `results.over_time`."""
     return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
 
@@ -181,6 +181,6 @@ def _cluster(workload: Jobs) -> results.Cluster:
     return results.Cluster(workload.resources, workload.node_capacity, workload.tick_ms, workload.gpu_unit)
 
 
-def series(workload: Jobs, log: Stretches) -> dict[str, Any]:
+def series(workload: Jobs, log: Segments) -> dict[str, Any]:
     """Samples for plots of distributions, ticks."""
     return samples(jobs(workload, log))

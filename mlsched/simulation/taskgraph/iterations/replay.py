@@ -1,10 +1,10 @@
 """An independent check of a finished run of the iteration engine, from the workload, the options and the log alone.
 
-1. A job's stretches follow each other in time, from its arrival on; each places all tasks of a gang or none.
-2. Work is conserved: a stretch begins with the progress with which the one before ended, rounded down to ppm of an
+1. A job's segments follow each other in time, from its arrival on; each places all tasks of a gang or none.
+2. Work is conserved: a segment begins with the progress with which the one before ended, rounded down to ppm of an
    iteration (whole iterations where a pause loses the work); progress is recomputed in fractions from the durations,
-   the graph and the placement. The last stretch ends in the first tick at which the job has run as many iterations as
-   it was told last, between its least and its most; or the job paused with as many finished. No stretch goes on after
+   the graph and the placement. The last segment ends in the first tick at which the job has run as many iterations as
+   it was told last, between its least and its most; or the job paused with as many finished. No segment goes on after
    that, except with work that a pause has lost by the time the job is told.
 3. Lengths of iterations and delays of moves in the log are those of graph and placement, on nodes of several types at
    the rates there (`slowness`); a job that is not wholly placed makes no progress. Nor does it for its `pause_cost`,
@@ -13,11 +13,11 @@
    and not before what the last iteration sent it has arrived there.
 5. Tasks are on eligible nodes, those of a job on nodes of one type; on every node, at every time, for every resource:
    demand <= capacity; and so on every GPU, where they are told apart (`replay_gpus`).
-6. Where usage is drawn, tasks slow down as it says, and stretches end where that changes the pace of their job
+6. Where usage is drawn, tasks slow down as it says, and segments end where that changes the pace of their job
    (`replay_usage`); the node-ticks with more usage than capacity are as the log has them.
 7. Nothing is on a node that has failed. A job with a task on a node when that fails loses all of its nodes then: it
    keeps its whole iterations, or nothing (`restart`), and may go on elsewhere, at once or later.
-8. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
+8. Where the clock ticks only, segments start and are interrupted at ticks, or when a round had asked to be woken.
 
 Shares no code with the engine; plain Python.
 """
@@ -31,7 +31,7 @@ from fractions import Fraction
 
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.taskgraph.iterations import replay_gpus
-from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.replay_graphs import Graphs
 from mlsched.simulation.taskgraph.iterations.replay_usage import Slowdowns
@@ -44,8 +44,8 @@ Failures = dict[int, list[tuple[int, int]]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Stretch:
-    """One row of the log; see `Stretches`."""
+class Segment:
+    """One row of the log; see `Segments`."""
 
     start: int
     end: int
@@ -65,7 +65,7 @@ class Stretch:
         return list(zip(self.nodes, self.gpus, strict=True))
 
 
-def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list[str]:
+def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     findings = Findings()
     by_job = _read(jobs, log, findings)
@@ -84,11 +84,11 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     if log.above != (slow.above if slow else []):
         findings.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
     for job in range(len(jobs.arrival)):
-        stretches = by_job.get(job, [])
+        segments = by_job.get(job, [])
         check = _Job(jobs, job, *stops[job], options.pausing, movement, graphs, slow, findings)
         check.restart, check.failures = options.restart, failures
-        for stretch in stretches:
-            check.take(stretch)
+        for segment in segments:
+            check.take(segment)
         check.end()
     _check_capacity(jobs, by_job, findings)
     replay_gpus.check(jobs, by_job, findings)
@@ -97,12 +97,12 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     return findings.sentences()
 
 
-def _read(jobs: Jobs, log: Stretches, findings: Findings) -> dict[int, list[Stretch]]:
+def _read(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segment]]:
     """The rows by job, in order of time; those that make no sense are reported and left out."""
-    by_job: dict[int, list[Stretch]] = defaultdict(list)
+    by_job: dict[int, list[Segment]] = defaultdict(list)
     nodes = len(jobs.node_capacity)
     if log.gpus and len(log.gpus) != len(log.rows):
-        findings.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
+        findings.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} segments")
     for number, (row, places) in enumerate(zip(log.rows, log.places, strict=True)):
         job, start, end, finished, part, lead, cycle, delay, cost, outcome = row
         known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL)
@@ -111,17 +111,17 @@ def _read(jobs: Jobs, log: Stretches, findings: Findings) -> dict[int, list[Stre
             gpus = log.gpus[number] if number < len(log.gpus) else ((),) * (last - first)
             known = len(places) == len(gpus) == last - first and all(-1 <= node < nodes for node in places)
         if known and max(places) >= 0:
-            by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, cost, outcome, places, gpus))
+            by_job[job].append(Segment(start, end, finished, part, lead, cycle, delay, cost, outcome, places, gpus))
         else:
             findings.add(
                 "log", f"the row {tuple(row)} on {tuple(places)} names no job or node, or ends before it starts"
             )
-    for stretches in by_job.values():
-        stretches.sort(key=lambda s: (s.start, s.end))
+    for segments in by_job.values():
+        segments.sort(key=lambda s: (s.start, s.end))
     return dict(by_job)
 
 
-def _stops(jobs: Jobs, log: Stretches, findings: Findings) -> list[tuple[int, int]]:
+def _stops(jobs: Jobs, log: Segments, findings: Findings) -> list[tuple[int, int]]:
     """How many iterations each job was to run in the end, and since when."""
     stops: list[tuple[int, int]] = [(most, 0) for most in jobs.max_iterations.tolist()]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
@@ -138,7 +138,7 @@ def _stops(jobs: Jobs, log: Stretches, findings: Findings) -> list[tuple[int, in
 
 
 class _Job:
-    """The check of one job, stretch after stretch (rules 1 to 4, and that nodes are eligible)."""
+    """The check of one job, segment after segment (rules 1 to 4, and that nodes are eligible)."""
 
     def __init__(
         self,
@@ -160,8 +160,8 @@ class _Job:
         self.first, self.last = jobs.span(job)
         self.count, self.template = self.last - self.first, int(jobs.template[job])
         self.durations = graphs.duration[self.first : self.last]
-        self.before: Stretch | None = None
-        self.progress = Fraction(0)  # iterations with which the next stretch begins
+        self.before: Segment | None = None
+        self.progress = Fraction(0)  # iterations with which the next segment begins
         self.home: tuple[int, ...] | None = None  # where the last finished iteration ran
         self.home_end = 0  # and the tick in which it ended
         self.at = [-1] * self.count  # where each task last was in the iteration under way
@@ -170,8 +170,8 @@ class _Job:
         self.owed = 0  # ticks of fetching that moved tasks have still before them
         self.restart, self.failures = "checkpoint", Failures()
 
-    def take(self, s: Stretch) -> None:
-        """Check the next stretch."""
+    def take(self, s: Segment) -> None:
+        """Check the next segment."""
         self._check_time(s)
         self._check_places(s)
         self._check_return(s)
@@ -220,10 +220,10 @@ class _Job:
             self.findings.add("lost job", f"{self.name}: does not go on after {last.end}")
         elif (last is None or last.outcome == PAUSE) and self.progress != self.total:
             done = math.floor(self.progress)
-            self.findings.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its stretches end")
+            self.findings.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its segments end")
 
-    def _lengths(self, s: Stretch, time: int) -> tuple[int, int]:
-        """Lengths of the iteration under way and of later ones in a stretch, as tasks slow down from a time on."""
+    def _lengths(self, s: Segment, time: int) -> tuple[int, int]:
+        """Lengths of the iteration under way and of later ones in a segment, as tasks slow down from a time on."""
         tasks = range(self.count)
         slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
         scale = int(self.jobs.scale[self.job])
@@ -231,29 +231,29 @@ class _Job:
         first, cycle = self.graphs.lengths(took, self.template, s.nodes, slow)
         return cycle if self.later else first, cycle
 
-    def _types(self, s: Stretch) -> set[int]:
-        """The types of nodes that the job holds in a stretch."""
+    def _types(self, s: Segment) -> set[int]:
+        """The types of nodes that the job holds in a segment."""
         return {int(self.jobs.node_type[node]) for node in s.nodes if node >= 0}
 
-    def _slowness(self, s: Stretch) -> Fraction:
+    def _slowness(self, s: Segment) -> Fraction:
         """How long the job takes there, as a share of what is stated; on several types, the slowest counts."""
         if not self.jobs.slowness.shape[1]:
             return Fraction(1)
         row = self.jobs.slowness[self.jobs.task_class[self.first]].tolist()
         return Fraction(max(row[kind] for kind in self._types(s)), WHOLE)
 
-    def _check_steady(self, s: Stretch, lengths: tuple[int, int]) -> None:
-        """Rule 6: nothing changes the pace inside the stretch."""
+    def _check_steady(self, s: Segment, lengths: tuple[int, int]) -> None:
+        """Rule 6: nothing changes the pace inside the segment."""
         for time in self.slow.within(self.job, self.count, s.start, s.end) if self.slow else ():
             if (changed := self._lengths(s, time)) != lengths:
                 self.findings.add(
                     "usage",
-                    f"{self.name}: from {time} on its iterations take {changed[1]} x 10^-6 ticks, and its stretch from "
+                    f"{self.name}: from {time} on its iterations take {changed[1]} x 10^-6 ticks, and its segment from "
                     f"{s.start} on goes on with {lengths[1]}",
                 )
 
-    def _run(self, s: Stretch, first: int, cycle: int, delay: int, cost: int) -> None:
-        """Rule 2: the progress of a stretch, in fractions."""
+    def _run(self, s: Segment, first: int, cycle: int, delay: int, cost: int) -> None:
+        """Rule 2: the progress of a segment, in fractions."""
         whole = math.floor(self.progress)
         head = (1 - (self.progress - whole)) * first
         if s.outcome == FINISH:
@@ -283,8 +283,8 @@ class _Job:
         edges = self.graphs.edges.get(self.template, [])
         return max([delay for u, v, lag, delay in edges if lag and u == v == task], default=0)
 
-    def _check_time(self, s: Stretch) -> None:
-        """Rule 1, and that what happens between two stretches is what the first says."""
+    def _check_time(self, s: Segment) -> None:
+        """Rule 1, and that what happens between two segments is what the first says."""
         before = self.before
         if before is None:
             arrival = int(self.jobs.arrival[self.job])
@@ -293,7 +293,7 @@ class _Job:
             return
         if s.start < before.end or before.outcome == FINISH:
             self.findings.add(
-                "two places", f"{self.name}: starts at {s.start}, its stretch before ends at {before.end}"
+                "two places", f"{self.name}: starts at {s.start}, its segment before ends at {before.end}"
             )
             return
         joined = s.start == before.end
@@ -314,7 +314,7 @@ class _Job:
         if moved and self.movement != "anytime":
             self.findings.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
 
-    def _check_places(self, s: Stretch) -> None:
+    def _check_places(self, s: Segment) -> None:
         """Rules 1, 5 and 7: gangs are whole, nodes are eligible and have not failed."""
         for node in set(s.nodes) - {-1}:
             if any(s.start < end and s.end > start for start, end in self.failures.get(node, ())):
@@ -329,7 +329,7 @@ class _Job:
         if len(self._types(s)) > 1:
             self.findings.add("type", f"{self.name}: from {s.start} on it holds nodes of several types")
 
-    def _check_return(self, s: Stretch) -> None:
+    def _check_return(self, s: Segment) -> None:
         """Rule 4: where tasks go that were not there before, and when."""
         before = self.before
         inside = self.progress != math.floor(self.progress)
@@ -355,13 +355,13 @@ class _Job:
                     )
 
 
-def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Findings) -> None:
+def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> None:
     """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
     demand, held = jobs.demand.tolist(), (jobs.duration > 0).tolist()
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    for job, stretches in by_job.items():
+    for job, segments in by_job.items():
         first = jobs.span(job)[0]
-        for s in stretches:
+        for s in segments:
             for task, node in enumerate(s.nodes, first):
                 if node >= 0 and s.end > s.start and held[task]:
                     changes[node] += [(s.start, 1, task), (s.end, -1, task)]
@@ -378,11 +378,11 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Find
                     )
 
 
-def _check_ticks(wake: Wake, tick: int, by_job: dict[int, list[Stretch]], asked: set[int], findings: Findings) -> None:
+def _check_ticks(wake: Wake, tick: int, by_job: dict[int, list[Segment]], asked: set[int], findings: Findings) -> None:
     """Rule 8."""
-    for job, stretches in by_job.items():
-        slowed = {s.end for s in stretches if s.outcome == SLOW}
-        for s in stretches:
+    for job, segments in by_job.items():
+        slowed = {s.end for s in segments if s.outcome == SLOW}
+        for s in segments:
             for time in {s.start, s.end} - slowed if s.outcome != FINISH else {s.start} - slowed:
                 if time * tick % (1000 * wake.interval) and time not in asked:
                     findings.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval} s, unasked")

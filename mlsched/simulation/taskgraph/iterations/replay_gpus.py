@@ -14,27 +14,27 @@ from mlsched.simulation.findings import Findings
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 if TYPE_CHECKING:
-    from mlsched.simulation.taskgraph.iterations.replay import Stretch
+    from mlsched.simulation.taskgraph.iterations.replay import Segment
 
 #: Names of resources that count GPUs.
 NAMES = ("gpu", "gpu_percent", "gpu_milli")
 
 
-def check(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Findings) -> None:
-    """Report what is wrong with the GPUs in these stretches."""
+def check(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> None:
+    """Report what is wrong with the GPUs in these segments."""
     unit = jobs.gpu_unit
     if not unit:
-        for job, stretches in by_job.items():
-            if any(any(s.gpus) for s in stretches):
+        for job, segments in by_job.items():
+            if any(any(s.gpus) for s in segments):
                 findings.add("gpu", f"job {job}: holds GPUs by name: the GPUs of a node are one pool here")
         return
     column = next(r for r, name in enumerate(jobs.resources) if name in NAMES)
     capacity = [int(row[column]) // unit for row in jobs.node_capacity]
     asked = [int(row[column]) * (int(d) > 0) for row, d in zip(jobs.demand, jobs.duration, strict=True)]
     changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    for job, stretches in by_job.items():
+    for job, segments in by_job.items():
         first = jobs.span(job)[0]
-        for s in stretches:
+        for s in segments:
             for task, (node, held) in enumerate(zip(s.nodes, s.gpus, strict=True)):
                 need = asked[first + task] if node >= 0 else 0
                 name = f"job {job}, task {task}: from {s.start} on"

@@ -17,7 +17,7 @@ from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 if TYPE_CHECKING:
-    from mlsched.simulation.taskgraph.iterations.replay import Stretch
+    from mlsched.simulation.taskgraph.iterations.replay import Segment
 
 WHOLE = 10**6
 WORD = 2**64
@@ -68,16 +68,16 @@ class _Task:
 
 
 class Slowdowns:
-    """By how much each task slowed down when, of a whole run; and `above`, as `Stretches` has it."""
+    """By how much each task slowed down when, of a whole run; and `above`, as `Segments` has it."""
 
-    def __init__(self, jobs: Jobs, options: Options, by_job: dict[int, list[Stretch]]) -> None:
+    def __init__(self, jobs: Jobs, options: Options, by_job: dict[int, list[Segment]]) -> None:
         self._jobs, self._every = jobs, options.usage_every
         unit = jobs.gpu_unit
         self._column = next(r for r, name in enumerate(jobs.resources) if name in NAMES) if unit else -1
         self.above = [0] * len(jobs.resources)
         self._changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)  # of each (job, task)
         comes: dict[int, list[tuple[int, int, _Task]]] = defaultdict(list)
-        stays = [stay for job, stretches in by_job.items() for stay in _stays(jobs, options, job, stretches)]
+        stays = [stay for job, segments in by_job.items() for stay in _stays(jobs, options, job, segments)]
         self._instants = {time for start, end, _ in stays for time in (start, end)}
         for start, end, task in stays:
             if start < end:
@@ -163,10 +163,10 @@ class Slowdowns:
                 changes.append((now, factor))
 
 
-def _stays(jobs: Jobs, options: Options, job: int, stretches: list[Stretch]) -> Iterator[tuple[int, int, _Task]]:
+def _stays(jobs: Jobs, options: Options, job: int, segments: list[Segment]) -> Iterator[tuple[int, int, _Task]]:
     """(start, end, task) of all times that a task of a job spent in one place."""
     open_: dict[int, tuple[int, int, _Task]] = {}
-    for s in stretches:
+    for s in segments:
         for task, (node, gpus) in enumerate(s.places):
             last = open_.get(task)
             if last and (last[1] != s.start or (last[2].node, last[2].gpus) != (node, gpus)):

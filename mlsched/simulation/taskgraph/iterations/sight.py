@@ -4,7 +4,7 @@ A rule reads a few of the fifty columns of a snapshot, and most snapshots are fo
 a `Sight` refers to the world's own state. When that is about to change and somebody still has the snapshot, the sight
 keeps a copy of what it refers to (`keep`).
 
-What a running job has done by now follows from when its stretch began and how fast it runs.
+What a running job has done by now follows from when its segment began and how fast it runs.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Sight:
     # -- what jobs have done ------------------------------------------------------------------------------------------
 
     def _gained_until(self, until: IntArray | int) -> IntArray:
-        """jobs: iterations finished in the present stretch, up to a time (one, or one a job)."""
+        """jobs: iterations finished in the present segment, up to a time (one, or one a job)."""
         (begin, head), cycle = self._began, self.jobs["cycle"]
         elapsed = np.maximum(until - begin, 0) * WHOLE
         over = (begin >= 0) & (elapsed >= head)
@@ -140,7 +140,7 @@ class Sight:
 
     @functools.cached_property
     def _later(self) -> Flags:
-        """jobs: whether it has finished an iteration in the present stretch."""
+        """jobs: whether it has finished an iteration in the present segment."""
         begin, head = self._began
         return np.asarray((begin >= 0) & ((self._now - begin) * WHOLE >= head))
 
@@ -197,7 +197,7 @@ class Sight:
         return np.where(self._of_job(known), self.tasks["true"], told) if known.any() else told
 
     def _since_boundary(self, column: IntArray) -> IntArray:
-        """A column of times, where tasks that are in a later iteration of their stretch have that of its begin."""
+        """A column of times, where tasks that are in a later iteration of their segment have that of its begin."""
         if not self._later.any():
             return column
         (begin, head), cycle = self._began, self.jobs["cycle"]

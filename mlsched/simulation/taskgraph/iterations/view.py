@@ -21,7 +21,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.losses import error_rates, learning
 
 if TYPE_CHECKING:
-    from mlsched.simulation.taskgraph.iterations.stretch import Stretch
+    from mlsched.simulation.taskgraph.iterations.segment import Segment
     from mlsched.simulation.taskgraph.iterations.world import IterationWorld
 
 Flags = npt.NDArray[np.bool_]
@@ -200,17 +200,17 @@ class View:
         first = now if first < 0 else first
         jobs.put(place, self._holding, (*counted, *amounts, executed, idle, busy, first, placed, now, -1))
 
-    def run(self, job: int, stretch: Stretch) -> None:
+    def run(self, job: int, segment: Segment) -> None:
         """A job's iterations go on."""
-        head = stretch.cost - (-(WHOLE - stretch.part) * stretch.first // WHOLE)
-        begin = stretch.start + stretch.delay
-        self.jobs.put(self._places[job][0], self.pace, (begin, head, stretch.cycle, stretch.cost))
+        head = segment.cost - (-(WHOLE - segment.part) * segment.first // WHOLE)
+        begin = segment.start + segment.delay
+        self.jobs.put(self._places[job][0], self.pace, (begin, head, segment.cycle, segment.cost))
 
     def stopped(self, job: int, finished: int, on_time: int, part: int, boundary: int, nodes: tuple[int, ...]) -> None:
-        """What a job has done when its stretch ends.
+        """What a job has done when its segment ends.
 
-        finished, on_time: iterations in all, and of these in the stretch those that ended by the deadline; boundary:
-        when the last iteration of the stretch ended, -1: none did.
+        finished, on_time: iterations in all, and of these in the segment those that ended by the deadline; boundary:
+        when the last iteration of the segment ended, -1: none did.
         """
         self.slowed(job, finished, on_time, boundary, nodes)
         self.set_job(job, part=part)
@@ -253,7 +253,7 @@ class View:
             movement=world.movement,
             pausing=world.options.pausing,
             accuracy_at=w.accuracy_at,
-            physics="iterations",
+            simulator="iterations",
             tick_ms=w.tick_ms,
             gpu_unit=w.gpu_unit,
             node_type=w.node_type,

@@ -76,7 +76,7 @@ class Jobs(Record):
     )
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
-    source: str = text(default="", doc="where the jobs come from and under which readings")
+    source: str = text(default="", doc="where the jobs come from and under which interpretations")
     gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
     accuracy_told: IntArray = array(
         "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `accuracy` that schedulers are told; -1: the true one"

@@ -1,10 +1,10 @@
 """The iteration engine: jobs whose tasks are all placed run iteration after iteration, and change at events alone.
 
-At every wake, in this order:
+At every scheduling event, in this order:
 
 1. jobs that ended up to now, by time, give their nodes back; then nodes fail and come back;
 2. arrivals up to now;
-3. if some job that waits would find room, or tasks may be paused or moved, or the answerer wanted to be asked now, it
+3. if some job that waits would find room, or tasks may be paused or moved, or the solver wanted to be asked now, it
    is asked once: its round is carried out at once.
 
 A started task holds its node until its job ends or it pauses. While all tasks of a job hold nodes, iterations follow
@@ -28,11 +28,11 @@ from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.simulation.taskgraph.iterations.devices import Devices
-from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
 from mlsched.simulation.taskgraph.iterations.needs import Needs
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
-from mlsched.simulation.taskgraph.iterations.stretch import Stretch
+from mlsched.simulation.taskgraph.iterations.segment import Segment
 from mlsched.simulation.taskgraph.iterations.usage import Usage
 from mlsched.simulation.taskgraph.iterations.view import View
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -42,15 +42,15 @@ _END, _WAKE, _DRAW, _DOWN, _UP = 0, 1, 2, 3, 4
 
 
 class IterationWorld:
-    """State and physics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Jobs, options: Options) -> None:
-        self.workload, self.options, self.log = workload, options, Stretches()
+        self.workload, self.options, self.log = workload, options, Segments()
         self.movement = workload.moving(options.pausing, options.movement)
         self.now = 0
         self.free = workload.node_capacity.copy()
         self.view = View(self)
-        self.stretches: dict[int, Stretch] = {}  # jobs that hold nodes
+        self.segments: dict[int, Segment] = {}  # jobs that hold nodes
         self._paces = Paces(workload)
         self._demand = workload.demand * (workload.duration > 0)[:, None]
         self.devices = Devices(workload, self._demand)
@@ -63,7 +63,7 @@ class IterationWorld:
         self._waiting: dict[int, int] = {}  # template -> its jobs with a task that holds no node, where there are some
         self._resuming: set[int] = set()  # jobs of which a task paused or moved since they were last wholly placed
         self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
-        self._serial = [0] * len(workload.arrival)  # of a job's present stretch: events of earlier ones do not count
+        self._serial = [0] * len(workload.arrival)  # of a job's present segment: events of earlier ones do not count
         self._lags = [self._delays(template) for template in range(len(workload.gang))]
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
         self._wanted = -1  # when the last wish to be asked again is for
@@ -132,7 +132,7 @@ class IterationWorld:
         if self.now == self._wanted or self.options.asked == "events":
             return self.view.snapshot()
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
-        if (may_interrupt and self.stretches) or (self._waiting and self._room()):
+        if (may_interrupt and self.segments) or (self._waiting and self._room()):
             return self.view.snapshot()
         self._asking = False
         return None
@@ -169,9 +169,9 @@ class IterationWorld:
         for job, changed in changes.items():
             self._change(job, changed)
         for job, iterations in stops:
-            if view.job(job, "finished") == iterations and job not in self.stretches:
+            if view.job(job, "finished") == iterations and job not in self.segments:
                 self._complete(job)
-            elif job in self.stretches and job not in changes:
+            elif job in self.segments and job not in changes:
                 self._schedule(job)
         self._settle()
         if plan.wake_at > self.now:
@@ -201,7 +201,7 @@ class IterationWorld:
         outcome = next(what for what in (FAIL, PAUSE, MOVE, GROW) if what in whats)
         template = self._template[job]
         first, end = self.workload.tasks[template]
-        last = self.stretches.pop(job, None)
+        last = self.segments.pop(job, None)
         nodes = [-1] * (end - first) if last is None else list(last.nodes)
         if last is not None:
             self._close(job, last, outcome)
@@ -247,23 +247,23 @@ class IterationWorld:
             if self._serial[job]:
                 self._announce(job)
             return
-        stretch = Stretch(self.now, finished, part, nodes)
-        stretch.gpus = self.devices.of(job, len(nodes))
-        self.stretches[job] = stretch
+        segment = Segment(self.now, finished, part, nodes)
+        segment.gpus = self.devices.of(job, len(nodes))
+        self.segments[job] = segment
         if len(held) == len(nodes):
-            stretch.delay = self._owed.pop(job, 0)
+            segment.delay = self._owed.pop(job, 0)
             if job in self._resuming:
                 self._resuming.remove(job)
-                stretch.cost = int(self.workload.pause_cost[job])
+                segment.cost = int(self.workload.pause_cost[job])
             if self.usage is None:
-                self._run(job, stretch, self._paces.of(job, list(nodes)))
+                self._run(job, segment, self._paces.of(job, list(nodes)))
         else:
             self._announce(job)
 
-    def _run(self, job: int, stretch: Stretch, pace: Pace) -> None:
-        """A wholly placed job goes on at this pace from the stretch's start on."""
-        stretch.first, stretch.cycle = pace.cycle if stretch.later else pace.first, pace.cycle
-        self.view.run(job, stretch)
+    def _run(self, job: int, segment: Segment, pace: Pace) -> None:
+        """A wholly placed job goes on at this pace from the segment's start on."""
+        segment.first, segment.cycle = pace.cycle if segment.later else pace.first, pace.cycle
+        self.view.run(job, segment)
         self._schedule(job)
 
     def _settle(self) -> None:
@@ -273,53 +273,53 @@ class IterationWorld:
         changed = self.usage.settle(self.now)
         self.log.above = self.usage.above
         for job, slow in changed.items():
-            stretch = self.stretches[job]
-            if min(stretch.nodes) < 0:
+            segment = self.segments[job]
+            if min(segment.nodes) < 0:
                 continue
-            pace = self._paces.of(job, list(stretch.nodes), slow)
-            if stretch.start < self.now:
-                if (pace.cycle if stretch.later else pace.first, pace.cycle) == (stretch.first, stretch.cycle):
+            pace = self._paces.of(job, list(segment.nodes), slow)
+            if segment.start < self.now:
+                if (pace.cycle if segment.later else pace.first, pace.cycle) == (segment.first, segment.cycle):
                     continue
-                stretch = self._split(job, stretch)
-            self._run(job, stretch, pace)
+                segment = self._split(job, segment)
+            self._run(job, segment, pace)
         due = self.usage.next_draw(self.now)
-        if due is not None and due != self._drawing and any(s.first for s in self.stretches.values()):
+        if due is not None and due != self._drawing and any(s.first for s in self.segments.values()):
             self._drawing = due
             heapq.heappush(self._events, (due, _DRAW, -1, 0))
 
-    def _split(self, job: int, old: Stretch) -> Stretch:
-        """A job's stretch ends now, since its pace changes; it goes on in the next."""
+    def _split(self, job: int, old: Segment) -> Segment:
+        """A job's segment ends now, since its pace changes; it goes on in the next."""
         finished, _, boundary = old.progress(self.now)
         self._note(job, old, self.now, SLOW)
         self.view.slowed(job, finished, self._on_time(job, old), boundary, old.nodes)
-        self.stretches[job] = old.rest(self.now)
-        return self.stretches[job]
+        self.segments[job] = old.rest(self.now)
+        return self.segments[job]
 
     def _schedule(self, job: int) -> None:
         """When the job ends as things stand."""
-        stretch = self.stretches[job]
+        segment = self.segments[job]
         self._serial[job] += 1
-        if stretch.first:
-            end = stretch.start + stretch.length(self.view.done(job)[0])
+        if segment.first:
+            end = segment.start + segment.length(self.view.done(job)[0])
             heapq.heappush(self._events, (end, _END, job, self._serial[job]))
 
-    def _close(self, job: int, stretch: Stretch, outcome: int) -> None:
-        """A stretch ends now: note it, and what the job has done."""
+    def _close(self, job: int, segment: Segment, outcome: int) -> None:
+        """A segment ends now: note it, and what the job has done."""
         self._serial[job] += 1
-        finished, part, boundary = stretch.progress(self.now)
-        self._note(job, stretch, self.now, outcome)
+        finished, part, boundary = segment.progress(self.now)
+        self._note(job, segment, self.now, outcome)
         if outcome == FAIL or (outcome == PAUSE and self.options.pausing == "restart"):
             part = 0
-        self.view.stopped(job, finished, self._on_time(job, stretch), part, boundary, stretch.nodes)
+        self.view.stopped(job, finished, self._on_time(job, segment), part, boundary, segment.nodes)
         if outcome == FAIL and self.options.restart == "scratch":
             self.view.from_scratch(job)
 
-    def _on_time(self, job: int, stretch: Stretch) -> int:
-        """How many iterations of a stretch that ends now ended by the job's deadline."""
+    def _on_time(self, job: int, segment: Segment) -> int:
+        """How many iterations of a segment that ends now ended by the job's deadline."""
         until = min(int(self.workload.deadline[job]), self.now)
-        return stretch.progress(until)[0] - stretch.finished
+        return segment.progress(until)[0] - segment.finished
 
-    def _note(self, job: int, s: Stretch, end: int, outcome: int) -> None:
+    def _note(self, job: int, s: Segment, end: int, outcome: int) -> None:
         self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
         self.log.places.append(s.nodes)
         if s.gpus:
@@ -330,8 +330,8 @@ class IterationWorld:
         self._down[node] += 1
         if self._down[node] > 1:
             return
-        for job, stretch in [(job, s) for job, s in self.stretches.items() if node in s.nodes]:
-            held = [task for task, place in enumerate(stretch.nodes) if place >= 0]
+        for job, segment in [(job, s) for job, s in self.segments.items() if node in s.nodes]:
+            held = [task for task, place in enumerate(segment.nodes) if place >= 0]
             self.devices.change([(job, task) for task in held], [])
             self._change(job, [(FAIL, task, -1) for task in held])
         self.free[node] = 0
@@ -367,12 +367,12 @@ class IterationWorld:
 
     def _finish(self, job: int) -> None:
         """A job has run all of its iterations."""
-        stretch = self.stretches.pop(job)
-        self._note(job, stretch, self.now, FINISH)
+        segment = self.segments.pop(job)
+        self._note(job, segment, self.now, FINISH)
         first = self.workload.span(job)[0]
-        for task, node in enumerate(stretch.nodes):
+        for task, node in enumerate(segment.nodes):
             self.free[node] += self._demand[first + task]
-            if stretch.gpus:
+            if segment.gpus:
                 self.devices.leave(job, task)
             if self.usage:
                 self.usage.go(job, task)

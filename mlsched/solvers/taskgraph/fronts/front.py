@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.deadline import MOMENT, Deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh
 from mlsched.formulations.taskgraph._intervals import model
@@ -228,7 +228,7 @@ class Assisted:
         values = self._shared.boxed.values(plan)
         solution = self._plain.solution_of(self._made.encode(plan))
         if solution is None:
-            raise SolverError(f"a plan of values {values} is not one of the interval model")
+            raise BackendError(f"a plan of values {values} is not one of the interval model")
         return Answer("optimal", values, total(weights, values), solution)
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:

@@ -10,7 +10,7 @@ import threading
 from typing import Any, Protocol
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.limits import until, within
@@ -71,7 +71,7 @@ class Cut:
                 break
             self.aborts += 1
         if ended.status == "MODEL_INVALID":
-            raise SolverError("cp-sat calls a model for cutting planes invalid")
+            raise BackendError("cp-sat calls a model for cutting planes invalid")
         if ended.status == "INFEASIBLE":
             return False
         plan = self._made.plan(ended.solution) if ended.solution else None

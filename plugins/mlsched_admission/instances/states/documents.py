@@ -24,7 +24,7 @@ from mlsched_admission.instances.states.incident import is_incident
 MOST_STATE = 2**28
 #: Largest compressed file.
 MOST_COMPRESSED = 2**26
-#: How often a state may have each of these signs: what it would fill in memory, known before it is read.
+#: How often a state may have each of these characters: what it would fill in memory, known before it is read.
 MOST_SIGNS = {"[": 4_000_000, "{": 8_000_000, ":": 40_000_000, ",": 40_000_000}
 #: Entries of an archive; KAI's has one.
 MOST_MEMBERS = 64

@@ -60,7 +60,7 @@ def recall(shares: Shares, memory: Mapping[str, list[Any]]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A policy by name: `start(readings)` gives the function that is asked in one run.
+    """A policy by name: `start(interpretations)` gives the function that is asked in one run.
 
     aware: it knows rates, and types are filled in their order; else in an order drawn anew for each round (whether
     "Perf" is in the name of the policy decides that in Gavel's program). strict: jobs without a priority do not run

@@ -2,8 +2,8 @@
 
 The program of `solvers/rounds/fluid.py` is given what remains of each job, and its first interval's shares stand until
 the next reset. Intervals reach to twice the makespan's bound: equal ones, or where these are longer than
-`Readings.first`, growing by a constant factor from that. What is done within the first costs nothing, so that the
-program sees no order among jobs that would end in it. By default it is a round, within which no job is paused for
+`Interpretations.first`, growing by a constant factor from that. What is done within the first costs nothing, so that
+the program sees no order among jobs that would end in it. By default it is a round, within which no job is paused for
 another; where most jobs are shorter, it had better be shorter too.
 """
 

@@ -153,7 +153,7 @@ def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: Flags, fixed: IntAr
     """
     snapshot, known = placer.snapshot, dict[tuple[bytes, bytes], Flags]()
     first = np.searchsorted(snapshot.task_job, np.arange(len(snapshot.arrival) + 1))
-    together = (snapshot.gang == 1) | (snapshot.physics == "iterations")
+    together = (snapshot.gang == 1) | (snapshot.simulator == "iterations")
     together[snapshot.task_job[fixed >= 0]] = False  # what has run somewhere fits there
     many = jobs[together[jobs] & (first[jobs + 1] - first[jobs] > 1)]
     for begin, end, job in zip(first[many].tolist(), first[many + 1].tolist(), many.tolist(), strict=True):
@@ -321,7 +321,7 @@ class _Round:
             return True
         if placer.snapshot.gang[placer.snapshot.task_job[tasks[0]]]:
             return placer.start(tasks[0])
-        if placer.snapshot.physics == "iterations":
+        if placer.snapshot.simulator == "iterations":
             return self._begin_together(tasks)
         started = [placer.start(task) for task in tasks]
         return all(started)

@@ -10,10 +10,10 @@ from Gavel's world, where a round is a fixed grid of time and GPUs are one pool 
 - A job needs nodes with room for it. Where it finds none, jobs of its type that may move make room, and what still
   finds none waits; the room that is left is for whoever fits, in order of priority.
 - A job's time is what it holds its nodes, pauses included.
-- Readings are those that are meant: `fifo` draws a type among those with room on which the job can run; policies that
-  know no rates see that durations are as stated on every type; a type whose empty nodes have no room for a job gets no
-  share of it. Shares are asked for anew not only where jobs have come or gone, but also where nodes have failed or come
-  back; and without waiting for `reset` where nothing runs.
+- Interpretations are those that are meant: `fifo` draws a type among those with room on which the job can run; policies
+  that know no rates see that durations are as stated on every type; a type whose empty nodes have no room for a job
+  gets no share of it. Shares are asked for anew not only where jobs have come or gone, but also where nodes have failed
+  or come back; and without waiting for `reset` where nothing runs.
 - `max_sum` maximises speed relative to the type on which durations are stated, as logs count no steps.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
-from mlsched.core.registry import answerer
+from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched_rounds.heuristics.accounts import Accounts
@@ -39,10 +39,10 @@ from mlsched_rounds.heuristics.taskgraph._rounds import Seconds, Typed, carry_ou
 Memory = dict[str, Any]
 
 
-@answerer(
+@solver(
     "gavel",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     information="profiled",
     stateful=True,
     world=lambda params: {"pausing": "keep"},

@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput, meant
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
 from mlsched.core.params import resolve
-from mlsched.core.registry import answerer, registry
+from mlsched.core.registry import registry, solver
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched_rounds.heuristics.taskgraph._rounds import Seconds, Typed, carry_out, round_begins, round_ends, typed
@@ -30,10 +30,10 @@ from mlsched_rounds.instances.tables import State, from_rates
 STEPS = 1000
 
 
-@answerer(
+@solver(
     "round-by-round",
     problem="taskgraph",
-    asks="decision",
+    called="online",
     information="profiled",
     stateful=True,
     world=lambda params: {"pausing": "keep"},

@@ -12,7 +12,7 @@ from certificate_examples import needs_exact
 import mlsched
 import mlsched_admission
 from mlsched import api
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 
 #: A second job of 4 GPUs.
 TWO_JOBS = {"shape_job": [0, 1], "shape_count": [1, 1], "shape_demand": [[4], [4]], "shape_nodes": [[1], [1]]}
@@ -54,7 +54,7 @@ def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypa
     whole = cli(*asked, "--json").document
 
     def unproved(*given, **named):
-        raise SolverError("no proof within the limits; give more time")
+        raise BackendError("no proof within the limits; give more time")
 
     monkeypatch.setattr("mlsched.api.certificates.fronts.certify_front", unproved)
     said = cli(*asked, "--certify", made, "--json")

@@ -24,7 +24,7 @@ from mlsched_admission.instances.states import Options, documents, instance_of, 
 
 
 def one_line(paths, **options) -> str:
-    """The message with which reading fails: one line with a remedy."""
+    """The message with which interpretation fails: one line with a remedy."""
     with pytest.raises(InvalidInput) as caught:
         list(map(instance_of, read_states(paths, Options(**options))))
     message = str(caught.value)

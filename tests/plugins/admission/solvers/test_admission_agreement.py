@@ -31,15 +31,15 @@ BEYOND_ENUMERATION = ("kueue-5243, the 24 may move", "volcano-4607")
 def enumerated(instance: Instance, objective: str) -> Result:
     """The answer of brute force. Raises TooLarge where there are too many plans."""
     found = api.solve(instance, "brute-force", objective=objective)
-    assert (found.status, found.bound) == ("optimal", found.value)
+    assert (found.status, found.sort_bound) == ("optimal", found.sort_key)
     return found
 
 
 def check(instance: Instance, solver: str, objective: str, **params: bool) -> None:
-    expected = enumerated(instance, objective).value
+    expected = enumerated(instance, objective).sort_key
     found = api.solve(instance, solver, objective=objective, **params)
     where = f"{objective}: {instance.to_json()}"
-    assert (found.status, found.value, found.bound) == ("optimal", expected, expected), where
+    assert (found.status, found.sort_key, found.sort_bound) == ("optimal", expected, expected), where
     assert instance.violations(found.plan) == [], where
 
 
@@ -75,11 +75,11 @@ def test_the_instances_are_hard(report):
     for instance in generated():
         best = enumerated(instance, "victims")
         for rule in ("kueue", "kube", "kep-5710", "slurm"):
-            missed[rule] += api.solve(instance, rule).value > best.value
+            missed[rule] += api.solve(instance, rule).sort_key > best.sort_key
         cases.update(name for name, true in PROBLEM.cases(instance, best.plan).items() if true)
         for name, relaxed in PROBLEM.relaxations(instance).items():
             better = api.solve(relaxed, "cp-sat").plan
-            binds[name] += instance.evaluate(better)["victims"] < best.value
+            binds[name] += instance.evaluate(better)["victims"] < best.sort_key
     drawn, count = draws(8, 200), len(generated())
     beyond = drawn - count
     lines = [f"{n / count:6.1%}  {rule} is not optimal" for rule, n in missed.items()]
@@ -99,9 +99,9 @@ def test_incidents_have_their_known_optima_by_every_solver(solver):
         for objective in objectives:
             found = api.solve(instance, solver, objective=objective)
             assert found.status == "optimal"
-            assert instance.rank(objective).split(found.value)[0] == optimum["waiting"], name
+            assert instance.primary(objective).split(found.sort_key)[0] == optimum["waiting"], name
             if name not in BEYOND_ENUMERATION:
-                assert enumerated(instance, objective).value == found.value, (name, objective)
+                assert enumerated(instance, objective).sort_key == found.sort_key, (name, objective)
         # What is compared first after the jobs that wait, and the least of what comes next among its optima.
         first, *later = [NAMES[key] for key in optimum if key in NAMES and key != "waiting"] or ["victims"]
         expected = [optimum[key] for key in optimum if key in NAMES and key != "waiting"]
@@ -125,8 +125,8 @@ def test_where_nodes_are_alone_it_is_preemption_by_the_number_of_victims():
             "preemption", nodes=nodes, jobs=2 * nodes, tes=int(rng.integers(1, 4)), te_scale=0.5, seed=number
         )
         for objective, other in (("victim_count", "victims"), ("max_grace_period", "grace")):
-            theirs = api.solve(asked, "cp-sat", objective=objective).value
-            assert api.solve(from_preemption(asked), "cp-sat", objective=other).value == theirs
+            theirs = api.solve(asked, "cp-sat", objective=objective).sort_key
+            assert api.solve(from_preemption(asked), "cp-sat", objective=other).sort_key == theirs
             drawn[bool(theirs)] += 1
     assert min(drawn.values()) > 0
 
@@ -136,5 +136,5 @@ def test_equal_nodes_can_be_one(preset):
     for seed in range(draws(2, 25)):
         instance = api.generate("admission", preset, seed=seed)
         apart = api.solve(instance, "cp-sat", merge=False)
-        assert api.solve(instance, "cp-sat").value == apart.value
+        assert api.solve(instance, "cp-sat").sort_key == apart.sort_key
         assert apart.status == "optimal"

@@ -33,7 +33,7 @@ def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["claims"]
     assert report["quick"]
-    assert not any({"verdict", "by_reading"} & claim.keys() for claim in report["claims"])
+    assert not any({"verdict", "by_interpretation"} & claim.keys() for claim in report["claims"])
     assert "verdicts recorded of the full experiment" in report["summary"]
     page = html.read_text(encoding="utf-8")
     assert "<svg" in page

@@ -82,7 +82,7 @@ def test_runs_that_drop_jobs_are_not_held_to_the_bound(tmp_path, capsys, log) ->
     found = run(tmp_path, log, "fast=3")
     assert found.summary()["dropped"] == 1
     assert found.gaps == {}
-    command = ["simulate", "gavel:policy=fifo_perf", "--physics", "gavel", "--trace", tmp_path / "log.csv"]
+    command = ["simulate", "gavel:policy=fifo_perf", "--simulator", "gavel", "--trace", tmp_path / "log.csv"]
     more = ["--cluster", "fast=3", "--set", f"throughputs={tmp_path / 'table.csv'}"]
     with pytest.raises(SystemExit) as ended:
         main([*map(str, command), *more])
@@ -246,7 +246,15 @@ def test_runs_are_saved_and_loaded(tmp_path) -> None:
 
 def test_policies_of_shares_and_rules_stand_side_by_side_on_the_command_line(tmp_path, capsys) -> None:
     small(tmp_path)
-    command = ["simulate", "gavel:policy=max_min", "lp-rounding", "--physics", "gavel", "--trace", tmp_path / "log.csv"]
+    command = [
+        "simulate",
+        "gavel:policy=max_min",
+        "lp-rounding",
+        "--simulator",
+        "gavel",
+        "--trace",
+        tmp_path / "log.csv",
+    ]
     more = ["--cluster", "fast=2,slow=1", "--set", f"throughputs={tmp_path / 'table.csv'}", "--set", "remainder=run"]
     with pytest.raises(SystemExit) as ended:
         main([*map(str, command), *more])

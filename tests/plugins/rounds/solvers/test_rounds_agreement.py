@@ -28,8 +28,8 @@ RULES = ["fifo", "fifo:perf=false", "worst-served", "cheapest", *(f"lp-rounding:
 def optimum(instance: Instance, objective: str) -> tuple[int, Plan]:
     """Value and plan of brute force."""
     found = api.solve(instance, "brute-force", objective=objective)
-    assert (found.status, found.bound) == ("optimal", found.value)
-    return found.value, found.plan
+    assert (found.status, found.sort_bound) == ("optimal", found.sort_key)
+    return found.sort_key, found.plan
 
 
 def check(instance: Instance, exact: str, **params) -> None:
@@ -37,7 +37,7 @@ def check(instance: Instance, exact: str, **params) -> None:
         expected, _ = optimum(instance, objective)
         found = api.solve(instance, exact, objective=objective, **params)
         where = f"{objective}: {instance.to_json()}"
-        assert (found.status, found.value, found.bound, found.gap) == ("optimal", expected, expected, 0), where
+        assert (found.status, found.sort_key, found.sort_bound, found.gap) == ("optimal", expected, expected, 0), where
         assert instance.violations(found.plan) == [], where
 
 
@@ -84,14 +84,14 @@ def test_the_instances_are_hard(report):
     lost: Counter[str] = Counter()
     for number in range(count):
         instance = generated(number)
-        values = {rule: api.solve(instance, rule).values for rule in RULES}
+        values = {rule: api.solve(instance, rule).sort_keys for rule in RULES}
         for name in OBJECTIVES:
             best, plan = optimum(instance, name)
             missed[f"all rules on {name}"] += all(found[name] != best for found in values.values())
             missed.update(f"{rule} on {name}" for rule, found in values.items() if found[name] != best)
             lost[name] += abs(fractional(instance, name).value - best) > 1e-6 * max(1, abs(best))
             for constraint, relaxed in PROBLEM.relaxations(instance).items() if name in relaxing else ():
-                binds[f"{constraint}, {name}"] += api.solve(relaxed, "cp-sat", objective=name).value != best
+                binds[f"{constraint}, {name}"] += api.solve(relaxed, "cp-sat", objective=name).sort_key != best
             if name == "total_steps":
                 cases.update(case for case, true in PROBLEM.cases(instance, plan).items() if true)
     lines = [f"{count} generated instances, optimum by brute force"]
@@ -116,4 +116,4 @@ def test_limits_are_kept_on_a_large_round():
         assert found.status in ("optimal", "feasible", "unknown")
         if found.plan is not None:
             assert instance.violations(found.plan) == []
-            assert found.bound >= found.value
+            assert found.sort_bound >= found.sort_key

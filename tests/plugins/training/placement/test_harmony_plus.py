@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 
 import mlsched
@@ -15,7 +16,6 @@ from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, Speeds
 from mlsched.learned.placement._plus_state import Question, States, amounts
 from mlsched.learned.placement.harmony_plus import fill
 from mlsched.learned.weights import Weights, of, read, write
-from tests.draws import draws
 
 SECRETS = ("sigma_worker", "sigma_ps", "linear", "quadratic", "rho_ps", "rho_worker")
 

@@ -171,7 +171,7 @@ def test_runs_pass_the_replay_check(policy):
 
 @pytest.mark.parametrize("policy", ["chic", "chic-pair"])
 def test_the_clock_and_the_batch_agree_on_greedy_runs(policy):
-    """The policy on the batched simulation, as trained, and as an answerer on the clock: the same completions."""
+    """The policy on the batched simulation, as trained, and as a solver on the clock: the same completions."""
     work = chic(jobs=10, seed=5, rate=3.0)
     weights = of(policy, "workers")
     batch = Batch([work], Phase(3, policy == "chic-pair", weights.card["recipe"]["limit"]))

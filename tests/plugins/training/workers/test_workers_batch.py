@@ -44,7 +44,7 @@ class Recorded:
 
         world = WorkersWorld(load, Options(window=phase.window, floor=floor))
         rule = Rule("recorded", lambda i, memory, rng: (decide(i, choose, phase).plan(), memory))
-        run_clock(world, rule, wake=Wake.parse("events"), seed=0, unit=1000)
+        run_clock(world, rule, scheduling_events=Wake.parse("events"), seed=0, unit=1000)
         self.finish = [0] * len(load.submit)
         for job, _, end, _, _, left in world.log.rows:
             if left == 0:

@@ -30,7 +30,7 @@ def as_logged(source, cluster, **options):
 @pytest.mark.filterwarnings("ignore:the offered load")
 @pytest.mark.parametrize("policy", ["fifo", "srpt:preempt=true"])
 def test_a_log_that_our_own_replay_wrote_has_the_gap_of_its_run(write, tmp_path, policy: str) -> None:
-    first = mlsched.workload("twin:philly", cluster="2x(8gpu)", limit=100, tick=1, pause_cost=0)
+    first = mlsched.workload("sample:philly", cluster="2x(8gpu)", limit=100, tick=1, pause_cost=0)
     run = mlsched.simulate(first, policy)
     table = run.table()
     runs = [(row[0], row[1], row[2]) for row in run.log.rows]
@@ -194,7 +194,7 @@ def test_what_as_logged_needs(write) -> None:
         as_logged(log, "1x(1gpu)", arrivals=2.0)
     with pytest.raises(InvalidInput, match="as-logged: has no parameter; leave depth out"):
         mlsched.simulate(mlsched.workload(log, cluster="1x(1gpu)"), "as-logged", depth=3)
-    with pytest.raises(InvalidInput, match="no answerer 'as-logged' for preemption"):
+    with pytest.raises(InvalidInput, match="no solver 'as-logged' for preemption"):
         mlsched.simulate(mlsched.workload("synthetic:z:jobs=3,nodes=2"), "as-logged")
 
 

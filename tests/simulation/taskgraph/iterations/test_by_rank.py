@@ -179,7 +179,7 @@ def test_an_interrupted_search_goes_on(tmp_path):
     load = mlsched.workload("synthetic:gangs:jobs=25,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30")
     load = load.replace(movement="anytime")
     whole = mlsched.make_reference(load, tmp_path / "whole", pausing=True, moves=60)
-    first = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=60, told=lambda *_: True)
+    first = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=60, progress=lambda *_: True)
     assert first.moves < whole.moves
     rest = mlsched.make_reference(load, tmp_path / "parts", pausing=True, moves=60)
     assert dataclasses.replace(rest, cpu_seconds=0) == dataclasses.replace(whole, cpu_seconds=0)
@@ -189,7 +189,7 @@ def test_jobs_that_are_not_free_to_move_are_run_by_rules(tmp_path):
     load = mlsched.workload("synthetic:gangs:jobs=30,nodes=2,load=1.0,length=20,shape=fewest,pause_cost=30")
     said = []
     found = mlsched.make_reference(
-        load.replace(movement="none"), tmp_path / "x", pausing=True, told=lambda stage, *_: bool(said.append(stage))
+        load.replace(movement="none"), tmp_path / "x", pausing=True, progress=lambda stage, *_: bool(said.append(stage))
     )
     assert found.how in references.WITH_PAUSES
     assert any("may not move at any time" in stage for stage in said)

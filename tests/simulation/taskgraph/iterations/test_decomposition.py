@@ -145,6 +145,6 @@ def test_other_references_and_other_runs_are_refused(tmp_path):
     run = mlsched.simulate(load, "fifo")
     with pytest.raises(InvalidInput, match="weights jobs"):
         mlsched.decompose(run, [area])
-    tasks = mlsched.simulate(mlsched.workload("synthetic:mlfs", "taskgraph", physics="tasks", jobs=3), "fifo")
+    tasks = mlsched.simulate(mlsched.workload("synthetic:mlfs", "taskgraph", simulator="tasks", jobs=3), "fifo")
     with pytest.raises(InvalidInput, match="are for runs of logs"):
         mlsched.decompose(tasks)

@@ -24,11 +24,11 @@ from mlsched.simulation.taskgraph.iterations import from_tasks
 from mlsched.simulation.taskgraph.strategies import workloads
 
 #: Trained policies see how far jobs are, which the engines tell at different times, and may wait. List rules choose
-#: nodes by the physics, unless they are told how; MLF-C cannot tell the rule that it hands jobs to.
+#: nodes by the simulator, unless they are told how; MLF-C cannot tell the rule that it hands jobs to.
 RULES = sorted(
     f"{a.name}:nodes=least-work" if "nodes" in a.parameters else a.name
     for a in registry().available("taskgraph")
-    if a.asks == "decision" and a.kind != "trained" and a.name != "mlf-c"
+    if a.called == "online" and a.kind != "trained" and a.name != "mlf-c"
 )
 
 

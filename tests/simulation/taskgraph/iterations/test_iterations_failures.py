@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mlsched
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.simulation.taskgraph.iterations import SIMULATION, strategies
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH
 
@@ -49,7 +49,7 @@ def test_a_run_that_is_stuck_says_when_and_which_nodes_are_gone(write) -> None:
     """In seconds, whatever a tick is."""
     nodes = str(write("name,gpus\na,4\nb,4\n", "nodes.csv"))
     jobs = by_hand(write, "node,from\nb,120\n", "submit,duration,gpus\n0,600,8\n", nodes)
-    with pytest.raises(AnswererError, match=r"fifo: at 120 s jobs wait, .*; the run is stuck \(1 node has failed for "):
+    with pytest.raises(SolverError, match=r"fifo: at 120 s jobs wait, .*; the run is stuck \(1 node has failed for "):
         mlsched.simulate(jobs, "fifo")
 
 
@@ -129,9 +129,9 @@ def test_the_replay_notices_what_is_not_so(jobs, data) -> None:
     number = data.draw(st.sampled_from(failed))
     row = run.log.rows[number]
     run.log.rows[number] = (*row[:2], row[2] + 1, *row[3:])
-    assert SIMULATION.violations(jobs, run.options, run.wake, run.log), "it stayed a tick longer"
+    assert SIMULATION.violations(jobs, run.options, run.scheduling_events, run.log), "it stayed a tick longer"
     run.log.rows[number] = (*row[:-1], 0)
-    assert SIMULATION.violations(jobs, run.options, run.wake, run.log), "it did not pause by itself"
+    assert SIMULATION.violations(jobs, run.options, run.scheduling_events, run.log), "it did not pause by itself"
     run.log.rows[number] = row
     without = jobs.replace(failure_node=(), failure_from=(), failure_to=())
-    assert SIMULATION.violations(without, run.options, run.wake, run.log), "nothing failed"
+    assert SIMULATION.violations(without, run.options, run.scheduling_events, run.log), "nothing failed"

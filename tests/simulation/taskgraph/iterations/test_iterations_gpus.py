@@ -10,7 +10,7 @@ import pytest
 from jobs_examples import ends, jobs_of, play, rows
 from snapshot_examples import scripted
 
-from mlsched.simulation.taskgraph.iterations import Options, Stretches
+from mlsched.simulation.taskgraph.iterations import Options, Segments
 from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.replay import violations
 from mlsched.simulation.wake import Wake
@@ -97,10 +97,10 @@ def test_what_never_finds_room_on_a_gpu():
 
 
 def changed(played, row, gpus=None, unit=1000, **fields):
-    """What the check finds when GPUs of a stretch (by its job and start) are others."""
+    """What the check finds when GPUs of a segment (by its job and start) are others."""
     log = played[0].log
     held = [gpus if gpus is not None and (r[0], r[1]) == row else g for r, g in zip(log.rows, log.gpus, strict=True)]
-    other = Stretches(log.rows, log.places, log.stops, log.wakes, fields.get("held", held))
+    other = Segments(log.rows, log.places, log.stops, log.wakes, fields.get("held", held))
     found = violations(JOBS.replace(gpu_unit=unit), Options(**READ | fields.get("readings", {})), EVENTS, other)
     return {sentence.partition(":")[0] for sentence in found}
 
@@ -125,7 +125,7 @@ def test_a_fault_is_named(played, fault):
     assert kind in changed(played, row, gpus)
 
 
-def test_moves_between_gpus_are_moves_and_every_stretch_names_its_gpus(played):
+def test_moves_between_gpus_are_moves_and_every_segment_names_its_gpus(played):
     assert "move" in changed(played, None, readings={"movement": "none"})
     assert {"log", "gpu"} <= changed(played, None, held=played[0].log.gpus[:3])
     assert "gpu" in changed(played, None, unit=0)

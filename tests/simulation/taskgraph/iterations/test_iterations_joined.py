@@ -93,10 +93,10 @@ def test_a_measured_model_and_curve_by_hand(files, monkeypatch):
     assert (load.told == load.scale).all()
 
 
-def test_same_seed_same_workload_from_the_shipped_twin_and_a_sound_run():
-    load = api.workload("synthetic:mlfs-join", seed=5, jobs=12, trace="twin:helios-venus", largest=8)
-    assert load == joined(seed=5, jobs=12, trace="twin:helios-venus", largest=8)
-    assert load != joined(seed=6, jobs=12, trace="twin:helios-venus", largest=8)
+def test_same_seed_same_workload_from_the_shipped_sample_and_a_sound_run():
+    load = api.workload("synthetic:mlfs-join", seed=5, jobs=12, trace="sample:helios-venus", largest=8)
+    assert load == joined(seed=5, jobs=12, trace="sample:helios-venus", largest=8)
+    assert load != joined(seed=6, jobs=12, trace="sample:helios-venus", largest=8)
     run = api.simulate(load, "mlf-h", options={"usage": "drawn", "usage_every": 600})
     assert run.violations() == []
 
@@ -110,7 +110,7 @@ def test_made_servers_hold_the_load_or_the_largest_job(files):
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"trace": "synthetic:gangs"}, "must be a log, twin:NAME or data:NAME"),
+        ({"trace": "synthetic:gangs"}, "must be a log, sample:NAME or data:NAME"),
         ({"jobs": -1}, "jobs = -1"),
         ({"batch": 0.0}, "batch = 0.0"),
         ({"trace": "nowhere.csv"}, "nowhere.csv"),

@@ -1,4 +1,4 @@
-"""The replay check of stretches: a sound log passes, and each injected fault is named by its kind.
+"""The replay check of segments: a sound log passes, and each injected fault is named by its kind.
 
 Two nodes of 2 GPUs. Job 0 is a gang of two tasks that take 4 ticks in each of 3 iterations; its second task moves at a
 cost of 2 ticks. It runs on both nodes until 6 (one iteration and a half), pauses until 10, goes on on node 0 with half
@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 from jobs_examples import jobs_of
 
-from mlsched.simulation.taskgraph.iterations import Options, Stretches
+from mlsched.simulation.taskgraph.iterations import Options, Segments
 from mlsched.simulation.taskgraph.iterations.replay import violations
 from mlsched.simulation.wake import Wake
 
@@ -31,14 +31,14 @@ EVENTS, TICKS = Wake(True, 0), Wake(False, 2)
 
 
 def check(remove=(), add=(), wake=EVENTS, stops=(), wakes=(), pausing="keep", movement="anytime", jobs=JOBS):
-    kept = [stretch for stretch in (A, B, C) if stretch not in remove] + list(add)
-    log = Stretches([row for row, _ in kept], [nodes for _, nodes in kept], list(stops), list(wakes))
+    kept = [segment for segment in (A, B, C) if segment not in remove] + list(add)
+    log = Segments([row for row, _ in kept], [nodes for _, nodes in kept], list(stops), list(wakes))
     return violations(jobs, Options(pausing=pausing, movement=movement), wake, log)
 
 
-def changed(stretch, nodes=None, **fields):
-    row = tuple(fields.get(name, value) for name, value in zip(Stretches.names, stretch[0], strict=True))
-    return row, stretch[1] if nodes is None else nodes
+def changed(segment, nodes=None, **fields):
+    row = tuple(fields.get(name, value) for name, value in zip(Segments.names, segment[0], strict=True))
+    return row, segment[1] if nodes is None else nodes
 
 
 def test_a_sound_log_passes():
@@ -72,7 +72,7 @@ FAULTS = {
     "a row that ends before it starts": ("log", [C], [changed(C, start=5)]),
     "an outcome that was not": ("log", [A], [changed(A, outcome=2)]),
     "a start before the arrival": ("early start", [C], [changed(C, start=0, end=3)]),
-    "two stretches at once": ("two places", [B], [changed(B, start=5, end=13)]),
+    "two segments at once": ("two places", [B], [changed(B, start=5, end=13)]),
     "a job that is never run": ("lost job", [C], []),
     "a job that does not go on": ("lost job", [B], []),
     "a part of a gang": ("gang", [A], [changed(A, nodes=(0, -1), first=0, cycle=0)]),
@@ -80,7 +80,7 @@ FAULTS = {
     "progress lost": ("work", [B], [changed(B, part=0, delay=0)]),
     "an end too early": ("work", [B], [changed(B, end=17)]),
     "an end too late": ("work", [B], [changed(B, end=19)]),
-    "a stretch beyond the last iteration": ("work", [C], [changed(C, end=9, outcome=0)]),
+    "a segment beyond the last iteration": ("work", [C], [changed(C, end=9, outcome=0)]),
     "a wrong pace": ("pace", [C], [changed(C, first=2 * M, cycle=2 * M)]),
     "a free move": ("pace", [B], [changed(B, delay=0, end=16)]),
     "a node that is not eligible": ("place", [C], [changed(C, nodes=(0,))]),
@@ -156,7 +156,7 @@ def test_what_is_sent_inside_an_iteration_takes_its_time_in_every_job():
         edges=[(0, 1, 0, 5, 2), (2, 3, 0, 5, 5)],
         min_iterations=[1, 1],
     )
-    log = Stretches(
+    log = Segments(
         [(0, 0, 10, 0, 0, 10 * M, 10 * M, 0, 0, 1), (1, 0, 9, 0, 0, 9 * M, 9 * M, 0, 0, 1)], [(0, 1), (0, 1)]
     )
     assert violations(two, Options(), EVENTS, log) == []

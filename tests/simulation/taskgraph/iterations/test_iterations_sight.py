@@ -39,18 +39,18 @@ def unread():
         record.validate_trusted = before
 
 
-def asked(load, call, wake="events", **readings):
+def asked(load, call, scheduling_events="events", **readings):
     """The world after a run in which `call(world, snapshot, rng) -> round` answers."""
     world = IterationWorld(load, Options(**readings))
     rule = Rule("asked", lambda snapshot, memory, rng: (call(world, snapshot, rng), memory))
     with unread():
-        run(world, rule, wake=Wake.parse(wake), seed=0)
+        run(world, rule, scheduling_events=Wake.parse(scheduling_events), seed=0)
     return world
 
 
 @settings(max_examples=draws(25, 400))
-@given(load=workloads(gpus=True), readings=options(), wake=wakes(), seed=st.integers(0, 99))
-def test_a_column_is_the_same_whenever_it_is_read(load, readings, wake, seed):
+@given(load=workloads(gpus=True), readings=options(), scheduling_events=wakes(), seed=st.integers(0, 99))
+def test_a_column_is_the_same_whenever_it_is_read(load, readings, scheduling_events, seed):
     kept = []
 
     def call(world, snapshot, rng):
@@ -62,7 +62,7 @@ def test_a_column_is_the_same_whenever_it_is_read(load, readings, wake, seed):
         kept.append((snapshot, columns))
         return any_round(snapshot, None, rng)[0]
 
-    asked(load, call, wake, **readings)
+    asked(load, call, scheduling_events, **readings)
     for snapshot, columns in kept:
         for name, column in columns.items():
             np.testing.assert_array_equal(getattr(snapshot, name), column, err_msg=name)
@@ -73,7 +73,7 @@ def test_a_column_is_the_same_whenever_it_is_read(load, readings, wake, seed):
 def test_what_nobody_has_any_more_is_not_copied(monkeypatch):
     copies = []
     monkeypatch.setattr(Sight, "keep", lambda self: copies.append(self))
-    fifo = registry().answerers["taskgraph", "fifo"].function
+    fifo = registry().solvers["taskgraph", "fifo"].function
     asked(QUEUE, lambda world, snapshot, rng: fifo(snapshot, rng=rng))
     assert not copies
     seen = []
@@ -84,7 +84,7 @@ def test_what_nobody_has_any_more_is_not_copied(monkeypatch):
 def one(load=QUEUE):
     """A snapshot of which nothing has been read, in a world that has gone on."""
     seen = []
-    fifo = registry().answerers["taskgraph", "fifo"].function
+    fifo = registry().solvers["taskgraph", "fifo"].function
     asked(load, lambda world, snapshot, rng: (seen.append(snapshot.shown("observed")), fifo(snapshot, rng=rng))[1])
     return seen[1]
 
@@ -107,7 +107,7 @@ def test_it_is_copied_column_by_column():
 def test_what_is_hidden_is_not_made():
     typed = one(QUEUE.replace(slowness=[[10**6, 10**6]], node_type=[0, 1]))
     assert "slowness" not in typed.visible()
-    with pytest.raises(InvalidInput, match="slowness: is hidden from answerers of information='observed'"):
+    with pytest.raises(InvalidInput, match="slowness: is hidden from solvers of information='observed'"):
         typed.slowness  # noqa: B018
     assert typed.private().visible() == typed.visible()
     assert typed.private().same_as(typed)
@@ -137,6 +137,6 @@ def test_a_foreign_rule_that_changes_what_it_was_asked_is_told_so(change):
         change(given)
         return mlsched.start_in_order(given, given.job_id)
 
-    cheats.asks = "decision"
+    cheats.called = "online"
     with unread(), pytest.raises(RuleFailure, match="cheats changed the instance that it was asked about"):
         mlsched.simulate(QUEUE, cheats)

@@ -47,12 +47,12 @@ def test_files(tmp_path):
     assert api.load(tmp_path / "jobs.json") == JOBS
     assert api.workload(tmp_path / "jobs.json") == JOBS
     assert api.problem_of(tmp_path / "jobs.json") == "taskgraph"
-    assert api.simulation_of(tmp_path / "jobs.json", None).physics == "iterations"
+    assert api.simulation_of(tmp_path / "jobs.json", None).simulator == "iterations"
     written = json.loads(json.dumps(api.simulate(JOBS, "fifo").to_json()))
     assert written["log"]["places"] == [[1], [0, 0]], "in order of the ends"
     assert JOBS.cluster == "2x(2 gpu)"
-    with pytest.raises(InvalidInput, match="physics and further options do not apply"):
-        api.workload(tmp_path / "jobs.json", physics="iterations")
+    with pytest.raises(InvalidInput, match="simulator and further options do not apply"):
+        api.workload(tmp_path / "jobs.json", simulator="iterations")
 
 
 def test_what_can_never_start_is_told_with_numbers():
@@ -216,26 +216,26 @@ def test_a_hundred_thousand_jobs_take_a_few_megabytes():
 
 def test_workloads_of_the_task_engine_run_by_iterations():
     tasks = api.workload("synthetic:mlfs", jobs=6)
-    jobs = api.workload("synthetic:mlfs", jobs=6, physics="iterations")
+    jobs = api.workload("synthetic:mlfs", jobs=6, simulator="iterations")
     assert isinstance(jobs, Jobs)
     assert jobs.gang.all()
     assert (jobs.arrival == np.sort(tasks.horizon.arrival)).all()
     assert (jobs.duration == tasks.true_duration).all()
-    dags = api.workload("synthetic:dags", jobs=3, physics="iterations")
+    dags = api.workload("synthetic:dags", jobs=3, simulator="iterations")
     assert "synthetic:dags" in dags.source
 
 
-def test_worlds_are_found_by_problem_and_physics():
-    assert [s.physics for s in every_simulation() if s.problem == "taskgraph"] == ["tasks", "iterations"]
-    assert simulation("taskgraph").physics == "tasks"
+def test_worlds_are_found_by_problem_and_simulator():
+    assert [s.simulator for s in every_simulation() if s.problem == "taskgraph"] == ["tasks", "iterations"]
+    assert simulation("taskgraph").simulator == "tasks"
     assert simulation("taskgraph", "iterations").workload_type is Jobs
     assert isinstance(api.workload("synthetic:gangs", jobs=5), Jobs)
-    with pytest.raises(UnknownName, match="taskgraph has no physics 'fluid'; there are tasks, iterations"):
+    with pytest.raises(UnknownName, match="taskgraph has no simulator 'fluid'; there are tasks, iterations"):
         simulation("taskgraph", "fluid")
-    with pytest.raises(UnknownName, match="preemption has no physics 'tasks'; there is only one: leave it out"):
+    with pytest.raises(UnknownName, match="preemption has no simulator 'tasks'; there is only one: leave it out"):
         simulation("preemption", "tasks")
     with pytest.raises(UnknownName, match="no synthetic workload 'gangs' for taskgraph"):
-        api.workload("synthetic:gangs", "taskgraph", physics="tasks")
+        api.workload("synthetic:gangs", "taskgraph", simulator="tasks")
 
 
 def test_paces_of_graphs():

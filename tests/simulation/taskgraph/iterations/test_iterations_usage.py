@@ -19,7 +19,7 @@ from snapshot_examples import scripted
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.simulation.taskgraph.iterations import Options, Stretches
+from mlsched.simulation.taskgraph.iterations import Options, Segments
 from mlsched.simulation.taskgraph.iterations.outcome import summary
 from mlsched.simulation.taskgraph.iterations.replay import violations
 from mlsched.simulation.taskgraph.iterations.replay_usage import splitmix
@@ -97,7 +97,7 @@ def test_what_overload_comes_to(played):
     assert found["overload"]["slowdown"] == pytest.approx(worked / undisturbed)
     assert (found["migrations"], found["pauses"], set(found["utilisation"])) == (1, 0, {"gpu_milli", "memory"})
     assert not {"deadlines_met"} & set(found), "no job has a deadline"
-    assert "overload" not in summary(JOBS, Stretches(log.rows, log.places, gpus=log.gpus))
+    assert "overload" not in summary(JOBS, Segments(log.rows, log.places, gpus=log.gpus))
 
 
 def faulty(played, number=None, above=None, readings=None, jobs=JOBS, cut=None, **fields):
@@ -120,7 +120,7 @@ def faulty(played, number=None, above=None, readings=None, jobs=JOBS, cut=None, 
             table.append(rest)
             places.append(places[row])
             held.append(held[row])
-    other = Stretches([tuple(r) for r in table], places, log.stops, log.wakes, held, above or log.above)
+    other = Segments([tuple(r) for r in table], places, log.stops, log.wakes, held, above or log.above)
     found = violations(jobs, Options(**READ | (readings or {})), EVENTS, other)
     return {sentence.partition(":")[0] for sentence in found}
 
@@ -136,13 +136,13 @@ def test_the_check_names_what_is_wrong_with_slowdowns(played):
     assert "pace" in faulty(played, jobs=less)
 
 
-def test_a_stretch_that_goes_on_while_its_pace_changes_is_named():
+def test_a_segment_that_goes_on_while_its_pace_changes_is_named():
     """Two jobs share a GPU and use all of it each, from 2 on; the log leaves the first as it was."""
     jobs = jobs_of([[(4, 500)]], [(0, 0, 2), (2, 0, 2)], nodes=((1000,),), resources=("gpu_milli",), gpu_unit=1000)
     jobs = jobs.replace(usage=[[2 * M]])
     world, _ = play(jobs, scripted({0: {"start": [(0, 0, 0)]}, 2: {"start": [(1, 0, 0)]}}), **READ)
     assert ends(world.log, 2) == [14, 16]
-    log = Stretches(
+    log = Segments(
         [(0, 0, 8, 0, 0, 4 * M, 4 * M, 0, 0, 1), (1, 2, 10, 0, 0, 8 * M, 8 * M, 0, 0, 1)],
         [(0,), (0,)],
         gpus=[((0,),), ((0,),)],

@@ -1,4 +1,4 @@
-"""The iteration engine: an example computed by hand, the physics point by point, and runs at random."""
+"""The iteration engine: an example computed by hand, the simulator point by point, and runs at random."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snapshot_examples import greedy, scripted
 
 from mlsched import api
 from mlsched.api.adapters import as_rule
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import SolverError
 from mlsched.core.registry import registry
 from mlsched.core.request import Setup
 from mlsched.instances.taskgraph import Snapshot
@@ -138,15 +138,15 @@ def test_it_asks_only_when_a_job_that_waits_would_find_room():
 
 
 def greedy_gangs():
-    return as_rule(Setup(registry().answerers["taskgraph", "fifo"], ""))
+    return as_rule(Setup(registry().solvers["taskgraph", "fifo"], ""))
 
 
 @settings(max_examples=draws(15, 400))
-@given(load=workloads(gpus=True), readings=options(), wake=wakes(), seed=st.integers(0, 99))
-def test_rounds_at_random_make_sound_runs(load, readings, wake, seed):
+@given(load=workloads(gpus=True), readings=options(), scheduling_events=wakes(), seed=st.integers(0, 99))
+def test_rounds_at_random_make_sound_runs(load, readings, scheduling_events, seed):
     """Snapshots are validated as they are made (tests/conftest.py), rounds judged, the run replayed."""
-    world, asked = play(load, any_rule(), wake=wake, **readings)
-    assert violations(load, Options(**readings), Wake.parse(wake), world.log) == []
+    world, asked = play(load, any_rule(), scheduling_events=scheduling_events, **readings)
+    assert violations(load, Options(**readings), Wake.parse(scheduling_events), world.log) == []
     if not asked:
         return
     snapshot = asked[sorted(asked)[seed % len(asked)]]
@@ -155,16 +155,16 @@ def test_rounds_at_random_make_sound_runs(load, readings, wake, seed):
     assert Snapshot.from_json(snapshot.to_json()) == snapshot
 
 
-RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision")
+RULES = sorted(a.name for a in registry().available("taskgraph") if a.called == "online")
 
 
 @settings(max_examples=draws(9, 200))
-@given(load=workloads(gpus=True), rule=st.sampled_from(RULES), readings=options(), wake=wakes())
-def test_every_rule_makes_sound_runs_that_repeat(load, rule, readings, wake):
-    run = api.simulate(load, rule, options=readings, wake=wake, record=1.0)
+@given(load=workloads(gpus=True), rule=st.sampled_from(RULES), readings=options(), scheduling_events=wakes())
+def test_every_rule_makes_sound_runs_that_repeat(load, rule, readings, scheduling_events):
+    run = api.simulate(load, rule, options=readings, scheduling_events=scheduling_events, record=1.0)
     assert run.violations() == []
     assert all(run.replay(decision) == decision.plan for decision in run.recorded)
-    assert api.simulate(load, rule, options=readings, wake=wake).log.rows == run.log.rows
+    assert api.simulate(load, rule, options=readings, scheduling_events=scheduling_events).log.rows == run.log.rows
 
 
 @settings(max_examples=draws(9, 200))
@@ -185,5 +185,5 @@ def test_snapshots_hold_no_truth(load, rule, at, factor):
 
 
 def test_a_rule_that_starts_nothing_gets_stuck():
-    with pytest.raises(AnswererError, match="the run is stuck"):
+    with pytest.raises(SolverError, match="the run is stuck"):
         play(PLAYED, scripted({}))

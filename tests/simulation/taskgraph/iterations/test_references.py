@@ -116,7 +116,9 @@ def test_it_goes_on_where_it_stopped(made, tmp_path, monkeypatch):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     with pytest.raises(InvalidInput, match="of another log, cluster or question"):
         mlsched.make_reference(load, folder, pausing=True)
-    stopped = mlsched.make_reference(load, tmp_path / "stopped", moves=120, told=lambda stage, made, value: made >= 40)
+    stopped = mlsched.make_reference(
+        load, tmp_path / "stopped", moves=120, progress=lambda stage, made, value: made >= 40
+    )
     assert stopped.moves < 120
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
@@ -133,7 +135,7 @@ def test_it_goes_on_where_it_stopped(made, tmp_path, monkeypatch):
         ("fifo", {}, "lets jobs pause, other than the run"),
     ],
 )
-def test_a_run_of_another_physics_is_measured_by_no_reference(made, rule, options, said):
+def test_a_run_of_another_simulator_is_measured_by_no_reference(made, rule, options, said):
     load, _, found = made
     pausing = dataclasses.replace(found, pausing=True)
     with pytest.raises(InvalidInput, match=said):

@@ -16,9 +16,9 @@ from snapshot_examples import scripted
 
 import mlsched
 from mlsched import api
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.simulation.taskgraph.adapters import residual
-from mlsched.simulation.taskgraph.iterations import Options, Stretches
+from mlsched.simulation.taskgraph.iterations import Options, Segments
 from mlsched.simulation.taskgraph.iterations.fits import never_start, oversize
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import pooled
 from mlsched.simulation.taskgraph.iterations.replay import violations
@@ -86,7 +86,7 @@ def test_a_gang_is_on_one_type():
 def test_the_replay_names_faults(row, change, kind):
     log = play(JOBS, scripted(SCRIPT), **READ)[0].log
     order = sorted(range(len(log.rows)), key=lambda k: (log.rows[k][0], log.rows[k][1]))
-    changed = dict(zip(Stretches.names, log.rows[order[row]], strict=True)) | change
+    changed = dict(zip(Segments.names, log.rows[order[row]], strict=True)) | change
     log.rows[order[row]] = tuple(changed.values())
     assert any(kind in sentence for sentence in violations(JOBS, Options(**READ), EVENTS, log))
 
@@ -144,7 +144,7 @@ def by_slowness(snapshot, *, rng):
 
 
 def test_a_rule_of_ones_own_sees_rates_where_it_declares_it(monkeypatch):
-    with pytest.raises(AnswererError, match="slowness: is hidden"):
+    with pytest.raises(SolverError, match="slowness: is hidden"):
         api.simulate(JOBS, by_slowness)
     monkeypatch.setattr(by_slowness, "information", "profiled", raising=False)
     assert api.simulate(JOBS, by_slowness).violations() == []

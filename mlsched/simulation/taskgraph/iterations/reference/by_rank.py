@@ -32,7 +32,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 
 class ByRank:
-    """The schedule: `rows`, the stretches in the order of their ends; `completion` of each job, in ticks.
+    """The schedule: `rows`, the segments in the order of their ends; `completion` of each job, in ticks.
 
     factor: of each job, by which its rank is multiplied.
     """
@@ -51,7 +51,7 @@ class ByRank:
         self.work = np.array([n * c / WHOLE**2 for n, c in zip(self.total, self.cycle, strict=True)])  # ticks left then
         self.against = np.zeros(count)  # the price, of those that have paused
         self.runs, self.ends = np.zeros(count, dtype=bool), np.zeros(count)  # who runs, and when its work would end
-        self.since, self.paid = [0] * count, [-1] * count  # of the stretch under way, or last: start, price (-1: none)
+        self.since, self.paid = [0] * count, [-1] * count  # of the segment under way, or last: start, price (-1: none)
         self.events: list[tuple[int, int]] = []  # (end, job)
         self.due = [-1] * count  # the end of each job that runs
         self.rows: list[Held] = []
@@ -139,7 +139,7 @@ class ByRank:
             heapq.heappush(self.events, (self.due[job], job))
 
     def _close(self, job: int, outcome: int, nodes: Nodes) -> None:
-        """A job's stretch ends now."""
+        """A job's segment ends now."""
         self.rows.append(Held(job, self.since[job], self.now, self.done[job], self.paid[job], outcome, nodes))
         self.runs[job], self.due[job] = False, -1
         elapsed = max(0, (self.now - self.since[job]) * WHOLE - self.paid[job])

@@ -1,6 +1,6 @@
 """Of what the distance of a run from a bound is made: what the world forbids, and what the rule does not know.
 
-From the freest world to the run's own, each step forbids one thing more (`worlds`). In the world of step k the best
+From the relaxed world to the run's own, each step forbids one thing more (`worlds`). In the world of step k the best
 schedule is OPT_k; what is known of it is a bound L_k and a schedule U_k, L_k <= OPT_k <= U_k. So the step costs
 
     OPT_k - OPT_(k-1),  at least L_k - U_(k-1) (and 0),  at most U_k - L_(k-1),
@@ -23,19 +23,19 @@ from mlsched.core.errors import InvalidInput
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-#: What no step says: how far the two sides are apart in the freest world.
+#: What no step says: how far the two sides are apart in the relaxed world.
 UNKNOWN = "not known: the bound, or a better schedule"
 SHAPE, PRICE, STAY, WHOLE_RUNS = "node shape", "price of pauses", "no moves to other nodes", "no pauses"
 RUNNING_TIMES, FUTURE = "running times not known", "arrivals not known, and greed"
 #: What comes last, whatever the steps are.
 LAST_PARTS = (FUTURE, RUNNING_TIMES)
-#: What they add up to: the distance from the bound of the freest world, which is no higher than the run's own.
-SUM = "above the freest bound"
+#: What they add up to: the distance from the bound of the relaxed world, which is no higher than the run's own.
+SUM = "above the relaxed bound"
 
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """A step: what it forbids (`part`; "": the freest world), the jobs as they are there, and options of the world."""
+    """A step: what it forbids (`part`; "": the relaxed world), the jobs as they are there, and options of the world."""
 
     part: str
     jobs: Jobs
@@ -64,9 +64,9 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Decomposition:
-    """What the distance of a run's `total` (sum of completion - arrival, ticks) from the freest bound is made of.
+    """What the distance of a run's `total` (sum of completion - arrival, ticks) from the relaxed bound is made of.
 
-    bound: what no schedule of the freest world is below. parts: add up to `total - bound`. beside: the rule that knows
+    bound: what no schedule of the relaxed world is below. parts: add up to `total - bound`. beside: the rule that knows
     the running times and the run is held against.
     """
 
@@ -78,7 +78,7 @@ class Decomposition:
 
     @property
     def distance(self) -> float:
-        """How far the run is above the bound of the freest world, as a share of it."""
+        """How far the run is above the bound of the relaxed world, as a share of it."""
         return (self.total - self.bound) / self.bound if self.bound else 0.0
 
     def table(self) -> dict[str, list[Any]]:
@@ -119,13 +119,13 @@ class Decomposition:
 
 
 def worlds(run: Run) -> list[World]:
-    """The worlds from the freest to the run's own; refuses runs of which the steps would not be true."""
+    """The worlds from the relaxed to the run's own; refuses runs of which the steps would not be true."""
     jobs: Any = run.workload
     if not isinstance(jobs, Jobs):
         raise InvalidInput("parts: are for runs of logs and their like (task graphs by iterations)")
     if len(jobs.failure_node) or run.options.usage == "drawn" or run.options.pausing == "restart":
         raise InvalidInput(
-            f"{run.answerer}: parts are for worlds in which nothing fails, jobs use what they ask for and keep what "
+            f"{run.solver}: parts are for worlds in which nothing fails, jobs use what they ask for and keep what "
             "they have done (no failures, usage=demand, pausing=none or keep)"
         )
     free = jobs.replace(pause_cost=np.zeros_like(jobs.pause_cost))

@@ -2,7 +2,7 @@
 
     manifest.json     which log and cluster (the workload's hash), what is allowed and counted, bound, value, versions
     prices.json.gz    integer prices: intervals of `step` ticks from `start` on, `bits`, a list per resource
-    schedule.json.gz  without pauses: of each job the ticks that it waits and the nodes of its tasks; else the stretches
+    schedule.json.gz  without pauses: of each job the ticks that it waits and the nodes of its tasks; else the segments
 
 Nothing in it is believed: `checked` recomputes both sides from the workload.
 """
@@ -27,7 +27,7 @@ from mlsched.core.opening import gunzipped, read_bytes, shown_path
 from mlsched.core.record import defaults, said
 from mlsched.simulation.log import integers, lists
 from mlsched.simulation.taskgraph.iterations import outcome, replay
-from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.reference import proof
 from mlsched.simulation.taskgraph.iterations.reference.question import as_log, question
@@ -65,7 +65,7 @@ class Reference:
     moves: int
     cpu_seconds: float
     versions: dict[str, str]
-    reading: dict[str, Any]
+    log_options: dict[str, Any]
 
     def __repr__(self) -> str:
         interval = f"bound {self.bound}, schedule {self.value} ticks, {100 * self.width:.1f} % above"
@@ -90,7 +90,7 @@ class Reference:
         return least, (value - self.bound) / self.bound if self.bound else 0.0
 
 
-def total(jobs: Jobs, log: Stretches, weights: str) -> int:
+def total(jobs: Jobs, log: Segments, weights: str) -> int:
     """The weighted sum of completion - arrival of a log."""
     jct = outcome.jobs(jobs, log)["jct"]
     return sum(w * t for w, t in zip(proof.weights(jobs, weights).tolist(), jct.tolist(), strict=True))
@@ -138,7 +138,7 @@ def claimed(folder: Path) -> Reference:
         "pausing": bool,
         "cpu_seconds": (int, float),
         "versions": dict,
-        "reading": dict,
+        "log_options": dict,
     }
     data = defaults(Reference) | data
     for name in kinds | data:
@@ -196,13 +196,13 @@ def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
     return [int(a) + w for a, w in zip(jobs.arrival.tolist(), wait, strict=True)], places
 
 
-def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Stretches:
+def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Segments:
     """The schedule of a reference as a log of the world."""
     if claim.pausing:
         path = folder / SCHEDULE
         data = _unpacked(path, MOST_SCHEDULE)
         try:
-            return Stretches.from_json(data)
+            return Segments.from_json(data)
         except InvalidInput as error:
             raise InvalidFile(f"{shown_path(path)}: {error}") from None
     start, places = starts_of(folder, jobs)
@@ -214,7 +214,7 @@ def options(pausing: bool) -> Options:
     return Options(pausing="keep" if pausing else "none")
 
 
-def other_physics(jobs: Jobs, given: Options, claim: Reference) -> str:
+def other_simulator(jobs: Jobs, given: Options, claim: Reference) -> str:
     """How what may happen in a run differs from what a reference allows, in words; "" where it does not.
 
     given: the run's options. A schedule of another world says nothing of the best one in the run's.

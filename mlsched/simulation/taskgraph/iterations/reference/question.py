@@ -12,7 +12,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph.gpus import gpu_column, tightest
 from mlsched.simulation.taskgraph.iterations.devices import Devices
-from mlsched.simulation.taskgraph.iterations.log import FINISH, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FINISH, Segments
 from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.reference.proof import refuse_types
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
@@ -87,7 +87,7 @@ def question(jobs: Jobs, weight: IntArray) -> Question:
 
 
 class Held(NamedTuple):
-    """A stretch of a schedule: a job's start and end, ppm of its iterations that were done at the start, the price that
+    """A segment of a schedule: a job's start and end, ppm of its iterations that were done at the start, the price that
     it paid (10^-6 ticks), how it ended (`log`), and the nodes of the rows of its kind's tasks.
     """
 
@@ -100,7 +100,7 @@ class Held(NamedTuple):
     nodes: tuple[int, ...]
 
 
-def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Stretches:
+def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Segments:
     """The log of the schedule in which jobs start at these ticks, without pauses, on these nodes (as in `Held`)."""
     ends = (start + asked.length).tolist()
     held = [
@@ -109,21 +109,21 @@ def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Stretch
     return log_of(asked, held)
 
 
-def log_of(asked: Question, held: Iterable[Held]) -> Stretches:
+def log_of(asked: Question, held: Iterable[Held]) -> Segments:
     """The log of a schedule; GPUs that are told apart are given out as the world does."""
-    jobs, log = asked.jobs, Stretches()
+    jobs, log = asked.jobs, Segments()
     devices = Devices(jobs, jobs.demand * (jobs.duration > 0)[:, None])
-    stretches = list(held)
+    segments = list(held)
     events = sorted(
-        [(h.start, 1, h.job, k) for k, h in enumerate(stretches)]
-        + [(h.end, 0, h.job, k) for k, h in enumerate(stretches)]
+        [(h.start, 1, h.job, k) for k, h in enumerate(segments)]
+        + [(h.end, 0, h.job, k) for k, h in enumerate(segments)]
     )
     rows: dict[int, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
     for time, begins, job, number in events:
-        stretch, of_kind = stretches[number], asked.order[int(asked.kind[job])]
+        segment, of_kind = segments[number], asked.order[int(asked.kind[job])]
         if begins:
             nodes = [0] * len(of_kind)
-            for task, node in zip(of_kind, stretch.nodes, strict=True):
+            for task, node in zip(of_kind, segment.nodes, strict=True):
                 nodes[task] = node
             for task, node in enumerate(nodes):
                 devices.change([], [(job, task, node, _gpu(jobs, devices, jobs.span(job)[0] + task, node))])
@@ -132,7 +132,7 @@ def log_of(asked: Question, held: Iterable[Held]) -> Stretches:
             nodes_of, gpus = rows.pop(number)
             cycle = int(asked.cycle[job])
             log.rows.append(
-                (job, stretch.start, time, *divmod(stretch.done, WHOLE), cycle, cycle, 0, stretch.paid, stretch.outcome)
+                (job, segment.start, time, *divmod(segment.done, WHOLE), cycle, cycle, 0, segment.paid, segment.outcome)
             )
             log.places.append(nodes_of)
             if jobs.gpu_unit:

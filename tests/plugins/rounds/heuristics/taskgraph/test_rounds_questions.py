@@ -18,7 +18,7 @@ WAITS: dict[str, int] = {}
 def seen(tasks, *, slowness=(M, 2 * M), jobs=(), **changes):
     """Jobs of one task, given by its columns and GPUs, on a node of four GPUs of each of two types."""
     columns = [*jobs, *({} for _ in tasks[len(jobs) :])]
-    given = {"physics": "iterations", "pausing": "keep", "movement": "anytime", "tick_ms": 1000} | changes
+    given = {"simulator": "iterations", "pausing": "keep", "movement": "anytime", "tick_ms": 1000} | changes
     return snapshot(
         100,
         [({"max_iterations": 10} | job, [((gpus,), task)]) for job, (gpus, task) in zip(columns, tasks, strict=True)],
@@ -59,7 +59,7 @@ def test_there_is_a_rate_only_where_a_job_may_go_on(movement, been):
 def test_jobs_start_on_their_type_and_where_room_is_left_on_the_fastest(gang, kind, fill, node):
     for tasks in (1, 2):
         job = ({"max_iterations": 10, "gang": gang}, [((1,), WAITS)] * tasks)
-        given = {"physics": "iterations", "pausing": "keep", "movement": "anytime", "tick_ms": 1000, "gpu_unit": 0}
+        given = {"simulator": "iterations", "pausing": "keep", "movement": "anytime", "tick_ms": 1000, "gpu_unit": 0}
         typed = {"node_type": [0, 1], "slowness": [(2 * M, M)]}
         placer, jobs = told(snapshot(100, [job], nodes=[(4,), (4,)], **given, **typed))
         kinds, rest = np.array([kind]), np.array(fill, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""One canary asked of one engine, and whether what it said is right."""
+"""One known-bug model asked of one engine, and whether what it said is right."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits
-from mlsched.solvers.backends.canary.models import Canary
+from mlsched.solvers.backends.known_bugs.models import KnownBug
 
-#: Engines that canaries are put to, and the distribution whose version is theirs.
+#: Engines that known-bug models are put to, and the distribution whose version is theirs.
 ENGINES = {"cp-sat": "ortools", "highs": "highspy", "scip": "ortools", "ortools-highs": "ortools"}
 #: right; wrong; silent: it claimed nothing (an error, a limit, "unbounded or infeasible"); not asked: it takes no such
 #: model (CP-SAT and continuous variables).
 Verdict = Literal["right", "wrong", "silent", "not asked"]
 #: Values and rows agree up to this share of the larger one: solvers compute in floats.
 TOLERANCE = 1e-6
-#: Bounds for CP-SAT, which needs some; no canary's optimum comes near them.
+#: Bounds for CP-SAT, which needs some; no known-bug model's optimum comes near them.
 FAR = 10**9
 #: Work of one answer: nodes, or deterministic seconds; the models take a few.
 MOST = {"cp-sat": 20.0, "highs": 100_000.0, "scip": 100_000.0, "ortools-highs": 100_000.0}
@@ -35,22 +35,22 @@ class Said:
     solution: tuple[float, ...] = ()
 
 
-def judged(canary: Canary, engine: str) -> tuple[Verdict, str]:
+def judged(known_bug: KnownBug, engine: str) -> tuple[Verdict, str]:
     """The verdict on an engine, and in words what it said."""
-    if engine == "cp-sat" and not all(v.integer for v in canary.variables):
+    if engine == "cp-sat" and not all(v.integer for v in known_bug.variables):
         return "not asked", ""
     try:
-        said = _ASK[engine](canary, engine)
-    except SolverError as error:
+        said = _ASK[engine](known_bug, engine)
+    except BackendError as error:
         return "silent", str(error)
     words = said.status if said.value is None else f"{said.status} {said.value:.12g}"
     if said.status in ("infeasible", "unbounded"):
-        return ("right" if canary.answer == said.status else "wrong"), words
+        return ("right" if known_bug.answer == said.status else "wrong"), words
     if said.status != "optimal" or said.value is None:
         return "silent", words
-    if isinstance(canary.answer, str) or not _near(said.value, float(canary.answer)):
+    if isinstance(known_bug.answer, str) or not _near(said.value, float(known_bug.answer)):
         return "wrong", words
-    broken = _broken(canary, said.solution)
+    broken = _broken(known_bug, said.solution)
     return ("wrong", f"{words}, but {broken}") if broken else ("right", words)
 
 
@@ -58,15 +58,15 @@ def _near(a: float, b: float) -> bool:
     return abs(a - b) <= TOLERANCE * max(1.0, abs(a), abs(b))
 
 
-def _broken(canary: Canary, solution: tuple[float, ...]) -> str:
+def _broken(known_bug: KnownBug, solution: tuple[float, ...]) -> str:
     """What a solution breaks; empty where it breaks nothing."""
-    value = {v.name: x for v, x in zip(canary.variables, solution, strict=True)}
-    for v in canary.variables:
+    value = {v.name: x for v, x in zip(known_bug.variables, solution, strict=True)}
+    for v in known_bug.variables:
         if v.integer and not _near(value[v.name], round(value[v.name])):
             return f"{v.name} = {value[v.name]} is no integer"
         if not _between(v.low, value[v.name], v.high):
             return f"{v.name} = {value[v.name]} is out of its bounds"
-    for number, row in enumerate(canary.rows):
+    for number, row in enumerate(known_bug.rows):
         if not _between(row.low, sum(float(f) * value[name] for name, f in row.terms.items()), row.high):
             return f"row {number} does not hold"
     return ""
@@ -77,26 +77,26 @@ def _between(low: Fraction | None, value: float, high: Fraction | None) -> bool:
     return (low is None or value >= float(low) - slack) and (high is None or value <= float(high) + slack)
 
 
-def _highs(canary: Canary, engine: str) -> Said:
+def _highs(known_bug: KnownBug, engine: str) -> Said:
     from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 
     highspy, solver = import_highspy(), new_highs(Limits(work=MOST[engine]))
     solver.setOptionValue("mip_abs_gap", 0.0)
-    lp, names = highspy.HighsLp(), [v.name for v in canary.variables]
-    lp.num_col_, lp.num_row_ = len(names), len(canary.rows)
-    lp.sense_ = highspy.ObjSense.kMinimize if canary.sense == "min" else highspy.ObjSense.kMaximize
-    lp.col_cost_ = np.array([float(canary.cost.get(name, 0)) for name in names])
-    lp.col_lower_ = np.array([_low(v) for v in canary.variables])
-    lp.col_upper_ = np.array([_high(v) for v in canary.variables])
-    lp.row_lower_ = np.array([_low(row) for row in canary.rows])
-    lp.row_upper_ = np.array([_high(row) for row in canary.rows])
+    lp, names = highspy.HighsLp(), [v.name for v in known_bug.variables]
+    lp.num_col_, lp.num_row_ = len(names), len(known_bug.rows)
+    lp.sense_ = highspy.ObjSense.kMinimize if known_bug.sense == "min" else highspy.ObjSense.kMaximize
+    lp.col_cost_ = np.array([float(known_bug.cost.get(name, 0)) for name in names])
+    lp.col_lower_ = np.array([_low(v) for v in known_bug.variables])
+    lp.col_upper_ = np.array([_high(v) for v in known_bug.variables])
+    lp.row_lower_ = np.array([_low(row) for row in known_bug.rows])
+    lp.row_upper_ = np.array([_high(row) for row in known_bug.rows])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    sizes = [len(row.terms) for row in canary.rows]
+    sizes = [len(row.terms) for row in known_bug.rows]
     lp.a_matrix_.start_ = np.cumsum([0, *sizes]).astype(np.int32)
-    lp.a_matrix_.index_ = np.array([names.index(n) for row in canary.rows for n in row.terms], dtype=np.int32)
-    lp.a_matrix_.value_ = np.array([float(f) for row in canary.rows for f in row.terms.values()])
+    lp.a_matrix_.index_ = np.array([names.index(n) for row in known_bug.rows for n in row.terms], dtype=np.int32)
+    lp.a_matrix_.value_ = np.array([float(f) for row in known_bug.rows for f in row.terms.values()])
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-    lp.integrality_ = [kinds[v.integer] for v in canary.variables]
+    lp.integrality_ = [kinds[v.integer] for v in known_bug.variables]
     check(solver.passModel(lp), "passModel")
     run(solver)
     status = solver.getModelStatus()
@@ -110,21 +110,22 @@ def _highs(canary: Canary, engine: str) -> Said:
     return Said("optimal", solver.getInfo().objective_function_value, tuple(solver.getSolution().col_value))
 
 
-def _math_opt(canary: Canary, engine: str) -> Said:
+def _math_opt(known_bug: KnownBug, engine: str) -> Said:
     from ortools.math_opt.python import mathopt
 
     from mlsched.solvers.backends.math_opt import solve
 
     model = mathopt.Model()
     columns = {
-        v.name: model.add_variable(lb=_low(v), ub=_high(v), is_integer=v.integer, name=v.name) for v in canary.variables
+        v.name: model.add_variable(lb=_low(v), ub=_high(v), is_integer=v.integer, name=v.name)
+        for v in known_bug.variables
     }
-    for row in canary.rows:
+    for row in known_bug.rows:
         made = model.add_linear_constraint(lb=_low(row), ub=_high(row))
         for name, factor in row.terms.items():
             made.set_coefficient(columns[name], float(factor))
-    goal = mathopt.LinearSum(float(f) * columns[name] for name, f in canary.cost.items())
-    if canary.sense == "min":
+    goal = mathopt.LinearSum(float(f) * columns[name] for name, f in known_bug.cost.items())
+    if known_bug.sense == "min":
         model.minimize(goal)
     else:
         model.maximize(goal)
@@ -135,29 +136,29 @@ def _math_opt(canary: Canary, engine: str) -> Said:
     if status != "optimal":
         return Said(status)
     values = result.variable_values()
-    return Said("optimal", result.objective_value(), tuple(values[columns[v.name]] for v in canary.variables))
+    return Said("optimal", result.objective_value(), tuple(values[columns[v.name]] for v in known_bug.variables))
 
 
-def _cp_sat(canary: Canary, engine: str) -> Said:
+def _cp_sat(known_bug: KnownBug, engine: str) -> Said:
     from ortools.sat.python import cp_model
 
     from mlsched.solvers.backends.limits import within
 
     model = cp_model.CpModel()
     columns = {}
-    for v in canary.variables:
+    for v in known_bug.variables:
         low = -FAR if v.low is None else math.ceil(v.low)
         columns[v.name] = model.new_int_var(low, FAR if v.high is None else math.floor(v.high), v.name)
-    for row in canary.rows:
+    for row in known_bug.rows:
         scale = math.lcm(*(f.denominator for f in row.terms.values()))
         expression = cp_model.LinearExpr.sum([int(f * scale) * columns[n] for n, f in row.terms.items()])
         if row.low is not None:
             model.add(expression >= math.ceil(row.low * scale))
         if row.high is not None:
             model.add(expression <= math.floor(row.high * scale))
-    scale = math.lcm(*(f.denominator for f in canary.cost.values()), 1)
-    goal = cp_model.LinearExpr.sum([int(f * scale) * columns[n] for n, f in canary.cost.items()])
-    if canary.sense == "min":
+    scale = math.lcm(*(f.denominator for f in known_bug.cost.values()), 1)
+    goal = cp_model.LinearExpr.sum([int(f * scale) * columns[n] for n, f in known_bug.cost.items()])
+    if known_bug.sense == "min":
         model.minimize(goal)
     else:
         model.maximize(goal)
@@ -165,10 +166,10 @@ def _cp_sat(canary: Canary, engine: str) -> Said:
     status = solver.solve(model)
     if status != cp_model.OPTIMAL:
         return Said({cp_model.INFEASIBLE: "infeasible"}.get(status, solver.status_name(status)))
-    if canary.answer == "unbounded":
+    if known_bug.answer == "unbounded":
         # Within bounds that CP-SAT needs, no model is unbounded.
         return Said("not asked for a ray")
-    solution = tuple(float(solver.value(columns[v.name])) for v in canary.variables)
+    solution = tuple(float(solver.value(columns[v.name])) for v in known_bug.variables)
     return Said("optimal", round(solver.objective_value) / scale, solution)
 
 

@@ -1,4 +1,4 @@
-"""Canaries: optima proved in fractions, installed solvers asked, and who is wrong is not believed."""
+"""Known-bug models: optima proved in fractions, installed solvers asked, and who is wrong is not believed."""
 
 from __future__ import annotations
 
@@ -11,50 +11,53 @@ from exact_mip import optimum
 from mip_examples import formulation
 
 from mlsched import api
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits, Term
 from mlsched.solvers import enumerate_front
 from mlsched.solvers.backends import highs
-from mlsched.solvers.backends.canary import ask, models, trust
+from mlsched.solvers.backends.known_bugs import ask, models, trust
 
-CANARIES = models.canaries()
-#: Canaries whose exact proof takes a tenth of a second or more.
+KNOWN_BUGS = models.known_bugs()
+#: Known-bug models whose exact proof takes a tenth of a second or more.
 SLOW = (
     *("highs-2158", "dense-0-1", "symmetric-partition", "at-most-one-in-rows-1", "at-most-one-in-rows-2"),
     *("order-by-big-m", "highs-jl-267", "free-integers", "linopy-651"),
 )
 
 
-def by_name(name: str) -> models.Canary:
-    return next(c for c in CANARIES if c.name == name)
+def by_name(name: str) -> models.KnownBug:
+    return next(c for c in KNOWN_BUGS if c.name == name)
 
 
 def test_what_there_is():
-    assert len(CANARIES) == len({c.name for c in CANARIES}) >= 30
-    assert sum(c.of == "report" for c in CANARIES) >= 25
-    assert {c.of for c in CANARIES} == {"report", "class"}
-    assert all(c.reason and c.source for c in CANARIES)
-    assert max(len(c.variables) for c in CANARIES) <= 40
+    assert len(KNOWN_BUGS) == len({c.name for c in KNOWN_BUGS}) >= 30
+    assert sum(c.of == "report" for c in KNOWN_BUGS) >= 25
+    assert {c.of for c in KNOWN_BUGS} == {"report", "class"}
+    assert all(c.reason and c.source for c in KNOWN_BUGS)
+    assert max(len(c.variables) for c in KNOWN_BUGS) <= 40
 
 
-@pytest.mark.parametrize("canary", CANARIES, ids=lambda c: c.name)
-def test_the_optimum_is_right(canary):
-    if canary.name in SLOW and not THOROUGH:
+@pytest.mark.parametrize("known_bug", KNOWN_BUGS, ids=lambda c: c.name)
+def test_the_optimum_is_right(known_bug):
+    if known_bug.name in SLOW and not THOROUGH:
         pytest.skip("takes a tenth of a second or more; in the thorough profile")
-    proved = optimum(canary)
-    if isinstance(canary.answer, str):
-        assert proved == canary.answer
+    proved = optimum(known_bug)
+    if isinstance(known_bug.answer, str):
+        assert proved == known_bug.answer
     else:
-        assert abs(proved - canary.answer) <= Fraction(1, 10**12)
+        assert abs(proved - known_bug.answer) <= Fraction(1, 10**12)
 
 
 @pytest.mark.parametrize("engine", ask.ENGINES)
 def test_installed_solvers_are_as_recorded(engine, report):
     """Also where the installed version is not the pinned one: what it is wrong about is then news."""
-    verdicts = {c.name: ask.judged(c, engine)[0] for c in CANARIES}
+    verdicts = {c.name: ask.judged(c, engine)[0] for c in KNOWN_BUGS}
     wrong = tuple(name for name, verdict in verdicts.items() if verdict == "wrong")
     right = sum(v == "right" for v in verdicts.values())
-    report(f"canaries, {engine} {trust.version_of(engine)}", [f"{right} right, wrong about: {', '.join(wrong) or '-'}"])
+    report(
+        f"known-bug models, {engine} {trust.version_of(engine)}",
+        [f"{right} right, wrong about: {', '.join(wrong) or '-'}"],
+    )
     if (engine, trust.version_of(engine)) in trust.TESTED:
         assert set(wrong) == set(trust.failed(engine))
 
@@ -70,7 +73,7 @@ def test_the_model_of_two_variables():
 
 
 def large_bounds():
-    """The canary "equality-with-large-bounds" in Pyomo: 6008, HiGHS 1.13.1 says 16662."""
+    """The known-bug model "equality-with-large-bounds" in Pyomo: 6008, HiGHS 1.13.1 says 16662."""
     model = pyo.ConcreteModel()
     model.v = pyo.Var(range(3), domain=pyo.NonNegativeIntegers, bounds=(0, 2 * 10**9))
     model.s = pyo.Var(domain=pyo.Integers, bounds=(-1000, 1000))
@@ -87,7 +90,7 @@ def test_a_version_that_is_wrong_is_not_believed(monkeypatch):
     assert (found.status, found.bound, found.stopped_by) == ("feasible", None, "backend")
     assert "is wrong about equality-with-large-bounds" in found.doubt
     assert "a model with integer and wide like this one" in found.doubt
-    with pytest.raises(SolverError, match="its proof is not believed"):
+    with pytest.raises(BackendError, match="its proof is not believed"):
         enumerate_front(model, [model.v[0], model.v[1]], ["min", "min"])
 
 
@@ -95,7 +98,7 @@ def test_other_models_are_believed(monkeypatch):
     monkeypatch.setattr(trust, "TESTED", {("highs", trust.version_of("highs")): ("equality-with-large-bounds",)})
     instance = api.generate("preemption", "small", seed=0)
     found = api.solve(instance, "highs")
-    assert (found.status, found.doubt, found.backing) == ("optimal", None, "claimed")
+    assert (found.status, found.doubt, found.evidence) == ("optimal", None, "unconfirmed")
 
 
 def test_a_doubt_reaches_the_result_and_confirms_nobody(monkeypatch):
@@ -106,19 +109,19 @@ def test_a_doubt_reaches_the_result_and_confirms_nobody(monkeypatch):
     monkeypatch.setattr(trust, "TESTED", wrong)
     instance = api.generate("preemption", "small", seed=0)
     found = api.solve(instance, "highs")
-    assert (found.status, found.backing) == ("feasible", None)
+    assert (found.status, found.evidence) == ("feasible", None)
     assert found.doubt.startswith("highs ")
     assert found.to_json()["doubt"] == found.doubt
-    assert api.solve(instance, "brute-force", confirm=True).confirmed_by == "highs:solver=scip"
+    assert api.solve(instance, "brute-force", confirm=True).confirmed_by == "highs:engine=scip"
     assert "cp-sat" in api.solve(instance, "cp-sat").doubt
 
 
 def test_an_unknown_version_is_asked_once(monkeypatch):
     asked = []
 
-    def judge(canary, engine):
-        asked.append(canary.name)
-        return ("wrong" if canary.name == "dense-0-1" else "right"), ""
+    def judge(known_bug, engine):
+        asked.append(known_bug.name)
+        return ("wrong" if known_bug.name == "dense-0-1" else "right"), ""
 
     monkeypatch.setattr(trust, "TESTED", {})
     monkeypatch.setattr(trust, "judged", judge)
@@ -129,7 +132,7 @@ def test_an_unknown_version_is_asked_once(monkeypatch):
             assert trust.doubt("highs", lambda: frozenset({"continuous"})) is None
     finally:
         trust._asked.cache_clear()
-    assert len(asked) == len(CANARIES)
+    assert len(asked) == len(KNOWN_BUGS)
     assert trust.doubt("gurobi", lambda: frozenset({"binary"})) is None
 
 
@@ -146,13 +149,13 @@ def test_an_unknown_version_is_asked_once(monkeypatch):
     ],
 )
 def test_verdicts(monkeypatch, said, verdict):
-    monkeypatch.setitem(ask._ASK, "highs", lambda canary, engine: said)
+    monkeypatch.setitem(ask._ASK, "highs", lambda known_bug, engine: said)
     assert ask.judged(by_name("highs-3043"), "highs")[0] == verdict
 
 
 def test_an_error_is_no_claim(monkeypatch):
-    def fails(canary, engine):
-        raise SolverError("it broke down")
+    def fails(known_bug, engine):
+        raise BackendError("it broke down")
 
     monkeypatch.setitem(ask._ASK, "highs", fails)
     assert ask.judged(by_name("highs-3043"), "highs") == ("silent", "it broke down")
@@ -186,5 +189,5 @@ def test_exact_arithmetic_on_textbook_cases():
             "answer": "0",
         }
         table["bounds"] = [f"{n} >= 0" for n in names.split()]
-        canary = models._canary(table)
-        assert optimum(canary) == expected
+        known_bug = models._known_bug(table)
+        assert optimum(known_bug) == expected

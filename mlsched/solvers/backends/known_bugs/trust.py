@@ -1,22 +1,23 @@
-"""Whom to believe about which models: a version that is wrong about a canary proves nothing about models like it.
+"""Whom to believe about which models: a version that is wrong about a known-bug model proves nothing about models like
+it.
 
-A model is like a canary when it has all of its features (`features_of`): a solver that is wrong about integer and
-continuous variables together is believed about 0-1 variables alone. Versions that this release was tested with are in
-`TESTED`; another version is asked all canaries once per process, when a model of its is first proved optimal.
-"""
+A model is like a known-bug model when it has all of its features (`features_of`): a solver that is wrong about integer
+and continuous variables together is believed about 0-1 variables alone. Versions that this release was tested with are
+in `TESTED`; another version is asked all known-bug models once per process, when a model of its is first proved
+optimal."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Outcome, Status
 from mlsched.core.versions import versions
-from mlsched.solvers.backends.canary.ask import ENGINES, judged
-from mlsched.solvers.backends.canary.models import Feature, canaries
+from mlsched.solvers.backends.known_bugs.ask import ENGINES, judged
+from mlsched.solvers.backends.known_bugs.models import Feature, known_bugs
 
-#: (engine, version) -> the canaries about which it is wrong; held against the installed ones by the tests.
+#: (engine, version) -> the known-bug models about which it is wrong; held against the installed ones by the tests.
 TESTED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("cp-sat", "9.15.6755"): (),
     # Integers with bounds of 10^7 and more, with and without presolve: HiGHS issue 3296 is of that kind.
@@ -33,14 +34,14 @@ def version_of(engine: str) -> str:
 
 
 def failed(engine: str) -> tuple[str, ...]:
-    """Names of the canaries about which the installed version of an engine is wrong."""
+    """Names of the known-bug models about which the installed version of an engine is wrong."""
     tested = TESTED.get((engine, version_of(engine)))
     return _asked(engine) if tested is None else tested
 
 
 @functools.cache
 def _asked(engine: str) -> tuple[str, ...]:
-    return tuple(c.name for c in canaries() if judged(c, engine)[0] == "wrong")
+    return tuple(c.name for c in known_bugs() if judged(c, engine)[0] == "wrong")
 
 
 def doubt(engine: str, features: Callable[[], frozenset[Feature]]) -> str | None:
@@ -48,20 +49,20 @@ def doubt(engine: str, features: Callable[[], frozenset[Feature]]) -> str | None
     if engine not in ENGINES or not (wrong := failed(engine)):
         return None
     has = features()
-    for canary in canaries():
-        if canary.name in wrong and canary.features <= has:
-            source, kinds = canary.source.partition(",")[0], " and ".join(sorted(canary.features))
+    for known_bug in known_bugs():
+        if known_bug.name in wrong and known_bug.features <= has:
+            source, kinds = known_bug.source.partition(",")[0], " and ".join(sorted(known_bug.features))
             return (
-                f"{engine} {version_of(engine)} is wrong about {canary.name} ({source}), a model with {kinds} like "
+                f"{engine} {version_of(engine)} is wrong about {known_bug.name} ({source}), a model with {kinds} like "
                 "this one: its proof is not believed; install another version (mlsched doctor), or use another solver"
             )
     return None
 
 
 def refuse(engine: str, features: Callable[[], frozenset[Feature]]) -> None:
-    """Raise SolverError where an engine is not believed about a model with such features: a front is proofs alone."""
+    """Raise BackendError where an engine is not believed about a model with such features: a front is proofs alone."""
     if (why := doubt(engine, features)) is not None:
-        raise SolverError(why)
+        raise BackendError(why)
 
 
 def believed(outcome: Outcome, engine: str, features: Callable[[], frozenset[Feature]]) -> Outcome:

@@ -1,4 +1,4 @@
-"""Write docs/answerers.md from the registry: `python tools/make_answerers.py`."""
+"""Write docs/solvers.md from the registry: `python tools/make_solvers.py`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pathlib import Path
 
 from mlsched.core.registry import registry
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "answerers.md"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "solvers.md"
 
 
 def table() -> str:
     """The Markdown of the page."""
     lines = [
-        "# Answerers",
+        "# Solvers",
         "",
         "Everything that answers instances, problem by problem. Parameters follow the name after a colon:",
-        "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what an answerer is shown. Another page says",
+        "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what a solver is shown. Another page says",
         "which rules and policies are [better than random actions](against-random.md).",
     ]
     for problem in sorted(registry().problems.values(), key=lambda p: p.name):

@@ -1,11 +1,11 @@
-"""Make the synthetic twins of the public traces that ship with the package: a few hundred drawn jobs in each's format.
+"""Make the sample traces of the public traces that ship with the package: a few hundred drawn jobs in each's format.
 
-    python measurements/make_twins.py
+    python measurements/make_samples.py
 
-No job of a trace is in its twin. Gaps between arrivals and run times are drawn from quantiles of the trace (rounded; up
-to the 99th percentile, so that no single job lasts a month), run times for jobs of one GPU and of more apart; numbers
-of GPUs, virtual clusters and qualities of service by their shares. Nothing else is alike: no daily rhythm, no
-dependence of one job on another.
+No job of a trace is in its sample trace. Gaps between arrivals and run times are drawn from quantiles of the trace
+(rounded; up to the 99th percentile, so that no single job lasts a month), run times for jobs of one GPU and of more
+apart; numbers of GPUs, virtual clusters and qualities of service by their shares. Nothing else is alike: no daily
+rhythm, no dependence of one job on another.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).parents[1] / "mlsched" / "instances" / "traces" / "twins"
+FOLDER = Path(__file__).parents[1] / "mlsched" / "instances" / "traces" / "samples"
 JOBS = 400
 LEVELS = (0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
@@ -106,12 +106,12 @@ def alibaba() -> str:
     return "\n".join(lines) + "\n"
 
 
-TWINS = {"philly": philly, "helios-venus": helios, "alibaba-v2023": alibaba}
+SAMPLES = {"philly": philly, "helios-venus": helios, "alibaba-v2023": alibaba}
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for name, make in TWINS.items():
+    for name, make in SAMPLES.items():
         path = FOLDER / f"{name}.csv.gz"
         path.write_bytes(gzip.compress(make().encode(), mtime=0))
         print(f"{path.name}: {JOBS} jobs, {path.stat().st_size} bytes")

@@ -1,6 +1,6 @@
 """What answers a problem: a rule, an algorithm, or the builder of a model, each with one signature.
 
-A file declares its function with one of the decorators of `core/registry.py`; an `Answerer` then holds it in the slot
+A file declares its function with one of the decorators of `core/registry.py`; an `Solver` then holds it in the slot
 of its form, and whoever asks it calls that slot. Functions of users declare what they need of these arguments; here,
 once, they are given the signature of their form.
 """
@@ -21,7 +21,7 @@ from mlsched.core.params import Parameter
 
 Kind = Literal["exact", "heuristic", "trained"]
 #: The parameter of every model for HiGHS that hands it to another solver.
-SOLVER = "solver"
+ENGINE = "engine"
 #: Other names of an engine: HiGHS in two wrappers is one.
 WRAPPED = {"ortools-highs": "highs", "appsi_highs": "highs", "scip_direct": "scip", "scip_persistent": "scip"}
 
@@ -97,18 +97,18 @@ def _never(instance: Any, objective: str) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answerer:
+class Solver:
     """A registered way to answer a problem: a rule, an algorithm or a model, and what is known of it.
 
-    `function` is what its file declares (its docstring is the answerer's). `rule`, `algorithm` and `model` are the
+    `function` is what its file declares (its docstring is the solver's). `rule`, `algorithm` and `model` are the
     slots by which it is called: a function that is given neither as an algorithm nor as a model is a rule (`stateful`
     ones take and return `memory`). `solver`: the backend that its model is for, "cp-sat" or "highs". An algorithm may
     have a model too, for fronts. `restricted`: it looks at only some of the plans, so neither its bound nor its
     fronts are those of the instance; `solve` gives "feasible" and the bound in `work["restricted_bound"]`.
 
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it
-    is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `asks`: the form of
-    instance it answers natively, by default that of the problem's main instance type. `warm_start`: exact answerers of
+    is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `called`: the form of
+    instance it answers natively, by default that of the problem's main instance type. `warm_start`: exact solvers of
     the problem may start from its plan; `as_start(instance)`: the parameters that it has then, where they are not its
     defaults. `takes_hint`: it may start from a plan. `prunes`: its model leaves out plans worse than one that is known
     (see `ModelBuilder`). `cold(instance, objective)`: it is as quick without one, so the rules are asked only where it
@@ -131,11 +131,11 @@ class Answerer:
     world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
-    asks: Question | None = None
+    called: Question | None = None
     rule: DecisionRule | None = None
     algorithm: Algorithm | None = None
     model: ModelBuilder | None = None
-    solver: str | None = None
+    backend: str | None = None
     takes_hint: bool = False
     prunes: bool = False
     cold: Callable[[Any, str], bool] = _never
@@ -157,7 +157,7 @@ class Answerer:
         return self.world({name: parameter.default for name, parameter in self.parameters.items()} | {**params})
 
     def engine_of(self, params: Mapping[str, Any]) -> str:
-        """The code that its proofs rest on; two answerers with one engine do not confirm each other.
+        """The code that its proofs rest on; two solvers with one engine do not confirm each other.
 
         A model's is the solver it is handed to, an exact algorithm's its own, under its name: "cp-sat" and "highs" are
         algorithms around those solvers.
@@ -165,11 +165,11 @@ class Answerer:
         if self.engine is not None:
             return self.engine
         own = self.name if self.solved_by is None else self.solved_by
-        return WRAPPED.get(chosen := str(params.get(SOLVER, own)), chosen)
+        return WRAPPED.get(chosen := str(params.get(ENGINE, own)), chosen)
 
-    def answers(self, asks: Question) -> bool:
+    def answers(self, called: Question) -> bool:
         """Whether it answers this form of instance itself. A user's function answers any."""
-        return self.asks in (None, asks)
+        return self.called in (None, called)
 
     def starts_warm(self, instance: Instance, objective: str) -> bool:
         """Whether it is given a plan of the warm-start rules to start from."""
@@ -186,7 +186,7 @@ class Answerer:
         return None if self.model is None or self.restricted else self.solver
 
     def shown(self, instance: Instance) -> Instance:
-        """What the answerer is handed of an instance, by the information that it declares."""
+        """What the solver is handed of an instance, by the information that it declares."""
         return instance.shown(self.information)
 
     @property

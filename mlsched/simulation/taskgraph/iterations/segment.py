@@ -8,7 +8,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 
 @dataclasses.dataclass(slots=True)
-class Stretch:
+class Segment:
     """A job that holds nodes: since when, with which progress, and how fast it runs (`first` 0: not at all)."""
 
     start: int
@@ -23,7 +23,7 @@ class Stretch:
     gpus: tuple[tuple[int, ...], ...] = ()
 
     def progress(self, time: int) -> tuple[int, int, int]:
-        """Finished iterations and ppm of the next at a time, and the tick in which the last one of this stretch ended.
+        """Finished iterations and ppm of the next at a time, and the tick in which the last one of this segment ended.
 
         The tick is -1 where none has.
         """
@@ -37,14 +37,14 @@ class Stretch:
         return self.finished + 1 + whole, rest // self.cycle, self.start + self.delay + end
 
     def length(self, iterations: int) -> int:
-        """Ticks from the stretch's start until the job has so many iterations in all."""
+        """Ticks from the segment's start until the job has so many iterations in all."""
         work = (WHOLE - self.part) * self.first + (iterations - self.finished - 1) * self.cycle * WHOLE
         return self.delay - (-(self.cost * WHOLE + work) // WHOLE**2)
 
-    def rest(self, time: int) -> Stretch:
+    def rest(self, time: int) -> Segment:
         """What follows from a time on with the same nodes; its pace is still to be said."""
         finished, part, boundary = self.progress(time)
-        return Stretch(
+        return Segment(
             time,
             finished,
             part,

@@ -1,4 +1,4 @@
-"""The canary's models, read from `models.toml` in exact fractions."""
+"""The known-bug model's models, read from `models.toml` in exact fractions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Canary:
+class KnownBug:
     """One model. answer: its optimum, "infeasible" or "unbounded"; of: "report" or "class" (see `models.toml`)."""
 
     name: str
@@ -81,13 +81,13 @@ def features_of(low: Any, high: Any, integer: Any, numbers: Iterable[float]) -> 
 
 
 @functools.cache
-def canaries() -> tuple[Canary, ...]:
+def known_bugs() -> tuple[KnownBug, ...]:
     """All of them, in the file's order."""
     text = resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    return tuple(_canary(table) for table in tomllib.loads(text)["model"])
+    return tuple(_known_bug(table) for table in tomllib.loads(text)["model"])
 
 
-def _canary(table: dict[str, Any]) -> Canary:
+def _known_bug(table: dict[str, Any]) -> KnownBug:
     sense, _, goal = table["goal"].partition(" ")
     cost, rows = _terms(goal), [_row(text) for text in table.get("rows", ())]
     bounds = [_row(text) for text in table.get("bounds", ())]
@@ -100,7 +100,7 @@ def _canary(table: dict[str, Any]) -> Canary:
         for name in {**named, **whole}
     ]
     answer = table["answer"]
-    return Canary(
+    return KnownBug(
         name=table["name"],
         of=table["of"],
         source=table["source"],

@@ -8,7 +8,7 @@ import mlsched
 from mlsched.instances.preemption import Instance, Plan
 
 
-@mlsched.answerer("smallest-first", problem="preemption", kind="heuristic", paper="none")
+@mlsched.solver("smallest-first", problem="preemption", kind="heuristic", paper="none")
 def answer(instance: Instance, *, rng: np.random.Generator, most: int = 3) -> Plan:
     """Suspend at most `most` jobs on a node, those with the least demand first, until a waiting job fits."""
     free = instance.node_free.astype(np.int64)
