@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 import mlsched
-from mlsched.api.adapters import prover
+from mlsched.api.asked import prover
 from mlsched.benchmark.plain import build
 from mlsched.certificates.translation import translation_of
 from mlsched.core.errors import InvalidInput, UnknownName

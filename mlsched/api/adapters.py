@@ -17,7 +17,6 @@ from mlsched.api.exact import solve_exactly
 from mlsched.core.contract import Instance, Plan, Question
 from mlsched.core.errors import InvalidInput, SolverError, a_or_an
 from mlsched.core.formulation import NO_LIMITS
-from mlsched.core.registry import registry
 from mlsched.core.request import Request, Setup
 from mlsched.core.solver import Solver
 from mlsched.simulation import simulations
@@ -27,18 +26,6 @@ from mlsched.simulation.clock import Rule
 ADAPTERS: dict[Question, str] = {"offline": "rollout", "online": "receding", "policy": "tabulate"}
 #: Which questions a solver of one form can be adapted to: rules decide in any run, planners plan for a decision.
 ADAPTED: dict[Question, tuple[Question, ...]] = {"online": ("offline", "policy"), "offline": ("online",)}
-
-
-def prover(instance: Instance, objective: str) -> str | None:
-    """The problem's default, or else an exact solver of this form of question and objective; None without any.
-
-    Of several one with a model: enumeration, which has none, soon finds an instance too large.
-    """
-    exact = registry().available(instance.problem, "exact")
-    default = registry().problem(instance.problem).default
-    able = [a for a in exact if a.answers(instance.called) and objective in a.objectives and not a.restricted]
-    able.sort(key=lambda a: (a.name != default, a.fronts_by is None))
-    return able[0].name if able else None
 
 
 def can_answer(solver: Solver, called: Question) -> bool:

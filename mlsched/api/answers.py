@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import Any
 
-from mlsched.api.asked import AnySolver, resolve_solver
+from mlsched.api.asked import AnySolver, default_solver, resolve_solver
 from mlsched.api.calls import call_solver
 from mlsched.api.exact import check_hint, solve_exactly
 from mlsched.api.isolation import Isolated, check_memory_limit
@@ -23,7 +23,7 @@ from mlsched.core.result import Result
 @checked
 def solve(
     instance: Instance,
-    solver: AnySolver,
+    solver: AnySolver | None = None,
     *,
     objective: str | None = None,
     time_limit: Positive | None = None,
@@ -44,7 +44,8 @@ def solve(
 
     Args:
         instance: what is asked; `generate` and `load` make one.
-        solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
+        solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`;
+            by default an exact solver: the problem's default, or another where that cannot, as `mlsched solve` does.
         objective: one of the instance's, by name; the first by default.
         time_limit: wall seconds, for exact solvers (finding a start included) and searches.
         work_limit: the same in the backend's deterministic measure, which is reproducible, unlike seconds.
@@ -80,8 +81,9 @@ def solve(
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    registered, values = resolve_solver(instance.problem, solver, params)
     objective = goal_of(instance, objective).name
+    named = default_solver(instance, objective) if solver is None else solver
+    registered, values = resolve_solver(instance.problem, named, params)
     if registered.rule is None and objective not in registered.objectives:
         raise InvalidInput(f"{registered.name} cannot optimise {objective}; it can {', '.join(registered.objectives)}")
     limits = Limits(time_limit, work_limit, int(threads), int(seed))

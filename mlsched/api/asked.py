@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
-from mlsched.core.contract import Information, Question
+from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, resolve
 from mlsched.core.registry import registry
@@ -47,3 +47,23 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
         one_of(f"{name}.asks", called, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
     return guarded(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
+
+
+def default_solver(instance: Instance, objective: str) -> str:
+    """Return the name of the solver of a call that names none.
+
+    It is `prover`'s, or the problem's default if no solver can prove this objective, which is then refused.
+    """
+    return prover(instance, objective) or registry().problem(instance.problem).default
+
+
+def prover(instance: Instance, objective: str) -> str | None:
+    """The problem's default, or else an exact solver of this form of question and objective; None without any.
+
+    Of several one with a model: enumeration, which has none, soon finds an instance too large.
+    """
+    exact = registry().available(instance.problem, "exact")
+    default = registry().problem(instance.problem).default
+    able = [a for a in exact if a.answers(instance.called) and objective in a.objectives and not a.restricted]
+    able.sort(key=lambda a: (a.name != default, a.fronts_by is None))
+    return able[0].name if able else None

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from mlsched.api.adapters import prover
 from mlsched.api.answers import solve
+from mlsched.api.asked import default_solver
 from mlsched.certificates import bundle, engine, fronts, points
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.fronts import CheckedFront
@@ -22,7 +22,6 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import BackendError, InvalidInput, SolverError
 from mlsched.core.params import Positive
-from mlsched.core.registry import registry
 from mlsched.core.request import goal_of
 from mlsched.solvers import prices
 
@@ -110,8 +109,7 @@ class _Certification:
     def found_plan(self, name: str | None) -> Plan:
         """Return a plan to certify, from a solver by name or from the problem's prover."""
         if name is None:
-            problem = registry().problem(self.instance.problem)
-            name = prover(self.instance, self.objective) or problem.default
+            name = default_solver(self.instance, self.objective)
         seconds = self.seconds
         if seconds is not None and "dual" in self.kinds:
             seconds = FOR_PLAN * seconds

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mlsched import api
-from mlsched.api.adapters import prover
+from mlsched.api.asked import default_solver
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
 from mlsched.core.arguments import checked
@@ -146,7 +146,7 @@ def worst_cases(
     losses = Losses()
     for number, (name, instance) in enumerate(named.items(), start=1):
         goal = goal_of(instance, objective).name
-        exact = best or prover(instance, goal) or registry().problem(instance.problem).default
+        exact = best or default_solver(instance, goal)
         optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
         if optimum.status != "infeasible":
             answer = api.solve(instance, solver, objective=objective, seed=seed, **params)

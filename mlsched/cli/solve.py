@@ -95,11 +95,12 @@ def solve(
 ) -> None:
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
     from mlsched import api
+    from mlsched.api.asked import default_solver
 
     instance = read_instance(file, read)
     if objective is None:
         objective = api.published_objective(file)
-    chosen = _default(instance, objective) if solver is None else solver
+    chosen = default_solver(instance, goal_of(instance, objective).name) if solver is None else solver
     with waiting(chosen, time_limit), only_documents():
         result = api.solve(
             instance,
@@ -120,15 +121,6 @@ def solve(
     emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.solver, confirm, certify))
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.solver} found no plan within its limits; give it more time")
-
-
-def _default(instance: Instance, objective: str | None) -> str:
-    """An exact solver, the problem's default where it can; that also where none can, to be refused."""
-    from mlsched.api.adapters import prover
-    from mlsched.core.registry import registry
-    from mlsched.core.request import goal_of
-
-    return prover(instance, goal_of(instance, objective).name) or registry().problem(instance.problem).default
 
 
 def _plot(result: Result, path: Path) -> None:

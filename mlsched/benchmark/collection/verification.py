@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlsched.api import solve
-from mlsched.api.adapters import prover
+from mlsched.api.asked import prover
 from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.card import card_faults
 from mlsched.benchmark.collection.entry import (
