@@ -53,8 +53,8 @@ SECONDS = 300.0
 class Checked:
     """What the check of a folder found: `wrong` is empty exactly when what the folder claims is proved.
 
-    `bound`: no plan is better; where it is the plan's `value`, the plan is optimal. Both order plans, with what the
-    objective compares first; `figure` and `bound_figure` are what people read. `lemma` says why formulas leave out
+    `sort_bound`: no plan is better; where it is the plan's `sort_key`, the plan is optimal. Both order plans, with what
+    the objective compares first; `value` and `bound` are the numbers in its unit. `lemma` says why formulas leave out
     nothing that is better, `claims` with which numbers of this instance and plan, recomputed by the check: what a
     reader has to follow, since no formula proves it. `proof`: the kind, "prices" or "formulas".
     """

@@ -199,7 +199,7 @@ class Instance(Record):
 
 
 def stated_bound(value: int | None, bound: int | float | None, rank: Primary | None) -> int | float | None:
-    """A bound as people read it, beside a value; None where it has another count than the value (`Rank`)."""
+    """The bound on a value, beside it; None where it has another count than the value (`Primary`)."""
     if rank is None or bound is None:
         return bound
     count, base = rank.split(bound)
