@@ -55,7 +55,7 @@ def read(fields: Fields) -> Result:
         sort_keys=values,
         sort_key=value,
         values=None if values is None else instance.values(values),
-        rank=instance.rank(goal.name),
+        primary=instance.primary(goal.name),
         instance=instance,
         objective=goal.name,
         plan=plan,

@@ -96,6 +96,7 @@ def solve(
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
     from mlsched import api
     from mlsched.api.asked import default_solver
+    from mlsched.core.request import goal_of
 
     instance = read_instance(file, read)
     if objective is None:

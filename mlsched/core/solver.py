@@ -178,12 +178,12 @@ class Solver:
     @property
     def solved_by(self) -> str | None:
         """The backend that answers by solving its model; None where a rule or an algorithm answers."""
-        return self.solver if self.rule is None and self.algorithm is None else None
+        return self.backend if self.rule is None and self.algorithm is None else None
 
     @property
     def fronts_by(self) -> str | None:
         """The backend that a model of all its plans is for, by which fronts are made; None where there is no such."""
-        return None if self.model is None or self.restricted else self.solver
+        return None if self.model is None or self.restricted else self.backend
 
     def shown(self, instance: Instance) -> Instance:
         """What the solver is handed of an instance, by the information that it declares."""

@@ -55,7 +55,7 @@ def run(request: Request) -> Outcome:
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     params = dict(request.params)
-    backend, minimise = _backend(str(solver.solver), params.pop(ENGINE, "highs"))
+    backend, minimise = _backend(str(solver.backend), params.pop(ENGINE, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(request.objective).sense
     if solver.prunes:

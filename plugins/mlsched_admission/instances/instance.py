@@ -176,16 +176,16 @@ class Instance(contract.Instance):
         name = "waiting jobs" if alike else "waiting jobs, weighted by priority"
         return Primary(name, 1 + judge.largest(self, objective))
 
-    def values(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
         """See the base class; "waiting" is how many jobs wait, whatever their priorities."""
-        figures = super().figures(values)
-        if "waiting" in figures:
-            rank, figures["waiting"] = figures["waiting"], 0
+        values = super().values(sort_keys)
+        if "waiting" in values:
+            rank, values["waiting"] = values["waiting"], 0
             # Each weight is above all lower ones together, so that there is one way to make up the rank of them.
             for weight in sorted(self.waiting_weight.tolist(), reverse=True):
                 if weight <= rank:
-                    rank, figures["waiting"] = rank - weight, figures["waiting"] + 1
-        return figures
+                    rank, values["waiting"] = rank - weight, values["waiting"] + 1
+        return values
 
     def deferrals(self, plan: Plan) -> list[str]:
         """The jobs that keep waiting, by their names where they have some."""

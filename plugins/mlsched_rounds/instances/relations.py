@@ -54,7 +54,9 @@ def _costs(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 RELATIONS = {
-    "jobs relabelled": MetamorphicRelation("jobs only change their numbers", _jobs_relabelled, dict.fromkeys(ALL, "equal")),
+    "jobs relabelled": MetamorphicRelation(
+        "jobs only change their numbers", _jobs_relabelled, dict.fromkeys(ALL, "equal")
+    ),
     "configurations relabelled": MetamorphicRelation(
         "configurations only change their numbers", _configs_relabelled, dict.fromkeys(ALL, "equal")
     ),
