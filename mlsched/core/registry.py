@@ -290,6 +290,8 @@ def _folders() -> list[str]:
 
 def _problem_in(folder: str) -> dict[str, Problem]:
     """The problem that a folder of `instances/`, or a plug-in, exports, under its name."""
+    if folder not in _core_folders() and folder not in plugins.packages():
+        return {}  # names of users are no names of modules
     found = scan_problems("instances", "PROBLEM", Problem, folder)
     if wrong := [p.name for p in found if p.name != folder]:
         raise ValueError(f"{home('instances', folder)}: its problem is named '{wrong[0]}': must be '{folder}'")

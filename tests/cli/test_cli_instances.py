@@ -304,7 +304,7 @@ def test_list_problems_and_solvers(cli):
 
 
 def test_list_refuses(cli):
-    cli("list", "things").refused("see `mlsched list --help`")
+    cli("list", "things").refused("no list 'things'; there are problems, solvers, suites")
     cli("list").refused("see `mlsched list --help`")
     cli("list", "solvers", "--problem", "nope").refused("no problem 'nope'")
 

@@ -297,3 +297,8 @@ def test_a_problem_lies_in_the_folder_of_its_name(monkeypatch):
     monkeypatch.setattr(folder, "PROBLEM", dataclasses.replace(folder.PROBLEM, name="others"))
     with pytest.raises(ValueError, match=r"mlsched\.instances\.quality: its problem is named 'others'"):
         registry.__wrapped__().problem("quality")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/tmp/mine.toml", "quality.judge", "os.path"])
+def test_a_name_of_a_user_is_no_name_of_a_module(name):
+    assert name not in registry.__wrapped__().problems
