@@ -136,7 +136,7 @@ def proved(found: Judgement) -> dict[str, Any]:
         folder, before = Path(place) / "front", resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.process_time()
         try:
-            api.certify_judgement(found, folder, time_limit=120)
+            mlsched_admission.certify_judgement(found, folder, time_limit=120)
         except BackendError as error:
             return {"objectives": goals, "points": len(found.verdict.front), "reason": str(error)}
         after, made = resource.getrusage(resource.RUSAGE_CHILDREN), time.process_time() - started

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from ortools.sat.python import cp_model
 
 import mlsched
+import mlsched_admission
 from mlsched import api
 from mlsched.certificates.cover import points_of, uncovered
 from mlsched.certificates.fronts import certify_front
@@ -93,8 +94,10 @@ def test_fronts_of_incidents_are_certified(tmp_path):
     chosen = {"kueue-5243, the 24 may move", "spur-888", "k8s-128307", "volcano-3948"}
     for number, (name, instance, _) in enumerate(incidents()):
         if name in draws(chosen, {name for name, _, _ in incidents()}):
-            found = api.judge(api.save(instance, tmp_path / f"{number}.json") or tmp_path / f"{number}.json")
-            checked = api.certify_judgement(found, tmp_path / str(number))
+            found = mlsched_admission.judge(
+                api.save(instance, tmp_path / f"{number}.json") or tmp_path / f"{number}.json"
+            )
+            checked = mlsched_admission.certify_judgement(found, tmp_path / str(number))
             assert checked.evidence == "certified", name
             assert api.check_certificate(tmp_path / str(number)).wrong == ()
 

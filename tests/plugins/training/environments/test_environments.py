@@ -103,7 +103,7 @@ def test_without_gymnasium_one_line_says_so():
     import subprocess
     import sys
 
-    code = "import sys; sys.modules['gymnasium'] = None\nimport mlsched\nmlsched.environments"
+    code = "import sys; sys.modules['gymnasium'] = None\nimport mlsched_training.environments"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'mlsched[learn]'" in done.stderr.splitlines()[-1]
 
