@@ -169,10 +169,10 @@ class Record:
 
     def _json(self, names: Container[str]) -> dict[str, Any]:
         """Those of the fields that do not hold their default, as plain JSON data."""
-        body = {name: specs(type(self))[name].to_json(getattr(self, name)) for name in self.said(names)}
+        body = {name: specs(type(self))[name].to_json(getattr(self, name)) for name in self.stated_fields(names)}
         return {"kind": self.kind, "version": self.version, **body}
 
-    def said(self, names: Container[str]) -> list[str]:
+    def stated_fields(self, names: Container[str]) -> list[str]:
         """Those of the fields that do not hold their default, in the order of their declaration."""
         known, dims = specs(type(self)), dict[str, int]()
         fields = [field for field in dataclasses.fields(self) if field.name in names]
@@ -293,6 +293,6 @@ class Record:
             raise InvalidInput(
                 f"{unknown[0]}: unknown field of {a_or_an(self.kind)}; it has {', '.join(specs(type(self)))}"
             )
-        said = self.said(specs(type(self)))
+        said = self.stated_fields(specs(type(self)))
         arrays = [name for name, spec in specs(type(self)).items() if isinstance(spec, ArraySpec)]
         return dataclasses.replace(self, **{name: () for name in arrays if name not in said} | changes)

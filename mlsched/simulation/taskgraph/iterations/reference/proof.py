@@ -58,7 +58,7 @@ def identity(jobs: Jobs) -> str:
     """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
     refuse_types(jobs)
     found = hashlib.sha256()
-    for name in jobs.said(ASKED):
+    for name in jobs.stated_fields(ASKED):
         value = getattr(jobs, name)
         shape = value.shape if isinstance(value, np.ndarray) else ()
         data = value.astype("<i8").tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
