@@ -40,7 +40,7 @@ def serve(limit: float) -> None:
         started = time.process_time()
         try:
             found = api.check_certificate(line.strip(), time_limit=limit if number else None)
-            said, value, wrong = "refused" if found.wrong else "accepted", found.bound, list(found.wrong)
+            said, value, wrong = "refused" if found.wrong else "accepted", found.sort_bound, list(found.wrong)
         except MlschedError as error:
             said, value, wrong = "cannot be read", None, [str(error)]
         except BaseException as error:

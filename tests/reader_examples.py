@@ -196,7 +196,7 @@ def seeds(folder) -> list[tuple[str, bytes]]:
     api.certify(mlsched.generate("workers", "small", seed=1), folder / "certificate")
     found.append(("manifest", (folder / "certificate" / "manifest.json").read_bytes()))
     if importlib.util.find_spec("exact") is not None:
-        api.certify(mlsched.generate("workers", "small", seed=1), folder / "logic", proof="logic")
+        api.certify(mlsched.generate("workers", "small", seed=1), folder / "formulas", proof="logic")
         found.append(("manifest of formulas", (folder / "formulas" / "manifest.json").read_bytes()))
     return found + (admission_readers.seeds() if ADMISSION else [])
 

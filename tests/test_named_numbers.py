@@ -54,8 +54,8 @@ def recomputed(instance: Any, plan: Any) -> dict[str, int]:
 
 def solvers(problem: str) -> list[str]:
     """Who answers the main question of a problem without training or long search."""
-    asks = registry().problem(problem).instance_type.asks
-    rules = [a.name for a in mlsched.solvers.available(problem, "heuristic") if a.asks == asks]
+    asks = registry().problem(problem).instance_type.called
+    rules = [a.name for a in mlsched.solvers.available(problem, "heuristic") if a.called == asks]
     return [registry().problem(problem).default, *rules]
 
 

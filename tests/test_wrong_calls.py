@@ -161,8 +161,8 @@ def test_a_wrong_cluster_says_what_it_must_be(options, said):
 def test_runs_are_asked_rightly():
     work = mlsched.workload("synthetic:gangs", jobs=4)
     for wrong, said in (
-        ({"scheduling_events": 5}, "wake = 5: must be a text or None"),
-        ({"scheduling_events": ""}, "wake = '': must be 'events'"),
+        ({"scheduling_events": 5}, "scheduling_events = 5: must be a text or None"),
+        ({"scheduling_events": ""}, "scheduling_events = '': must be 'events'"),
         ({"record": "a"}, "record = 'a': must be a"),
     ):
         with pytest.raises(mlsched.InvalidInput, match=said):

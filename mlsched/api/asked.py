@@ -44,7 +44,7 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
     one_of(f"{name}.information", information, get_args(Information))
     called: Any = getattr(solver, "called", None)
     if called is not None:
-        one_of(f"{name}.asks", called, get_args(Question))
+        one_of(f"{name}.called", called, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
     return guarded(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
 

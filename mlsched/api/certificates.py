@@ -57,7 +57,7 @@ def certify(
         time_limit: wall seconds, with prices for all of it: where the time is over before the plan is proved optimal,
             the certificate says how far from the best it is at most (`Checked.gap`). With formulas: for the plan, and
             again for each proof.
-        proof: "prices" or "formulas"; by default prices where the problem can be stated so. Those of task graphs prove
+        proof: "dual" or "logic"; by default prices where the problem can be stated so. Those of task graphs prove
             a gap as a rule: then formulas are tried for the rest of the time (without a limit: until they end), and
             where they do not end the gap is what is certified.
         progress: called with a line that says how far the proof is.
@@ -221,7 +221,7 @@ def certify_front(
         objectives: those of the front, by name.
         first: objectives that are compared before them; by formulas only.
         time_limit: wall seconds for the proof. By prices, what is proved by then is certified.
-        proof: "prices" or "formulas"; by default the one that the problem has.
+        proof: "dual" or "logic"; by default the one that the problem has.
         progress: called with a line that says how far the proof is.
 
     Raises:

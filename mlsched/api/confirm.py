@@ -59,7 +59,7 @@ def confirmed(
         limits = dataclasses.replace(
             request.limits, seconds=deadline.remaining(MOMENT), work=(work or {}).get(other.solver.solved_by or "")
         )
-        better_than = None if other.solver.algorithm is not None else result.value
+        better_than = None if other.solver.algorithm is not None else result.sort_key
         start = result.plan if other.solver.takes_hint and better_than is None else None
         other = other.but(limits=limits, better_than=better_than, start=start)
         try:

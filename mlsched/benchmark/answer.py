@@ -72,7 +72,7 @@ def answer(task: Asked, isolate: bool = True) -> list[Row]:
 def _answered(task: Task, isolate: bool) -> list[Row]:
     """The rows of a task, or what its solver raises."""
     if task.solver == PUBLISHED:
-        return task.rows(status="optimal", value=task.published, bound=task.published, gap=0.0)
+        return task.rows(status="optimal", sort_key=task.published, sort_bound=task.published, gap=0.0)
     found = task.found
     apart = isolate and found is not None and is_foreign(found)
     instance = task.instance()
@@ -134,7 +134,7 @@ def _judged(task: Task, instance: Instance) -> list[Row]:
         return failed(task, f"{name} found no plan to judge")
     calls, spent = _repeated(lambda: (instance.violations(plan), instance.evaluate(plan)), task.repeat or 0.0)
     values = instance.evaluate(plan)
-    made = task.rows(status="feasible", values=values, cpu_seconds=spent, work=_cost(calls), peak_mib=_peak_mib())
+    made = task.rows(status="feasible", sort_keys=values, cpu_seconds=spent, work=_cost(calls), peak_mib=_peak_mib())
     return [dataclasses.replace(row, sort_key=values[row.objective]) for row in made]
 
 
@@ -174,8 +174,8 @@ def _rows(task: Task, instance: Instance, result: Result, cpu_seconds: float) ->
     exact = len(task.objectives) == 1
     made = task.rows(
         status=result.status,
-        values=result.sort_keys,
-        bound=result.sort_bound,
+        sort_keys=result.sort_keys,
+        sort_bound=result.sort_bound,
         gap=result.gap,
         stopped_by=result.stopped_by,
         seconds=result.seconds,

@@ -84,7 +84,7 @@ class FrontTask:
         if program.hash != self.program_hash:
             raise InvalidFile(f"{self.path} holds another program by now")
         if self.solver == PUBLISHED:
-            return self.rows(status="optimal", value=len(known), bound=len(known), gap=0.0)
+            return self.rows(status="optimal", sort_key=len(known), sort_bound=len(known), gap=0.0)
         begun = cpu_time()
         front = enumerate_front(*program.cp_sat())
         spent = cpu_time() - begun
@@ -97,8 +97,8 @@ class FrontTask:
             )
         return self.rows(
             status="optimal",
-            value=len(points),
-            bound=len(points),
+            sort_key=len(points),
+            sort_bound=len(points),
             gap=0.0,
             stopped_by="proof",
             cpu_seconds=spent,

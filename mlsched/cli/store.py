@@ -176,6 +176,6 @@ def _plain(row: Row) -> dict[str, Any]:
 
 def _both(before: Row, after: Row) -> Any:
     rows = [["status", before.status, after.status]]
-    for name in ("value", "bound", "seconds", "cpu_seconds", "peak_mib"):
+    for name in ("sort_key", "sort_bound", "seconds", "cpu_seconds", "peak_mib"):
         rows.append([name, number(getattr(before, name)), number(getattr(after, name))])
     return table("", ["", "then", "now"], rows)

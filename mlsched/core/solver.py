@@ -20,7 +20,7 @@ from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.params import Parameter
 
 Kind = Literal["exact", "heuristic", "trained"]
-#: The parameter of every model for HiGHS that hands it to another solver.
+#: The parameter of every model for HiGHS that hands it to another backend.
 ENGINE = "engine"
 #: Other names of an engine: HiGHS in two wrappers is one.
 WRAPPED = {"ortools-highs": "highs", "appsi_highs": "highs", "scip_direct": "scip", "scip_persistent": "scip"}
@@ -102,7 +102,7 @@ class Solver:
 
     `function` is what its file declares (its docstring is the solver's). `rule`, `algorithm` and `model` are the
     slots by which it is called: a function that is given neither as an algorithm nor as a model is a rule (`stateful`
-    ones take and return `memory`). `solver`: the backend that its model is for, "cp-sat" or "highs". An algorithm may
+    ones take and return `memory`). `backend`: the one that its model is for, "cp-sat" or "highs". An algorithm may
     have a model too, for fronts. `restricted`: it looks at only some of the plans, so neither its bound nor its
     fronts are those of the instance; `solve` gives "feasible" and the bound in `work["restricted_bound"]`.
 
@@ -115,7 +115,7 @@ class Solver:
     proves nothing. `searches`: it is a rule that stops by itself at a time limit.
     `world(params)`: options of the clock's world that the rule implies, unless the user sets
     them (a rule without priorities runs in a world without priorities). `engine`: the code whose word its proofs rest
-    on, where that is neither its solver nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
+    on, where that is neither its backend nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
     see `engine_of`.
     """
 
@@ -159,8 +159,8 @@ class Solver:
     def engine_of(self, params: Mapping[str, Any]) -> str:
         """The code that its proofs rest on; two solvers with one engine do not confirm each other.
 
-        A model's is the solver it is handed to, an exact algorithm's its own, under its name: "cp-sat" and "highs" are
-        algorithms around those solvers.
+        A model's is the backend it is handed to, an exact algorithm's its own, under its name: "cp-sat" and "highs" are
+        algorithms around those backends.
         """
         if self.engine is not None:
             return self.engine

@@ -24,7 +24,9 @@ class Wake:
         """`"events"`, `"interval:60"` or `"events+interval:600"`."""
         match = re.fullmatch(r"(events)?(\+)?(?:interval:([1-9]\d*))?", text)
         if not match or bool(match[2]) != bool(match[1] and match[3]) or not (match[1] or match[3]):
-            raise InvalidInput(f"wake = {text!r}: must be 'events', 'interval:SECONDS' or 'events+interval:SECONDS'")
+            raise InvalidInput(
+                f"scheduling_events = {text!r}: must be 'events', 'interval:SECONDS' or 'events+interval:SECONDS'"
+            )
         return cls(bool(match[1]), int(match[3] or 0))
 
     def __str__(self) -> str:
@@ -39,7 +41,9 @@ class Wake:
         interval = self.interval * Fraction(unit)
         if interval.denominator != 1:
             tick = float(1 / Fraction(unit))
-            raise InvalidInput(f"wake = '{self}': {self.interval} s is no multiple of a tick of {tick:g} s")
+            raise InvalidInput(
+                f"scheduling_events = '{self}': {self.interval} s is no multiple of a tick of {tick:g} s"
+            )
         return dataclasses.replace(self, interval=int(interval))
 
     def next(self, now: int, event: int | None, pending: bool) -> int | None:

@@ -41,7 +41,7 @@ def test_a_copy_is_equal_and_so_is_its_hash(made):
 
 def test_a_front_differs_by_its_points_and_their_solutions():
     one = front()
-    assert dataclasses.replace(one, values=one.sort_keys + 1) != one
+    assert dataclasses.replace(one, sort_keys=one.sort_keys + 1) != one
     assert dataclasses.replace(one, solutions=one.solutions[1:]) != one
     assert dataclasses.replace(one, plans=None) != one
 

@@ -143,7 +143,7 @@ def at(*path):
         ("heuristic", at("params")({"s": [1]}), "params = .*: must be an object of"),
         ("heuristic", at("more")(1), "more: unknown field"),
         ("exact", at("value")(123), "value = 123: the judge says"),
-        ("exact", at("primary", "count")(1), "rank = .*: the judge says"),
+        ("exact", at("primary", "count")(1), "primary = .*: the judge says"),
         ("exact", at("sort_keys", "bound")(0), "gap = 0.0: the judge says 1.0|contradicts"),
         ("no plan", at("status")("optimal"), "status = 'optimal': does not fit no plan"),
         ("front", lambda data: [data[k].pop() for k in ("values", "plans")], "status = 'complete': the certificate"),

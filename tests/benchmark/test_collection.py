@@ -39,7 +39,9 @@ def test_a_collection_verifies_and_says_what_is_known(folder):
     text = (folder / "TABLE.md").read_text()
     assert text.count("| preemption |") == 2
     value = next(entry.value for entry in entries(folder) if entry.closed)
-    assert f"| {value} | 0 | 100.0 % | {value} | claimed | us |" in text, "the statement proves 0, a solver said more"
+    assert f"| {value} | 0 | 100.0 % | {value} | unconfirmed | us |" in text, (
+        "the statement proves 0, a solver said more"
+    )
     assert "| 0 | 100.0 % | – | open | us |" in text
     assert collection.verify(folder).bounds == {"unconfirmed": 1, "none": 1}
 

@@ -162,7 +162,7 @@ def test_many_contradictions_are_counted_and_a_clock_is_blamed(tmp_path):
     rows = [row(seed=seed, stopped_by="time limit") for seed in range(4)]
     one = written(tmp_path / "one.sqlite", *rows)
     other = written(tmp_path / "other.sqlite", *(dataclasses.replace(r, sort_key=12) for r in rows))
-    with pytest.raises(InvalidInput, match=r"which the wall clock cut: value 10 in .*; and 3 more rows contradict"):
+    with pytest.raises(InvalidInput, match=r"which the wall clock cut: sort_key 10 in .*; and 3 more rows contradict"):
         merge([one, other], tmp_path / "all.sqlite")
 
 

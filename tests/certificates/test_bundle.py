@@ -160,7 +160,7 @@ def test_no_change_gets_another_optimum_accepted(certificate, copy, name, report
             fate["refused"] += 1
         else:
             fate["accepted with the same optimum"] += 1
-            assert found.value == api.solve(found.instance, "brute-force", objective=found.objective).sort_key
+            assert found.sort_key == api.solve(found.instance, "brute-force", objective=found.objective).sort_key
         if name == "1.log":
             assert proved((certificate / "1.opb").read_text(), text) in (None, minimum(formula)), text
     report(f"{certificate.name}: {count} changes of {name}", [f"{n:5}  {how}" for how, n in sorted(fate.items())])

@@ -89,7 +89,10 @@ def test_real_arrivals(cli, shared_data):
     [
         (["tetris", "--trace", "synthetic:nope"], "no synthetic workload 'nope' for placement; there are uniform"),
         (["tetris", "--trace", "synthetic:uniform:mean=0"], "mean = 0.0: must be at least 0.5"),
-        (["tetris", "--trace", SMALL, "--set", "departure=x"], "--set departure=x: must be one of wake, instant"),
+        (
+            ["tetris", "--trace", SMALL, "--set", "departure=x"],
+            "--set departure=x: must be one of scheduling_event, instant",
+        ),
         (["tetris", "--trace", SMALL, "--set", "most_jobs=0"], "--set most_jobs=0: must be between 1"),
         (["tetris", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are all_reduce, departure"),
     ],

@@ -38,7 +38,7 @@ def test_a_table_of_points(file, capsys):
     out, err = capsys.readouterr()
     assert "cp-sat, epsilon-constraint: complete: 2 points from 3 solves" in out
     assert "victim_count" in out
-    assert " s; claimed\n" in out
+    assert " s; unconfirmed\n" in out
     assert err == ""
 
 
@@ -54,7 +54,7 @@ def test_json_and_csv_agree_with_the_library(file, instance, capsys, tmp_path, s
     document = json.loads(out)
     assert err == ""
     front = mlsched.pareto(instance, PAIR, solver)
-    assert document["values"] == front.sort_keys.tolist()
+    assert document["sort_keys"] == front.sort_keys.tolist()
     assert (document["status"], document["complete"], document["open"]) == ("complete", True, [])
     assert (document["objectives"], document["instance_hash"]) == (PAIR, instance.hash)
     with table.open(newline="") as stream:

@@ -120,9 +120,9 @@ def check(folder: Path, log: str, as_json: bool) -> None:
     given = claim.log_options
     for name, kind in (("cluster", str), ("read", str), ("limit", int)):
         if given.get(name) is not None and not isinstance(given[name], kind):
-            raise InvalidFile(f"{folder}: reading: {name}: is of the wrong type")
+            raise InvalidFile(f"{folder}: log_options: {name}: is of the wrong type")
     if not isinstance(given.get("set", {}), dict):
-        raise InvalidFile(f"{folder}: reading: set: must be an object")
+        raise InvalidFile(f"{folder}: log_options: set: must be an object")
     workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
     with waiting(f"checking {folder.name}", None):
         claim, values, wrong = api.check_reference(folder, workload)

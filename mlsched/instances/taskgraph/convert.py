@@ -69,7 +69,7 @@ def from_networkx(
         ...     job.add_node(task, duration=minutes, demand={"gpu": 1})
         >>> job.add_edge("load", "fit")
         >>> inst = mlsched.from_networkx(job, nodes=[{"gpu": 2}], tick_ms=60_000)
-        >>> mlsched.solve(inst, "cp-sat", objective="makespan").figure
+        >>> mlsched.solve(inst, "cp-sat", objective="makespan").value
         13
     """
     jobs = [graphs] if hasattr(graphs, "adj") else list(graphs) if isinstance(graphs, Iterable) else [None]

@@ -100,7 +100,7 @@ def test_too_many_configurations_leave_ub0(monkeypatch):
     instance = api.generate("placement", "10x8-contended", seed=2)
     found = api.solve(instance, "cp-sat")
     assert (found.status, found.stopped_by) == ("feasible", "backend")
-    assert found.bound == space_of(instance).upper
+    assert found.sort_bound == space_of(instance).upper
     with pytest.raises(TooMany):
         space_of(instance).configurations(0, 5)
 
