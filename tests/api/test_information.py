@@ -124,7 +124,7 @@ def test_a_function_says_which_form_of_question_it_answers():
     in_order.called = "online"
     assert mlsched.solve(horizon, in_order).sort_key == mlsched.solve(horizon, "fifo").sort_key
     in_order.called = "often"
-    with pytest.raises(InvalidInput, match=r"in_order\.asks = 'often': must be one of decision, horizon"):
+    with pytest.raises(InvalidInput, match=r"in_order\.called = 'often': must be one of online, offline"):
         mlsched.solve(horizon, in_order)
 
 

@@ -64,8 +64,8 @@ def test_a_suite_that_is_not_there_leaves_no_collection(tmp_path, cli):
 
 
 def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tmp_path, monkeypatch, capsys):
-    def denies(instance, solver, params, result, *limits):
-        if instance.hash == known(0)[0].hash:
+    def denies(request, result, *limits):
+        if request.instance.hash == known(0)[0].hash:
             raise Contradiction("one proves 2, another has 1")
         return result
 
