@@ -35,12 +35,11 @@ class Result:
     exactly when there is no plan, and then `status` is "infeasible" or "unknown". `sense` and `unit` are that
     objective's, and `primary` is its primary criterion on this instance, which is compared first (None: nothing); the
     count of that stands in `values` under its own name. `sort_keys` and `sort_key` order plans: value and count as one
-    number. `sort_bound` is
-    proved: no plan's sort key is better. `bound` is the value of it, None where its count is not the plan's. `gap` is
-    the search's own, between sort key and bound: |key - bound| / max(1, |key|, |bound|). A heuristic or a policy proves
-    nothing, so its bound and gap are None; `gap_to` holds it against an answer that does. `stopped_by` says why the
-    search ended: after a "time limit" another machine may answer differently. `seconds` is wall time, `work` the
-    backend's deterministic measure.
+    number. `sort_bound` is proved: no plan's sort key is better. `bound` is the value of it, None where its count is
+    not the plan's. `gap` is the search's own, between sort key and bound: |key - bound| / max(1, |key|, |bound|). A
+    heuristic or a policy proves nothing, so its bound and gap are None; `gap_to` holds it against an answer that does.
+    `stopped_by` says why the search ended: after a "time limit" another machine may answer differently. `seconds` is
+    wall time, `work` the backend's deterministic measure.
 
     `evidence` says what "optimal" or "infeasible" rests on (`Evidence`; None where nothing is proved). `confirmed_by`
     names the other engine's solver that confirmed it, and `confirm_seconds` is the wall time that all who were asked

@@ -164,6 +164,13 @@ def _urgent(api: str, old: bool, waiting: Json | None) -> Json:
     return made
 
 
+def manager(text: str) -> Json:
+    """The ConfigMap with the manager's configuration."""
+    metadata = {"name": "kueue-manager-config", "namespace": "kueue-system"}
+    data = {"controller_manager_config.yaml": text}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
 def kueue_question(question: Json) -> dict[str, Json]:
     """One of the questions that Kueue's own code answered (data/kueue), as the state of a cluster."""
     api = "kueue.x-k8s.io/v1beta2"

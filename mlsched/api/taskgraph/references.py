@@ -66,8 +66,8 @@ def make_reference(
         moves: of the search without pauses, in each of which a few jobs change places; with pauses, ranks are changed
             once for a hundred of these.
         seed: of these changes, an integer >= 0.
-        reading: what the log was read with, for the manifest.
-        told: called with (stage, moves, value) as the work goes on; where it returns True, the best until then is kept.
+        log_options: options of the log reader, for the manifest.
+        progress: called with (stage, moves, value) during the work; if it returns True, the best schedule so far is kept.
 
     Raises:
         InvalidInput: the workload is no log's, or the folder is of another workload or does not hold.

@@ -13,11 +13,25 @@ from mlsched_admission.solvers.verdicts import Needs, Point, Verdict
 
 
 @dataclasses.dataclass(frozen=True)
+class CycleRow:
+    """One waiting job in a cycle: its outcome, why, whom it evicts, and the verdict on that ("" without evictions)."""
+
+    job: str
+    outcome: str
+    why: str = ""
+    evicts: tuple[str, ...] = ()
+    verdict: str = ""
+    sentence: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Judgement:
     """What was read of a state, what was assumed, and the verdict on a decision.
 
     decision: who decided, in words; None where no decision was given: of `verdict`, only the front then counts. read,
-    assumed: lines for people. unmodelled: job -> what it asks for that the instance does not have.
+    assumed: lines for people. unmodelled: job -> features that the instance does not have and that could change the
+    verdict. why: why the job waits, in a line with numbers. cycle: the outcome of every waiting job in a whole cycle of
+    the scheduler's own program; None if single jobs were named. counted: what lost work counts, GPU or CPU.
     """
 
     instance: Instance
@@ -28,6 +42,9 @@ class Judgement:
     read: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     unmodelled: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    why: str = ""
+    cycle: tuple[CycleRow, ...] | None = None
+    counted: str = "GPU"
 
     def __repr__(self) -> str:
         said = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
@@ -46,7 +63,8 @@ class Judgement:
     @property
     def accepted(self) -> bool:
         """Whether nothing is wrong with the decision: it is on the front, or there is none."""
-        return self.decision is None or self.verdict.kind == "on the front"
+        fine = self.decision is None or self.verdict.kind in ("on the front", "unknown")
+        return fine and all(row.verdict in ("", "on the front", "unknown") for row in self.cycle or ())
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data; units, jobs and nodes by name."""
@@ -64,6 +82,9 @@ class Judgement:
             "front": [_point(self.instance, point) for point in self.verdict.front],
             "front_complete": self.verdict.complete,
             "needs": _needs(self),
+            "why_it_waits": self.why,
+            "lost_counts": self.counted,
+            "cycle": None if self.cycle is None else [dataclasses.asdict(row) for row in self.cycle],
         }
 
 

@@ -239,7 +239,7 @@ def _budget_terms(stated: Stated) -> list[Term]:
 
 
 def _victims(stated: Stated) -> list[Term]:
-    return [*((1, x) for x in stated.evict), *((1 - size, whole) for whole, size in stated.lost)]
+    return [(1, x) for x in stated.evict]
 
 
 def _lost(stated: Stated) -> list[Term]:

@@ -155,7 +155,8 @@ class _Quotas:
     def order(self) -> None:
         """Rule 9, for job 0, the only one."""
         queue, uses = int(self.instance.job_queue[0]), self._uses(0)
-        flavors = [f for f in uses if self._lacks(queue, f)] or uses
+        named = [f for f in self.flavors if int(self.instance.contested[f])]
+        flavors = named or [f for f in uses if self._lacks(queue, f)] or uses
         for u, x in enumerate(self.evict):
             if not any(int(self.instance.unit_use[u, f]) for f in flavors):
                 self.formula.at_most("rule 9: victims use what the job lacks", [(1, x)], 0)

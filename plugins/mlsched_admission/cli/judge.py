@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 MOST_NAMES, MOST_POINTS, MOST_CHANGES, MOST_LINES = 5, 8, 6, 6
 #: How objectives are headed; lost work in minutes.
 _HEADS = {
-    "victims": "victims",
-    "lost": "GPU-min lost",
+    "victims": "victims (pods of gangs)",
     "top_priority": "highest priority (rank)",
     "budget_violations": "pods against budgets",
     "moves": "moved",
@@ -48,7 +47,9 @@ def judge(
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each search.")] = 60,
     seed: Seed = 0,
     output: Annotated[Path | None, to_write("-o", "--output", text="Instance file to write.")] = None,
-    anonymous: Annotated[bool, typer.Option("--anonymous", help="Write the instance without any name.")] = False,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Write no name into files; ages and lost work stay.")
+    ] = False,
     certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -59,8 +60,8 @@ def judge(
     import mlsched_admission
     from mlsched import api
 
-    if anonymous and output is None:
-        raise InvalidInput("--anonymous: is about the instance that -o writes; name a file with -o")
+    if anonymous and output is None and certify is None:
+        raise InvalidInput("--anonymous: is about what -o and --certify write; name a file with -o")
     if certify is not None:
         api.check_folder(certify, output)
     with waiting("judging", time_limit), only_documents():
@@ -78,16 +79,27 @@ def judge(
             seed=seed,
         )
     if output is not None:
-        from mlsched_admission.instances.anonymous import anonymous as without_names
-
-        api.save(without_names(found.instance) if anonymous else found.instance, output)
-    certificate, unproved = (None, None) if certify is None else _certified(found, certify, time_limit)
+        api.save(_shared(found, anonymous).instance, output)
+    certificate, unproved = (
+        (None, None) if certify is None else _certified(_shared(found, anonymous), certify, time_limit)
+    )
     document = lambda: {**found.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
     emit(as_json, document, lambda: _screen(found, certificate))
     if unproved is not None:
         raise unproved
     if not found.accepted:
         raise ChecksFailed(f"{found.verdict.kind}: {one_line(_sentence(found), 200)}")
+
+
+def _shared(found: Judgement, anonymous: bool) -> Judgement:
+    """The judgement as it is written to files: with --anonymous, of an instance without names."""
+    if not anonymous:
+        return found
+    from dataclasses import replace
+
+    from mlsched_admission.instances.anonymous import anonymous as without_names
+
+    return replace(found, instance=without_names(found.instance))
 
 
 def _certified(
@@ -106,7 +118,8 @@ def _certified(
 
 
 def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
-    rows = [("read", line) for line in found.read]
+    rows = [("why it waits", found.why)] if found.why else []
+    rows += [("read", line) for line in found.read]
     rows += _cut([("assumed", line) for line in found.assumed])
     rows += _cut([("not modelled", f"{job}: {line}") for job, lines in found.unmodelled.items() for line in lines])
     rows.append(("asked", _jobs(found)))
@@ -115,7 +128,26 @@ def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
     if certificate is not None:
         folder = certificate["folder"]
         rows.append(("certificate", f"{folder}: certified: the front below is whole; mlsched check {folder}"))
-    return [_grid(rows), *_front(found), _grid(_needs(found))]
+    return [_grid(rows), *_front(found), *_cycle(found), _grid(_needs(found))]
+
+
+def _cycle(found: Judgement) -> list[Any]:
+    """The outcome of every waiting job in a whole cycle, those that evict somebody first."""
+    if found.cycle is None or len(found.cycle) < 2:
+        return []
+    line = sorted(found.cycle, key=lambda row: (not row.evicts, row.outcome != "starts"))
+    rows = [
+        [
+            row.job,
+            row.outcome + (f": {row.why}" if row.why else ""),
+            _names(list(row.evicts)) if row.evicts else "",
+            row.verdict,
+        ]
+        for row in line[:MOST_POINTS]
+    ]
+    shown = table("one cycle", ["job", "outcome", "evicts", "verdict"], rows)
+    more = len(line) - MOST_POINTS
+    return [shown, f"and {more} more waiting jobs (--json lists them)"] if more > 0 else [shown]
 
 
 def _verdict(found: Judgement) -> list[tuple[str, str]]:
@@ -221,5 +253,6 @@ def _front(found: Judgement) -> list[Any]:
         rows.append([f"{gone}{mark}{waits}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
     more = len(verdict.front) - MOST_POINTS
-    shown = table(title, ["evicts", *(_HEADS.get(name, name) for name in verdict.objectives)], rows)
+    heads = {**_HEADS, "lost": f"{found.counted}-min lost"}
+    shown = table(title, ["evicts", *(heads.get(name, name) for name in verdict.objectives)], rows)
     return [shown, f"and {more} more plans (--json lists them)"] if more > 0 else [shown]

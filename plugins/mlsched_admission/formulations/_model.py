@@ -217,8 +217,7 @@ class Model:
         return Formulation(model, terms, decode, encode, parameters=parameters or {})
 
     def victims(self) -> Sum:
-        terms = [(1, x) for x in self.evict.values()]
-        return total([*terms, *((1 - len(units), z) for z, units in self.lost.values())])
+        return total((1, x) for x in self.evict.values())
 
     def work_lost(self) -> Sum:
         return total((int(self.instance.unit_lost[u]), x) for u, x in self.evict.items())

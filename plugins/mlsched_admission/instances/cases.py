@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched_admission.instances.instance import Instance, Plan
-from mlsched_admission.instances.judge import base_values
 
 
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
@@ -16,12 +15,19 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
         "a job starts": bool(plan.start.any()),
         "several jobs": len(plan.start) > 1,
         "somebody is evicted": evicted > 0,
-        "a gang is lost whole": base_values(instance, plan)["victims"] < evicted,
+        "a gang is lost whole": _lost_gang(instance, plan),
         "somebody is moved": bool((plan.move >= 0).any()),
         "a shape is spread": bool(((plan.place > 0).sum(axis=1) > 1).any()) if plan.place.size else False,
         "quotas count": bool((instance.job_use > 0).any()),
         "no nodes": len(instance.node_free) == 0,
     }
+
+
+def _lost_gang(instance: Instance, plan: Plan) -> bool:
+    """Whether all units of a gang of several go."""
+    sizes = np.bincount(instance.unit_group, minlength=len(instance.group_min))
+    gone = np.bincount(instance.unit_group[plan.evict == 1], minlength=len(instance.group_min))
+    return bool(((sizes > 1) & (gone == sizes)).any())
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:

@@ -92,6 +92,9 @@ class Instance(contract.Instance):
     job_use: IntArray = array("jobs", "flavors", fill=0, doc="what the job counts against quotas")
     unit_queue: IntArray = array("units", low=-1, fill=-1, doc="queue of each unit, -1: none")
     unit_use: IntArray = array("units", "flavors", fill=0, doc="what the unit counts against quotas")
+    contested: IntArray = array(
+        "flavors", high=1, fill=0, doc="1: the job needs preemption for it; all 0: as rule 9 finds them"
+    )
     above_nominal: int = integer(high=1, default=0, doc="1: units of other queues only while these exceed their quota")
 
     budget_left: IntArray = array("budgets", fill=0, doc="pods that a disruption budget still lets go")
@@ -174,7 +177,12 @@ class Instance(contract.Instance):
         """The jobs that wait, which are compared before the base value (judge, rule 10)."""
         alike = len(set(self.job_priority.tolist())) <= 1
         name = "waiting jobs" if alike else "waiting jobs, weighted by priority"
-        return Primary(name, 1 + judge.largest(self, objective))
+        return Primary(name, 1 + self._largest[objective])
+
+    @functools.cached_property
+    def _largest(self) -> dict[str, int]:
+        """Objective -> a base value that no plan exceeds."""
+        return judge.largest_values(self)
 
     def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
         """See the base class; "waiting" is how many jobs wait, whatever their priorities."""

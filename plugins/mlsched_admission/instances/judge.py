@@ -21,7 +21,7 @@ Plain loops over Python integers: shares no code with the models and rules it ju
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 
 def _victims(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
-    """Gangs lost whole, each once, and the evicted units of all others."""
-    groups = instance.unit_group.tolist()
-    size, gone = Counter(groups), Counter(groups[u] for u in evicted)
-    return sum(1 if count == size[group] else count for group, count in gone.items())
+    """Evicted units: a gang counts by its pods, so that losing one is not better than shrinking two."""
+    return len(evicted)
 
 
 def _lost(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
@@ -71,7 +69,7 @@ def _grace(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> 
 Base = Callable[["Instance", Sequence[int], Sequence[int]], int]
 #: Each objective, and the base value of evicting some units and moving others.
 BASES: dict[Objective, Base] = {
-    Objective("victims", "min", "victims", "gangs lost whole, and evicted units of other gangs"): _victims,
+    Objective("victims", "min", "victims", "evicted units; a gang counts by its pods"): _victims,
     Objective("lost", "min", "GPU-s", "work that the evicted units lose"): _lost,
     Objective("top_priority", "min", "levels", "place of the highest evicted priority, 1 the lowest; 0: none"): (
         _top_priority
@@ -85,11 +83,12 @@ BASES: dict[Objective, Base] = {
 _BY_NAME = {objective.name: base for objective, base in BASES.items()}
 
 
-def largest(instance: Instance, objective: str) -> int:
-    """A base value that no plan exceeds: everyone goes who may be evicted, everyone moves who may be moved."""
-    able = [u for u in range(len(instance.unit_group)) if any(int(row[u]) for row in instance.may)]
+def largest_values(instance: Instance) -> dict[str, int]:
+    """Objective name -> a base value that no plan exceeds: everyone goes who may, everyone moves who may."""
+    may = instance.may.tolist()
+    able = [u for u in range(len(instance.unit_group)) if any(row[u] for row in may)]
     movable = [u for u, can in enumerate(instance.unit_movable.tolist()) if can]
-    return len(able) if objective == "victims" else _BY_NAME[objective](instance, able, movable)
+    return {objective.name: base(instance, able, movable) for objective, base in BASES.items()}
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
@@ -97,8 +96,9 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     if wrong := malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {wrong[0]}")
     rank, evicted, moved = waiting(instance, plan), _ones(plan.evict), _moved(instance, plan)
+    largest = largest_values(instance)
     return {
-        objective.name: base(instance, evicted, moved) + (1 + largest(instance, objective.name)) * rank
+        objective.name: base(instance, evicted, moved) + (1 + largest[objective.name]) * rank
         for objective, base in BASES.items()
     }
 

@@ -4,8 +4,9 @@
    subtree quota(p) + borrowing limit(p) (0 at the root). Subtree quota = nominal + sum over the children of (their
    subtree quota - local); local = max(0, subtree quota - lending limit), 0 without a limit; usage = own use + sum over
    the children of max(0, usage - local).
-9. With `above_nominal` (one waiting job; Kueue's classical preemption): every victim uses a contested flavor: one of
-   which the job's use does not fit now, or, where all fit, any that the job uses. And there is an order in which the
+9. With `above_nominal` (one waiting job; Kueue's classical preemption): every victim uses a contested flavor: one that
+   `contested` names; if it names none, one of which the job's use does not fit now; if all fit, any that the job uses.
+   And there is an order in which the
    victims are evicted such that, whenever one goes, its queue and each queue above it, below the first that is also
    above the job's, uses more than its subtree quota of some contested flavor.
 
@@ -97,7 +98,9 @@ def borrows(instance: Instance, j: int, started: Sequence[int], evicted: Sequenc
 
 
 def contested(instance: Instance, j: int) -> list[int]:
-    """The flavors for which job `j` would need preemption: its use does not fit now; else all that it uses (rule 9)."""
+    """The flavors for which job `j` would need preemption (rule 9)."""
+    if named := [f for f, flag in enumerate(instance.contested.tolist()) if flag]:
+        return named
     queue, uses = int(instance.job_queue[j]), _flavors(instance, j)
     lacking = [f for f in uses if Tree(instance, f).excess(queue, {queue: int(instance.job_use[j, f])})]
     return lacking or uses

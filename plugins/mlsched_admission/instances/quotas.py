@@ -82,7 +82,9 @@ class Quotas:
         return bool((over & (self.instance.job_use[j] > 0)).any())
 
     def contested(self, j: int) -> IntArray:
-        """The flavors that job `j` lacks now; all that it uses where it lacks none (rule 9)."""
+        """The flavors that are named as contested, or that job `j` lacks now; if none, all that it uses (rule 9)."""
+        if self.instance.contested.any():
+            return np.flatnonzero(self.instance.contested)
         uses = self.instance.job_use[j] > 0
         if int(self.instance.job_queue[j]) < 0:
             return np.flatnonzero(uses)

@@ -80,17 +80,21 @@ def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool
     capacity = instance.node_free + instance.node_draining
     np.add.at(capacity, instance.pod_node, instance.pod_demand)
     kinds: dict[bytes, int] = {}
-    columns = [capacity.T, instance.node_domain, instance.shape_nodes, instance.node_sets]
+    columns = [capacity.T, instance.node_domain[_levels(instance)], instance.shape_nodes, instance.node_sets]
     table = np.vstack(columns).T
     for n in range(len(capacity)):
         kinds.setdefault(table[n].tobytes(), n)
     able = {n: needed for n in kinds.values() if (needed := _nodes_needed(instance, n, capacity[n]))}
+    alike: dict[bytes, list[int]] = {}
+    for n in able:
+        alike.setdefault(instance.node_domain[_levels(instance), n].tobytes(), []).append(n)
     best = [
         n
-        for n in able
+        for among in alike.values()
+        for n in among
         if not any(
             _no_worse(instance, capacity, m, n) and (m < n or not _no_worse(instance, capacity, n, m))
-            for m in able
+            for m in among
             if m != n
         )
     ]
@@ -101,6 +105,11 @@ def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool
                 return found, False
             found[added.node(n, capacity[n], instance.node_domain[:, n])] = n
     return found, True
+
+
+def _levels(instance: Instance) -> list[int]:
+    """Levels of which some job needs one domain; by the others no two nodes differ."""
+    return sorted(set(instance.shape_level.tolist()) - {-1})
 
 
 def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
@@ -117,10 +126,9 @@ def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
 
 
 def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
-    """Whether an empty node like `m` can hold whatever one like `n` can."""
+    """Whether an empty node like `m` can hold whatever one like `n`, in the same domains, can."""
     return bool(
         (capacity[m] >= capacity[n]).all()
-        and (instance.node_domain[:, m] == instance.node_domain[:, n]).all()
         and (instance.shape_nodes[:, m] >= instance.shape_nodes[:, n]).all()
         and (instance.node_sets[:, m] >= instance.node_sets[:, n]).all()
     )

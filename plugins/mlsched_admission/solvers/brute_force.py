@@ -124,8 +124,6 @@ class _Search:
 
     def _at_least(self, evicted: list[int], moved: list[int]) -> int:
         """What a plan costs at least that evicts and moves these."""
-        if self.objective == "victims":
-            return len({int(self.instance.unit_group[u]) for u in evicted})
         return judge.BASES[self.instance.objective(self.objective)](self.instance, evicted, moved)
 
     def _rooms(self, leaving: list[int]) -> Rooms:

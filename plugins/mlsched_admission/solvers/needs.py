@@ -34,7 +34,8 @@ def what_it_takes(
     rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
     question = about(instance, rows)
     asked = Asked(SECONDS if time_limit is None else time_limit, seed)
-    if asked.best(only(question, ()), "victims").starts_all:
+    stuck = any(reason(question, j, evictions=False) for j in range(len(rows)))
+    if not stuck and asked.best(only(question, ()), "victims").starts_all:
         return Needs(tuple(rows), starts_now=True, complete=True, proof="a plan that the judge accepts")
     cannot, why = _cannot(question, asked)
     made = changes(question)
@@ -57,6 +58,8 @@ def _kinds(change: Change) -> int:
 
 def _cannot(question: Instance, asked: Asked) -> tuple[str | None, str]:
     """Why the jobs do not start by allowed evictions and moves either, and how that is proved; None where they do."""
+    if len(question.job_priority) == 1 and (sentence := reason(question, 0)):
+        return sentence, "counted"
     best = asked.best(question, "victims")
     if best.starts_all:
         return None, ""

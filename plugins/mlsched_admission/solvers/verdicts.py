@@ -36,6 +36,7 @@ def judge_decision(
     time_limit: float | None = None,
     seed: int = 0,
     confirm: bool = False,
+    starts: bool | None = None,
 ) -> Verdict:
     """Judge what a scheduler decided: whom it evicts so that jobs start.
 
@@ -44,6 +45,7 @@ def judge_decision(
     list of units, all of them, unless it is empty. objectives: those of the front, two or more (default: victims, lost,
     and budget_violations and moves where the instance has any). first: what is compared before the front, after the
     jobs that wait: top_priority, or nothing. time_limit: wall seconds for all. confirm: HiGHS must prove the same.
+    starts: whether a list of units is meant to start the jobs (default: if it has any).
 
     Raises InvalidInput for a decision that is none of this instance.
     """
@@ -54,7 +56,7 @@ def judge_decision(
         raise InvalidInput(f"first = {list(first)!r}: must be top_priority, or nothing")
     names = _objectives(instance, objectives)
     question = about(instance, rows)
-    made = _decided(instance, question, decision, rows)
+    made = _decided(instance, question, decision, rows, starts)
     judgement = _Judgement(question, made, names, bool(first), Asked(time_limit, seed, confirm=confirm))
     verdict = judgement.verdict()
 
@@ -103,7 +105,9 @@ class _Decision:
     complete: bool
 
 
-def _decided(instance: Instance, question: Instance, decision: Plan | Iterable[int], rows: list[int]) -> _Decision:
+def _decided(
+    instance: Instance, question: Instance, decision: Plan | Iterable[int], rows: list[int], starts: bool | None
+) -> _Decision:
     if isinstance(decision, Plan):
         if wrong := judge.malformed(instance, decision):
             raise InvalidInput(f"the decision: {wrong[0]}")
@@ -111,14 +115,24 @@ def _decided(instance: Instance, question: Instance, decision: Plan | Iterable[i
         meant_jobs = tuple(np.flatnonzero(plan.start).tolist())
         return _Decision(plan, tuple(np.flatnonzero(plan.evict).tolist()), meant_jobs, complete=True)
     units = _numbers("decision", decision, len(instance.unit_group))
-    everyone = tuple(range(len(rows))) if units else ()
+    everyone = tuple(range(len(rows))) if (bool(units) if starts is None else starts) else ()
     plan = Plan(
         start=ints(int(j in everyone) for j in range(len(rows))),
         place=np.zeros(question.shape_nodes.shape, dtype=np.int64),
         evict=ints(int(u in set(units)) for u in range(len(instance.unit_group))),
         move=np.full(len(instance.pod_node), -1, dtype=np.int64),
     )
-    return _Decision(plan, tuple(units), everyone, complete=not units)
+    return _Decision(plan, tuple(units), everyone, complete=not units and not everyone)
+
+
+def _nobody(question: Instance) -> Plan:
+    """The plan in which all jobs wait and nobody is evicted or moved."""
+    return Plan(
+        start=0 * question.job_priority,
+        place=0 * question.shape_nodes,
+        evict=0 * question.unit_group,
+        move=np.full(len(question.pod_node), -1, dtype=np.int64),
+    )
 
 
 class _Judgement:
@@ -208,6 +222,10 @@ class _Judgement:
         from mlsched.solvers.front.planned import front_of
 
         question, proved = self.question, True
+        stuck = [reason(question, j) for j in range(len(question.job_priority))]
+        if all(stuck) and not self.made.evict:
+            nothing = _nobody(question)
+            return (self._point(nothing),), True, f"counted: {stuck[0]}", None
         if self.top:
             best = self.asked.best(question, "top_priority")
             proved = best.proved

@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from mlsched.core.errors import InvalidInput
-from mlsched_admission.instances.states import kai, kube, kueue, objects, slurm
 from mlsched_admission.instances.states.build import instance_of
-from mlsched_admission.instances.states.documents import Document, read_documents
+from mlsched_admission.instances.states.documents import Document, collector_paused, read_documents
 from mlsched_admission.instances.states.state import Options, State
 
 __all__ = ["Document", "Options", "State", "instance_of", "read_documents", "read_states", "states_of"]
@@ -33,7 +32,14 @@ def read_states(paths: Iterable[str | os.PathLike[str]], options: Options | None
 
 def states_of(documents: Sequence[Document], options: Options | None = None) -> list[State]:
     """`read_states` of documents that were read."""
-    options = options or Options()
+    with collector_paused():
+        return _states(documents, options or Options())
+
+
+def _states(documents: Sequence[Document], options: Options) -> list[State]:
+    # Readers import the schedulers' programs, which import this package's parts.
+    from mlsched_admission.instances.states import kai, kube, kueue, objects, slurm
+
     systems = sorted({_SYSTEMS[document.what] for document in documents})
     if len(systems) > 1:
         raise InvalidInput(f"the files are of different systems ({', '.join(systems)}); give the state of one")

@@ -41,9 +41,9 @@ def _named(wanted: str, waiting: Sequence[Waiting], state: State) -> str:
     if named:
         several = shortened(", ".join(named), 120)
         raise InvalidInput(f"{wanted}: {len(named)} waiting jobs are called so; name one of {several}")
-    held = [name for name in state.unmodelled if wanted in (name, name.rpartition("/")[2])]
+    held = [name for name in state.held if wanted in (name, name.rpartition("/")[2])]
     if held:
-        raise InvalidInput(f"{wanted}: {state.unmodelled[held[0]][0]}")
+        raise InvalidInput(f"{wanted}: {state.held[held[0]]}: not asked about")
     names = [one.name for one in waiting]
     there = shortened(", ".join(names), 120) or "none"
     raise InvalidInput(f"{wanted}: no waiting job is called so{meant(wanted, names)}; waiting: {there}")

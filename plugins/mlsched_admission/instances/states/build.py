@@ -194,6 +194,7 @@ def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str,
         "job_use": _demands([job.use for job in jobs], flavors, factor),
         "unit_queue": ints(number.get(unit.queue, -1) for unit in units),
         "unit_use": _demands(counted, flavors, factor),
+        "contested": ints(int(any(f in job.contested for job in jobs)) for f in flavors),
         "queue_names": tuple(names),
         "flavor_names": tuple(_label(flavor, scale[flavor][1]) for flavor in flavors),
     }

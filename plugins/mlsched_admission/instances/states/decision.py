@@ -36,7 +36,7 @@ class Decision:
 def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
     """The decision in a file, about the units of `instance`; InvalidFile for what is none."""
     name = shown_path(path)
-    content = gunzipped(path, read_bytes(path, most=MOST_STATE), most=MOST_STATE)
+    content = gunzipped(path, read_bytes(path, most=MOST_STATE), most=MOST_STATE).removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] not in (b"{", b"["):
         return Decision(_units(instance, _lines(name, content), name))
     data = parse_json(path, content, most_signs=MOST_SIGNS, constant=str)

@@ -7,6 +7,8 @@ bound that could be known before it is read, and every command that writes it wr
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import re
 import zipfile
@@ -50,7 +52,20 @@ class Document:
 
 def read_documents(paths: Iterable[str | os.PathLike[str]]) -> list[Document]:
     """The documents in these files, in their order; InvalidFile for what is none."""
-    return [_read(path) for path in paths]
+    with collector_paused():
+        return [_read(path) for path in paths]
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the cyclic garbage collector: millions of small objects, none of which is garbage, are made."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _read(path: str | os.PathLike[str]) -> Document:
@@ -62,6 +77,7 @@ def _read(path: str | os.PathLike[str]) -> Document:
         content = gunzipped(path, content, most=MOST_STATE)
     if content[:2] == b"PK":
         content = _unzipped(path, content)
+    content = _decoded(name, content)
     if not content.strip():
         raise InvalidFile(f"{name}: is empty; write it again, e.g. kubectl get workloads -A -o json > {name}")
     if content.lstrip()[:1] not in (b"{", b"["):
@@ -70,6 +86,13 @@ def _read(path: str | os.PathLike[str]) -> Document:
     if not isinstance(data, dict):
         raise InvalidFile(f"{name}: holds a JSON list; give the whole document that the command printed")
     return _recognised(name, Entry(data, name))
+
+
+def _decoded(name: str, content: bytes) -> bytes:
+    """The content without a byte-order mark; UTF-16 is refused, with the remedy."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff") and len(content) > 3:
+        raise InvalidFile(f"{name}: is UTF-16, expected UTF-8; write it again, e.g. with iconv -f UTF-16 -t UTF-8")
+    return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def _constant(name: str) -> str:

@@ -1,8 +1,8 @@
 """The state of KAI, from the archive that its snapshot plugin serves (`/get-snapshot`).
 
-A pod group runs or waits as one: a gang of its pods, which is lost whole below `minMember`. It may preempt lower groups
-of its own leaf queue, reclaim from queues that hold more than they deserve while its own holds less, and move (to
-consolidate) what it may not evict. KAI deletes pods without asking disruption budgets, so there are none.
+A pod group runs or waits as one: a gang of its pods, which is lost whole below its minimum. It may preempt lower groups
+of its own leaf queue, reclaim from queues above their share, and move (to consolidate) what it may not evict. Shares,
+requests and chunks are those of KAI's own program (`systems/kai`). KAI deletes pods without asking disruption budgets.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput
-from mlsched_admission.instances.states import kube, values
 from mlsched_admission.instances.states import objects as k8s
+from mlsched_admission.instances.states import values
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.documents import Document
 from mlsched_admission.instances.states.entries import Entry
@@ -24,25 +24,29 @@ from mlsched_admission.instances.states.state import (
     Amounts,
     Job,
     Limit,
+    Node,
     Options,
     Pod,
+    Quota,
     Shape,
     State,
     Unit,
     plus,
     times,
 )
+from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.systems.kai import actions, shares
+from mlsched_admission.instances.systems.kai.model import ACTIVE, RELEASING
+from mlsched_admission.instances.systems.kai.model import Job as KaiJob
+from mlsched_admission.instances.systems.kai.model import Pod as KaiPod
+from mlsched_admission.instances.systems.kai.model import Queue as KaiQueue
+from mlsched_admission.instances.systems.kai.model import plus as k_plus
+from mlsched_admission.instances.systems.kai.reading import GROUP, UNKNOWN_PRIORITY, read_session
 
-GROUP = "pod-group-name"
 STARTED = "kai.scheduler/last-start-timestamp"
-FRACTION, MEMORY = "gpu-fraction", "gpu-memory"
 GPU = "nvidia.com/gpu"
-#: Priorities from here on are not preempted, where a group does not say (preemptibility).
-NON_PREEMPTIBLE = 100
-#: The priority of groups without a class: KAI's default, "train".
-DEFAULT_PRIORITY = 50
-#: Factor from the units of a queue's quotas to those of pods: GPUs, thousandths of a CPU, megabytes.
-_QUEUE_UNITS = {"gpu": (GPU, 1), "cpu": ("cpu", 1), "memory": ("memory", 10**6)}
+#: Fields of queues with the least time that a group runs before it is preempted, or reclaimed.
+RUNTIMES = ("preemptMinRuntime", "reclaimMinRuntime")
 
 
 def read_kai(documents: list[Document], options: Options) -> State:
@@ -76,147 +80,147 @@ def _named(raw: Entry, path: str) -> k8s.Objects:
 
 
 class _Snapshot:
-    """A snapshot as it is read: pods by group, queues by name."""
+    """A snapshot as it is read: the session that KAI's program sees, and its pods by name."""
 
     def __init__(self, found: k8s.Objects, state: State, options: Options) -> None:
         self.found, self.state, self.options = found, state, options
+        self.session = read_session(found)
+        shares.divide(self.session)
         self.machines = k8s.machines(found)
-        self.placing = k8s.Placing(self.machines)
         self.groups = {k8s.full_name(group): group for group in found["PodGroup"]}
-        self.classes = {one.text("metadata", "name"): one.whole("value") for one in found["PriorityClass"]}
         self.queues = {one.text("metadata", "name"): one for one in found["Queue"]}
-        self.chains: dict[str, list[str]] = {}  # by queue, see `_chain`
-        self.holdings: dict[tuple[str, str], int] = {}  # by queue and resource, see `_held_by`
-        self.pods: dict[str, list[Entry]] = {}
+        self.entries = {k8s.full_name(pod): pod for pod in found["Pod"]}
         for pod in found["Pod"]:
-            if pod.text("status", "phase") not in ("Succeeded", "Failed"):
-                self.pods.setdefault(self._group_of(pod), []).append(pod)
-        self.held = {id(pod): self._requests(pod) for pods in self.pods.values() for pod in pods}
+            named = pod.mapping("metadata", "annotations").get(GROUP, "")
+            space = pod.text("metadata", "namespace")
+            if named and (f"{space}/{named}" if space else named) not in self.groups:
+                state.assume(f"{pod.where}: its pod group is not in the snapshot, so nobody may evict it")
 
-    def _group_of(self, pod: Entry) -> str:
-        """The pod's group; "" for what KAI does not schedule."""
-        name = pod.mapping("metadata", "annotations").get(GROUP, "")
-        space = pod.text("metadata", "namespace")
-        full = f"{space}/{name}" if space else name
-        if name and full not in self.groups:
-            self.state.assume(f"{pod.where}: its pod group is not in the snapshot, so nobody may evict it")
-        return full if name and full in self.groups else ""
+    def _held(self, pod: KaiPod) -> Amounts:
+        """What a pod takes of a node: GPUs in thousandths, parts of devices summed up."""
+        share = pod.portion * pod.devices
+        if pod.gpu_memory:
+            share = pod.accepted if pod.accepted >= 0 else pod.request(self.session.smallest)[2]
+        gpu = 1000 * pod.gpus + -(-share // 1000)
+        held = {"cpu": pod.cpu, "memory": pod.memory, GPU: gpu, "pods": 1, **pod.mig, **pod.others}
+        return {name: amount for name, amount in held.items() if amount}
 
-    def _requests(self, pod: Entry) -> Amounts:
-        """What the pod asks for, GPUs in thousandths: a share of one by annotation."""
-        asked = k8s.requests(pod.under("spec"))
-        asked[GPU] = 1000 * asked.get(GPU, 0)
-        notes = pod.mapping("metadata", "annotations")
-        if FRACTION in notes:
-            share = values.quantity(notes[FRACTION])
-            if share is None or not 0 < share <= 1:
-                pod.bad(("metadata", "annotations", FRACTION), notes[FRACTION], "must be a share of a GPU, 0 to 1")
-            asked[GPU] += math.ceil(1000 * share)
-        elif MEMORY in notes:
-            asked[GPU] += 1000
-            self.state.assume(f"{pod.where}: asks for GPU memory, which counts as a whole GPU")
-        return {**asked, "pods": 1}
+    def _counted(self, pods: Iterable[KaiPod]) -> Amounts:
+        """What pods count against quotas."""
+        cpu, memory, gpu = self.session.request(pods)
+        return {"cpu": cpu, "memory": memory, GPU: -(-gpu // 1000)}
 
     def read(self) -> State:
-        state, bound = self.state, [p for pods in self.pods.values() for p in pods if p.text("spec", "nodeName")]
+        state, session = self.state, self.session
         state.scales = {**state.scales, GPU: THOUSANDTHS}
         for machine in self.machines.values():
             machine.room[GPU] = 1000 * machine.room.get(GPU, 0)
-        kube.fill_nodes(state, self.machines, bound, self.held)
-        if any(FRACTION in pod.mapping("metadata", "annotations") for pod in bound):
+            state.nodes[machine.name] = Node(machine.name, dict(machine.room))
+        for node in session.nodes.values():
+            for pod in node.pods:
+                self._take(state.nodes[node.name], pod)
+        bound = [pod for node in session.nodes.values() for pod in node.pods]
+        if any(pod.shared for pod in bound):
             state.assume("shares of GPUs: summed up by node, not packed into single devices")
         everything = (entry for kind in ("Pod", "Node", "PodGroup") for entry in self.found[kind])
-        losses = Losses(
-            state, self.options, k8s.latest(everything), gpus=any(self.held[id(pod)].get(GPU) for pod in bound)
-        )
+        losses = Losses(state, self.options, k8s.latest(everything), gpus=any(self._gpus(pod) for pod in bound))
         line = []
-        for name, group in self.groups.items():
-            pods = [pod for pod in self.pods.get(name, []) if not pod.get("metadata", "deletionTimestamp")]
-            running = [pod for pod in pods if pod.text("spec", "nodeName")]
-            waits = len(running) < max(1, group.whole("spec", "minMember", default=1, low=0))
+        for name, job in session.jobs.items():
+            running = [pod for pod in job.pods if pod.status in ACTIVE and pod.node in state.nodes]
             if running:
-                self._add_units(name, group, running, losses)
-            elif pods and waits:
-                created = k8s.when(group, "metadata", "creationTimestamp") or 0
-                line.append(Waiting(name, group.text("metadata", "name"), self._priority(group), created))
+                self._add_units(job, running, losses)
+            if job.ready and job.to_place():
+                line.append(Waiting(name, self.groups[name].text("metadata", "name"), job.priority, job.created))
+            elif not running and job.pods:
+                state.held[name] = "it has fewer pods than its minimum, so it cannot start"
+        gangs = {unit.gang for unit in state.units.values()}
         state.read.append(
             f"KAI: {counted(len(state.nodes), 'node')}, {counted(len(self.queues), 'queue')}, "
-            f"{counted(len({unit.gang for unit in state.units.values()}), 'running pod group')}, {len(line)} waiting"
+            f"{counted(len(gangs), 'running pod group')}, {len(line)} waiting"
         )
-        for name in asked_about(line, self.options, state):
-            self._add_job(name)
+        if any(not group.text("spec", "priorityClassName") for group in self.groups.values()):
+            state.assume(f"priority: {UNKNOWN_PRIORITY} where a pod group names no class (KAI's default, train)")
+        names = asked_about(line, self.options, state)
+        for name in names:
+            self._add_job(session.jobs[name], alone=len(names) == 1)
+        if not self._refused():
+            found = self.found
+            state.model = lambda: read_session(found)
         return state
 
-    def _priority(self, group: Entry) -> int:
-        name = group.text("spec", "priorityClassName")
-        if name and name not in self.classes:
-            group.fail(f"spec.priorityClassName = {name!r}: the snapshot has no such class", "fetch it again")
-        if not name:
-            self.state.assume(f"priority: {DEFAULT_PRIORITY} where a pod group names no class (KAI's default, train)")
-        return self.classes.get(name, DEFAULT_PRIORITY)
+    def _take(self, node: Node, pod: KaiPod) -> None:
+        held = {name: amount for name, amount in self._held(pod).items() if name in node.free}
+        node.free = plus(node.free, times(-1, held))
+        if pod.status == RELEASING:
+            node.draining = plus(node.draining, held)
 
-    def _preemptible(self, group: Entry) -> bool:
-        said = group.text("spec", "preemptibility")
-        return said == "preemptible" or (not said and self._priority(group) < NON_PREEMPTIBLE)
+    def _gpus(self, pod: KaiPod) -> int:
+        held = dict(self._held(pod))
+        whole = held.pop(GPU, 0)
+        return whole + k8s.gpus_thousandths(held)
 
-    def _add_units(self, name: str, group: Entry, running: list[Entry], losses: Losses) -> None:
-        """Each running pod of a group as a unit of the gang: KAI evicts pods beyond minMember one by one."""
-        minimum = max(1, group.whole("spec", "minMember", default=1, low=0))
+    def _refused(self) -> bool:
+        """Whether the state has what KAI's own program does not have here; then the rule for instances decides."""
+        times_ = [key for q in self.queues.values() for key in RUNTIMES if q.text("spec", key) not in ("", "0s", "0")]
+        groups = [line for g in self.groups.values() for line in found_in("kai", "PodGroup", g)]
+        pods = [line for pod in self.found["Pod"] for line in self._beyond(pod)]
+        for what in dict.fromkeys([*times_, *groups, *pods]):
+            self.state.assume(f"{what}: KAI's own program here does not have it")
+        return bool(times_ or groups or pods)
+
+    def _beyond(self, pod: Entry) -> list[str]:
+        notes = Entry(pod.mapping("metadata", "annotations"), pod.where)
+        return [*found_in("kai", "Pod", Entry(pod.value.get("spec") or {}, pod.where)), *found_in("kai", "Pod", notes)]
+
+    def _add_units(self, job: KaiJob, running: list[KaiPod], losses: Losses) -> None:
+        """Each running pod of a group as a unit of the gang: KAI evicts pods above the minimum one by one."""
+        group = self.groups[job.name]
         notes = group.mapping("metadata", "annotations")
         start = values.moment(notes.get(STARTED, ""))
         for pod in running:
-            node, held = pod.text("spec", "nodeName"), self.held[id(pod)]
-            if node not in self.machines:
-                continue
-            full = k8s.full_name(pod)
-            began = start if start is not None else k8s.when(pod, "status", "startTime")
-            saved = saved_at({**notes, **pod.mapping("metadata", "annotations")}, self.options)
-            counted = held.get(GPU if losses.counted == "GPU" else "cpu", 0)
-            unit = Unit(full, self._priority(group), gang=name, minimum=minimum, queue=group.text("spec", "queue"))
-            unit.lost = losses.of(counted, began, saved, full)
-            unit.grace = pod.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
+            entry = self.entries[pod.name]
+            began = start if start is not None else k8s.when(entry, "status", "startTime")
+            saved = saved_at({**notes, **entry.mapping("metadata", "annotations")}, self.options)
+            held = self._gpus(pod) if losses.counted == "GPU" else pod.cpu
+            unit = Unit(pod.name, job.priority, gang=job.name, minimum=max(1, sum(job.minima.values())))
+            unit.lost = losses.of(held, began, saved, pod.name)
+            unit.grace = entry.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
             unit.age = 0 if began is None or losses.now is None else max(0, losses.now - began)
-            unit.movable = self._preemptible(group)
-            unit.rank = pod.text("metadata", "uid")
-            unit.use = held
-            unit.pods = [Pod(full, node, held, nodes=self.placing.nodes_of(pod.under("spec")))]
-            self.state.units[full] = unit
+            unit.movable = job.preemptible
+            unit.rank = pod.uid
+            unit.queue, unit.use = job.queue, self._counted([pod])
+            unit.pods = [Pod(pod.name, pod.node, self._held(pod), nodes=pod.open_to)]
+            self.state.units[pod.name] = unit
 
-    def _add_job(self, name: str) -> None:
-        group = self.groups[name]
-        job = Job(name, self._priority(group))
-        minimum = max(1, group.whole("spec", "minMember", default=1, low=0))
-        pods = [pod for pod in self.pods[name] if not pod.get("metadata", "deletionTimestamp")][:minimum]
-        alike: dict[str, tuple[int, Entry]] = {}
-        for pod in pods:
-            key = f"{sorted(self.held[id(pod)].items())} {sorted(self.placing.nodes_of(pod.under('spec')))}"
-            alike[key] = (alike.get(key, (0, pod))[0] + 1, pod)
-        for count, pod in alike.values():
-            shape = Shape(count, self.held[id(pod)], self.placing.nodes_of(pod.under("spec")))
-            job.shapes.append(shape)
-            self.state.leave_out(name, k8s.beyond(pod.under("spec")))
-        self._require(job, group, name)
-        if group.items("spec", "subGroups"):
-            self.state.leave_out(name, ["subGroups: asked about its minMember pods"])
-        if len(pods) < minimum:
-            self.state.leave_out(
-                name, [f"minMember {minimum}: it has {len(pods)} pods so far, and is asked about them"]
-            )
-        use = plus(*(times(shape.count, shape.demand) for shape in job.shapes))
-        job.may = frozenset(self._victims(group, use))
+    def _add_job(self, group: KaiJob, *, alone: bool) -> None:
+        """The chunk that KAI places next, and whom the group may evict for it."""
+        name, chunk, entry = group.name, group.to_place(), self.groups[group.name]
+        job = Job(name, group.priority)
+        alike: dict[tuple[object, ...], Shape] = {}
+        for pod in chunk:
+            demand, nodes = self._held(pod), pod.open_to or frozenset()
+            key = (tuple(sorted(demand.items())), nodes)
+            alike.setdefault(key, Shape(0, demand, nodes)).count += 1
+            self.state.leave_out(name, self._beyond(self.entries[pod.name]))
+        if any(pod.shared for pod in chunk):
+            self.state.leave_out(name, ["shares of single devices"])
+        job.shapes = list(alike.values())
+        self._require(job, entry, name)
+        self.state.leave_out(name, found_in("kai", "PodGroup", entry))
+        use = self._counted(chunk)
+        path = self.session.path(group.queue)
+        if path:
+            self._victims(job, group, chunk, use, path, alone=alone)
+            self._limits(name, group, use, path)
         self.state.jobs[name] = job
-        self._limit(name, group, use)
 
     def _require(self, job: Job, group: Entry, name: str) -> None:
         """A required level of a topology: the node label itself says which domain a node is in."""
         constraint = group.under("spec", "topologyConstraint")
         if preferred := constraint.text("preferredTopologyLevel"):
-            self.state.leave_out(name, [f"preferred level {preferred}: a wish, which plans may not keep"])
+            self.state.assume(f"preferred level {preferred} of {name}: a wish, which plans may not keep")
         level = constraint.text("requiredTopologyLevel")
-        if not level:
-            return
-        if len(job.shapes) > 1:
-            self.state.leave_out(name, [f"required level {level}, for its pods differ"])
+        if not level or len(job.shapes) > 1:
             return
         self.state.levels = [*self.state.levels, *({level} - set(self.state.levels))]
         for machine in self.machines.values():
@@ -225,91 +229,108 @@ class _Snapshot:
         for shape in job.shapes:
             shape.level = level
 
-    def _chain(self, queue: str) -> list[str]:
-        """A queue and those above it."""
-        if queue not in self.chains:
-            chain, above = list[str](), queue
-            while above and above in self.queues:
-                if above in chain:
-                    raise InvalidInput(f"queue {above}: its parents form a cycle; correct spec.parentQueue")
-                chain.append(above)
-                above = self.queues[above].text("spec", "parentQueue")
-            self.chains[queue] = chain
-        return self.chains[queue]
-
-    def _amount(self, queue: str, key: str, which: str) -> int | None:
-        """A queue's quota or limit in the units of pods; None where it is unlimited (-1)."""
-        entry = self.queues[queue]
-        value = entry.get("spec", "resources", key, which)
-        if value is None:
-            return None if which == "limit" else 0
-        if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > 2**40:
-            entry.bad(("spec", "resources", key, which), value, "must be a number")
-        factor = 1000 if key == "gpu" else _QUEUE_UNITS[key][1]
-        return None if value < 0 else math.floor(value * factor)
-
-    def _held_by(self, queue: str, resource: str) -> int:
-        """What all units of a queue hold; asked when all units are known."""
-        if (queue, resource) not in self.holdings:
-            units = self.state.units.values()
-            self.holdings[queue, resource] = sum(u.use.get(resource, 0) for u in units if queue in self._chain(u.queue))
-        return self.holdings[queue, resource]
-
-    def _victims(self, group: Entry, use: Amounts) -> Iterable[str]:
-        """Units that the group may evict: lower ones of its own queue, and those of queues above what they deserve."""
-        mine, priority = group.text("spec", "queue"), self._priority(group)
-        below = mine in self.queues and self._within_deserved(mine, use)
-        now = self.state.now
+    def _victims(
+        self, job: Job, group: KaiJob, chunk: list[KaiPod], use: Amounts, path: list[KaiQueue], *, alone: bool
+    ) -> None:
+        """Lower groups of the own leaf queue (preempt), and groups of queues above their share (reclaim)."""
+        session, request, now = self.session, self.session.request(chunk), self.state.now
+        leaf = path[0]
+        fixed = group.preemptible or all(q.within_deserved(k_plus(q.fixed, request)) for q in path)
+        fair = all(a <= f for a, f in zip(k_plus(leaf.allocated, request), leaf.fair, strict=True))
+        reclaims = fixed and fair
+        may = set()
+        sides: dict[str, KaiQueue] = {}
         for unit in self.state.units.values():
-            theirs = self.groups[unit.gang]
-            if not self._preemptible(theirs):
+            other = session.jobs[unit.gang]
+            if other is group or not other.preemptible:
                 continue
-            if unit.queue == mine:
-                able = unit.priority < priority and self._ran(unit, mine, "preemptMinRuntime", now)
-            else:
-                able = below and self._above_deserved(unit.queue, mine)
-                able = able and self._ran(unit, unit.queue, "reclaimMinRuntime", now)
-                if able:
-                    self.state.assume(
-                        "reclaim: from queues that hold more GPUs than their quota, by one that holds less; fair "
-                        "shares beyond the quota are not modelled"
-                    )
-            if able:
-                yield unit.name
+            if other.queue == group.queue:
+                if fixed and other.priority < group.priority and self._ran(unit, group.queue, RUNTIMES[0], now):
+                    may.add(unit.name)
+            elif reclaims and (theirs := session.path(other.queue)) and self._ran(unit, other.queue, RUNTIMES[1], now):
+                mine, side = actions.sides(path, theirs)
+                if self._above(mine, side, request):
+                    may.add(unit.name)
+                    sides[unit.name] = side
+        job.may = frozenset(may)
+        if sides and alone:
+            self._tree(job, sides, use, path, request)
 
-    def _within_deserved(self, queue: str, use: Amounts) -> bool:
-        """Whether the queue, with the job, holds no more GPUs than it deserves."""
-        deserved = self._amount(queue, "gpu", "quota")
-        return deserved is None or not use.get(GPU) or self._held_by(queue, GPU) + use[GPU] <= deserved
+    def _above(self, mine: KaiQueue, side: KaiQueue, request: tuple[int, int, int]) -> bool:
+        """Whether a queue is above what the reclaimer must leave it (rule A11)."""
+        needy = mine.within_deserved(k_plus(mine.allocated, request)) and not side.within_deserved(side.allocated)
+        return needy or any(side.allocated[r] > side.allocatable(r) for r in range(3))
 
-    def _above_deserved(self, theirs: str, mine: str) -> bool:
-        """Whether a queue, or one above it that is not above ours too, holds more GPUs than it deserves."""
-        ours = set(self._chain(mine))
-        for queue in self._chain(theirs):
-            if queue in ours:
-                break
-            deserved = self._amount(queue, "gpu", "quota")
-            if deserved is not None and self._held_by(queue, GPU) > deserved:
-                return True
-        return False
+    def _tree(
+        self, job: Job, sides: dict[str, KaiQueue], use: Amounts, path: list[KaiQueue], request: tuple[int, int, int]
+    ) -> None:
+        """Shares as quotas of a flat tree: a queue gives only while it is above its share in something (A11)."""
+        state, most = self.state, 2**50
+        names = [f"share/{name}" for name, amount in use.items() if amount]
+        state.above_nominal = True
+        root = Quota("KAI", nominal=dict.fromkeys(names, most))
+        state.quotas = {"KAI": root, path[0].name: Quota(path[0].name, "KAI")}
+        own = path[0].allocated
+        state.quotas[path[0].name].used = self._shares(own)
+        for side in {queue.name: queue for queue in sides.values()}.values():
+            mine = next(q for q in path if q.parent == side.parent)
+            needy = mine.within_deserved(k_plus(mine.allocated, request))
+            shares_ = [side.allocatable(r) for r in range(3)]
+            if needy:
+                shares_ = [min(a, d) if d >= 0 else a for a, d in zip(shares_, side.deserved, strict=True)]
+            bounded = tuple(int(min(a, most)) for a in shares_)
+            quota = Quota(side.name, "KAI", self._shares((bounded[0], bounded[1], bounded[2])))
+            quota.lend = dict.fromkeys(names, 0)
+            quota.used = self._shares(side.allocated)
+            state.quotas[side.name] = quota
+        for unit in state.units.values():
+            chosen = sides.get(unit.name)
+            unit.use = {f"share/{name}": amount for name, amount in unit.use.items()}
+            unit.queue = chosen.name if chosen is not None else path[0].name if unit.queue == path[0].name else ""
+            if not unit.queue:
+                unit.use = {}
+        job.queue, job.use = path[0].name, {f"share/{name}": amount for name, amount in use.items() if amount}
+        job.contested = frozenset(names)
+
+    def _shares(self, amounts: tuple[int, int, int]) -> Amounts:
+        cpu, memory, gpu = amounts
+        return {"share/cpu": cpu, "share/memory": memory, f"share/{GPU}": -(-gpu // 1000)}
 
     def _ran(self, unit: Unit, queue: str, key: str, now: int | None) -> bool:
         """Whether a unit has run for the queue's minimum; the nearest queue that says one counts."""
-        for one in self._chain(queue):
-            text = self.queues[one].text("spec", key)
+        for one in self.session.path(queue):
+            text = self.queues[one.name].text("spec", key)
             if text and text not in ("0s", "0"):
-                return now is None or unit.age >= values.span(f"queue {one}: {key}", re.sub(r"\.[0-9]+s$", "s", text))
+                least = values.span(f"queue {one.name}: {key}", re.sub(r"\.[0-9]+s$", "s", text))
+                return now is None or unit.age >= least
         return True
 
-    def _limit(self, name: str, group: Entry, use: Amounts) -> None:
-        """What queues may hold at most, from the group's own to the root."""
-        for queue in self._chain(group.text("spec", "queue")):
-            for key, (resource, _) in _QUEUE_UNITS.items():
-                most = self._amount(queue, key, "limit")
-                if most is None or not use.get(resource):
+    def _limits(self, name: str, group: KaiJob, use: Amounts, path: list[KaiQueue]) -> None:
+        """What queues may hold at most, and non-preemptible groups of what they deserve (rule A8)."""
+        for queue in path:
+            inside = [job for job in self.session.jobs.values() if queue in self.session.path(job.queue)]
+            for r, resource in enumerate(("cpu", "memory", GPU)):
+                factor = 1000 if resource == GPU else 1
+                if not use.get(resource):
                     continue
-                inside = {
-                    u.name: u.use.get(resource, 0) for u in self.state.units.values() if queue in self._chain(u.queue)
-                }
-                remaining = most - sum(inside.values())
-                self.state.limits.append(Limit(f"queue {queue}: {resource}", remaining, {name: use[resource]}, inside))
+                rows = [(queue.limit[r], queue.allocated[r], "limit")]
+                if not group.preemptible:
+                    rows.append((queue.deserved[r], queue.fixed[r], "quota of non-preemptible groups"))
+                for most, taken, what in rows:
+                    if most < 0:
+                        continue
+                    given = {
+                        pod.name: self._counted([pod])[resource]
+                        for job in inside
+                        if what == "limit" or not job.preemptible
+                        for pod in job.pods
+                        if pod.name in self.state.units
+                    }
+                    left = most // factor - -(-taken // factor)
+                    unit, label = 1, resource
+                    if resource == GPU:
+                        whole = math.gcd(left, use[resource], *given.values()) % 1000 == 0
+                        unit, label = (1000, GPU) if whole else (1, f"thousandths of {GPU}")
+                    amounts = {pod: amount // unit for pod, amount in given.items()}
+                    name_ = f"queue {queue.name}: {what} of {label}"
+                    self.state.limits.append(Limit(name_, left // unit, {name: use[resource] // unit}, amounts))

@@ -4,8 +4,9 @@
     kubectl get nodes -o json > nodes.json
     kubectl get pdb -A -o json > budgets.json
 
-A pod waits where it has no node; it may evict pods of a lower priority, unless its preemptionPolicy is Never. Pods that
-are being deleted give back what they hold, soon. A pod starts when its node has room for all it requests.
+A pod waits if it has no node; it may evict pods of a lower priority, unless its preemptionPolicy is Never. Pods that
+are being deleted give back what they hold, soon. A pod starts when its node has room for all it requests. Pods of a
+gang (`gangs.py`) start together, and are lost together below its minimum.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.gangs import Gang, Gangs, preemptable
 from mlsched_admission.instances.states.losses import Losses, saved_at
 from mlsched_admission.instances.states.state import Amounts, Budget, Job, Node, Options, Pod, Shape, State, Unit, plus
+from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.systems import kube as systems_kube
 
 _ENDED = ("Succeeded", "Failed")
 _MIRROR = "kubernetes.io/config.mirror"
@@ -33,7 +37,10 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
     held = {id(pod): k8s.requests(pod.under("spec")) for pod in pods}
     fill_nodes(state, machines, bound, held)
     losses = Losses(
-        state, options, k8s.latest([*pods, *found["Node"]]), gpus=any(k8s.gpus(held[id(pod)]) for pod in bound)
+        state,
+        options,
+        k8s.latest([*pods, *found["Node"]]),
+        gpus=any(k8s.gpus_thousandths(held[id(pod)]) for pod in bound),
     )
     for pod in bound:
         node = pod.text("spec", "nodeName")
@@ -41,15 +48,96 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
             unit = running(pod, held[id(pod)], losses, options, state)
             unit.pods = [Pod(unit.name, node, {**held[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))]
             state.units[unit.name] = unit
+    gangs = Gangs(found, pods)
+    _join_gangs(state, gangs, bound)
     waiting = waiting_pods(pods, state)
     state.read.append(_counts(state, pods, waiting))
     placing = k8s.Placing(machines)
-    for name in asked_about(list(map(as_waiting, waiting.values())), options, state):
-        _add_job(state, waiting[name], held[id(waiting[name])], placing)
+    line = _line(waiting, gangs, state)
+    crowded = sorted(name for name, node in state.nodes.items() if any(free < 0 for free in node.free.values()))
+    repelling = [(pod, _repels(pod)) for pod in bound if pod.get("spec", "affinity")]
+    for name in asked_about(line, options, state):
+        gang = next((g for g in gangs.of.values() if g.name == name and name not in waiting), None)
+        members = [waiting[name]] if gang is None else _needed(gang)
+        _add_job(state, name, members, held, placing, gang)
+        for pod in members:
+            _name_obstacles(state, name, pod, crowded, repelling, held[id(pod)])
     state.budgets = budgets(found, state)
+    if not gangs.of:
+        state.model = systems_kube.Cluster(found)
     if not found.get("PodDisruptionBudget"):
         state.assume("disruption budgets: none, for the state has none (kubectl get pdb -A -o json)")
     return state
+
+
+def _join_gangs(state: State, gangs: Gangs, bound: list[Entry]) -> None:
+    """Make running pods of a gang units of it, and keep pods that Volcano may not evict."""
+    for pod in bound:
+        unit = state.units.get(k8s.full_name(pod))
+        if unit is None:
+            continue
+        if (gang := gangs.of.get(unit.name)) is not None:
+            unit.gang, unit.minimum = gang.name, gang.minimum
+            if gang.system == "volcano" and not preemptable(pod):
+                del state.units[unit.name]
+    systems = sorted({gang.system for gang in gangs.of.values()})
+    for system in systems:
+        state.assume(f"gangs of {system}: a running one loses pods down to its minimum, below it all of them")
+
+
+def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
+    """What waits: pods of no gang, and gangs that lack pods."""
+    line = [as_waiting(pod) for name, pod in waiting.items() if name not in gangs.of]
+    known = {"", "default-scheduler", "volcano", "kai-scheduler", "scheduler-plugins-scheduler"}
+    for pod in waiting.values():
+        if (scheduler := pod.text("spec", "schedulerName")) not in known:
+            state.assume(f"scheduler {scheduler!r}: not known here; its pods are judged by priorities and room alone")
+    seen: dict[str, Gang] = {gang.name: gang for name, gang in gangs.of.items() if name in waiting}
+    for gang in seen.values():
+        running = [pod for pod in gang.pods if pod.text("spec", "nodeName")]
+        living = [pod for pod in gang.pods if not pod.get("metadata", "deletionTimestamp")]
+        if len(living) < gang.minimum:
+            state.held[gang.name] = f"it has {len(living)} of at least {gang.minimum} pods, so it cannot start"
+        elif len(running) < gang.minimum:
+            pods = [pod for pod in gang.pods if not pod.text("spec", "nodeName")]
+            first = min(map(as_waiting, pods), key=lambda one: (-one.priority, one.since))
+            line.append(Waiting(gang.name, gang.name.rpartition("/")[2], first.priority, first.since))
+        else:
+            line += [as_waiting(pod) for pod in gang.pods if k8s.full_name(pod) in waiting]
+    return line
+
+
+def _needed(gang: Gang) -> list[Entry]:
+    """The waiting pods that a gang needs to reach its minimum."""
+    running = sum(1 for pod in gang.pods if pod.text("spec", "nodeName"))
+    return [pod for pod in gang.pods if not pod.text("spec", "nodeName")][: gang.minimum - running]
+
+
+def _repels(pod: Entry) -> list[systems_kube.Term]:
+    return systems_kube.read_pod(pod).apart
+
+
+def _name_obstacles(
+    state: State,
+    name: str,
+    pod: Entry,
+    crowded: list[str],
+    repelling: list[tuple[Entry, list[systems_kube.Term]]],
+    asked: Amounts,
+) -> None:
+    """Name what the model leaves out of the rules for a pod."""
+    state.leave_out(name, found_in("kubernetes", "Pod", Entry(pod.value.get("spec", {}), pod.where)))
+    mine = systems_kube.read_pod(pod)
+    others = [k8s.full_name(other) for other, terms in repelling if any(term.matches(mine) for term in terms)]
+    if others:
+        state.leave_out(
+            name, [f"required anti-affinity of {others[0]}" + f" and {len(others) - 1} more" * (len(others) > 1)]
+        )
+    for node in crowded:
+        short = [r for r, free in state.nodes[node].free.items() if free < 0 and asked.get(r)]
+        if short:
+            state.leave_out(name, [f"over-committed nodes ({node}: {short[0]})"])
+            return
 
 
 def fill_nodes(state: State, machines: dict[str, k8s.Machine], bound: list[Entry], held: dict[int, Amounts]) -> None:
@@ -74,7 +162,7 @@ def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: 
     if grace is None:
         state.assume(f"grace: {k8s.GRACE} s where a pod does not say")
     start = k8s.when(pod, "status", "startTime")
-    counted = 1000 * k8s.gpus(held) if losses.counted == "GPU" else held.get("cpu", 0)
+    counted = k8s.gpus_thousandths(held) if losses.counted == "GPU" else held.get("cpu", 0)
     return Unit(
         name=name,
         priority=pod.whole("spec", "priority"),
@@ -97,7 +185,7 @@ def waiting_pods(pods: list[Entry], state: State) -> dict[str, Entry]:
         if pod.text("spec", "nodeName") or pod.get("metadata", "deletionTimestamp"):
             continue
         if pod.items("spec", "schedulingGates"):
-            state.leave_out(k8s.full_name(pod), ["it is gated, so it does not wait for the scheduler: not asked about"])
+            state.held[k8s.full_name(pod)] = "it is gated, so it does not wait for the scheduler"
         else:
             waiting[k8s.full_name(pod)] = pod
     return waiting
@@ -109,12 +197,31 @@ def as_waiting(pod: Entry) -> Waiting:
     return Waiting(k8s.full_name(pod), pod.text("metadata", "name"), pod.whole("spec", "priority"), created)
 
 
-def _add_job(state: State, pod: Entry, asked: Amounts, placing: k8s.Placing) -> None:
-    name, spec, priority = k8s.full_name(pod), pod.under("spec"), pod.whole("spec", "priority")
-    never = pod.text("spec", "preemptionPolicy") == "Never"
+def _add_job(
+    state: State, name: str, pods: list[Entry], held: dict[int, Amounts], placing: k8s.Placing, gang: Gang | None
+) -> None:
+    """One pod, or the pods of a gang: equal ones are one shape."""
+    priority = min(pod.whole("spec", "priority") for pod in pods)
+    never = any(pod.text("spec", "preemptionPolicy") == "Never" for pod in pods)
     may = () if never else (unit.name for unit in state.units.values() if unit.priority < priority)
-    state.jobs[name] = Job(name, priority, [Shape(1, {**asked, "pods": 1}, placing.nodes_of(spec))], frozenset(may))
-    state.leave_out(name, k8s.beyond(spec))
+    job = Job(name, priority, may=frozenset(may))
+    alike: dict[tuple[object, ...], Shape] = {}
+    for pod in pods:
+        demand, nodes = {**held[id(pod)], "pods": 1}, placing.nodes_of(pod.under("spec"))
+        key = (tuple(sorted(demand.items())), nodes)
+        alike.setdefault(key, Shape(0, demand, nodes)).count += 1
+    job.shapes = list(alike.values())
+    if gang is not None:
+        state.leave_out(name, gang.unmodelled)
+        if gang.level and len(job.shapes) == 1:
+            state.levels = [*state.levels, *({gang.level} - set(state.levels))]
+            for machine in placing.nodes.values():
+                if gang.level in machine.labels:
+                    state.nodes[machine.name].domain[gang.level] = machine.labels[gang.level]
+            job.shapes[0].level = gang.level
+        elif gang.level:
+            state.leave_out(name, [f"topology {gang.level} of a gang whose pods differ"])
+    state.jobs[name] = job
 
 
 def budgets(found: k8s.Objects, state: State) -> list[Budget]:

@@ -1,32 +1,42 @@
 """The state of Kueue: workloads with their queues, cohorts and flavors, v1beta1 or v1beta2; with topologies, nodes too.
 
     kubectl get workloads,localqueues -A -o json > workloads.json
-    kubectl get clusterqueues,cohorts,resourceflavors,topologies -o json > queues.json
+    kubectl get clusterqueues,cohorts,resourceflavors,topologies,admissionchecks,namespaces -o json > queues.json
     kubectl get configmap -n kueue-system kueue-manager-config -o json > config.json
-    kubectl get nodes -o json > nodes.json; kubectl get pods -A -o json > pods.json     # where a flavor has a topology
+    kubectl get nodes -o json > nodes.json; kubectl get pods -A -o json > pods.json     # if a flavor has a topology
 
-A workload with reserved quota runs; one without waits in the ClusterQueue that its LocalQueue names. Whom it may evict
-is Kueue's classical preemption (`kueue_tree.candidates`); fair sharing is refused. Flavors: `kueue_flavors.py`; nodes,
-for topology-aware scheduling alone: `kueue_places.py`.
+A workload with reserved quota runs; one without waits in the ClusterQueue that its LocalQueue names. Kueue's own
+program (`systems/kueue`) assigns flavors; the instance asks about these. Nodes, for topology-aware scheduling:
+`kueue_places.py`.
 """
 
 from __future__ import annotations
 
 import copy
-import re
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping
 
-from mlsched.core.errors import InvalidInput, meant
-from mlsched_admission.instances.states import kueue_flavors, kueue_places
+from mlsched.core.errors import InvalidInput
+from mlsched_admission.instances.states import kueue_places
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.kueue_flavors import PodSet
-from mlsched_admission.instances.states.kueue_tree import Runs, Tree, candidates, read_tree
 from mlsched_admission.instances.states.losses import Losses, saved_at
-from mlsched_admission.instances.states.state import Job, Options, State, Unit, plus, times
+from mlsched_admission.instances.states.state import Job, Options, Quota, State, Unit
+from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.systems.kueue import cycle, fair, flavors, preemption
+from mlsched_admission.instances.systems.kueue.flavors import Assignment
+from mlsched_admission.instances.systems.kueue.reading import read_snapshot
+from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
+from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node
 
-BOOST = "kueue.x-k8s.io/priority-boost"
-_FAIR = re.compile(r"^fairSharing:(.*(?:\n[ \t]+.*)*)", re.M)
+#: Most combinations of flavors that are asked about one by one.
+MOST_FREE = 64
+#: Stands for the flavor of a resource that no flavor of the queue suits: it has no quota at all.
+UNCOVERED = "-"
+#: Most that a workload uses of a flavor in an instance: more than any quota.
+MOST_USE = 2**52
 
 
 def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
@@ -34,117 +44,123 @@ def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
     for kind, command in (("Workload", "workloads -A"), ("ClusterQueue", "clusterqueues")):
         if not found.get(kind):
             raise InvalidInput(f"the state has no {kind}; add what `kubectl get {command} -o json` prints")
-    state, tree = State("kueue"), read_tree(found)
-    _refuse_fair_sharing(found, state)
-    state.quotas = tree.quotas
-    running, waiting = _by_status(found, state)
-    places = kueue_places.Places(found, state)
-    units = _add_running(state, tree, running, options, places)
-    line = [_Waits(entry, tree, found, state) for entry in waiting]
-    there = {one.name: one for one in line if one.queue}
-    _say(state, found, len(running), len(waiting))
-    names = asked_about([one.place for one in there.values()], options, state)
-    asked = [there[name] for name in names]
-    for one in asked:
-        one.say_what_is_not_modelled(tree, state)
-    flavors = kueue_flavors.flavors_of(found)
-    uses = {one.name: _uses(one, tree, flavors, units, options, state) for one in asked}
-    state.above_nominal = any(
-        tree.queues[one.queue].reclaim != "Never" and tree.quotas[one.queue].parent for one in asked
-    )
+    snapshot = read_snapshot(found)
+    state = State("kueue", model=snapshot)
+    state.quotas = {_name(node): _quota(node) for node in _all_nodes(snapshot)}
+    places = kueue_places.Places(found, state, snapshot.forest.machines)
+    entries = {k8s.full_name(entry): entry for entry in found["Workload"]}
+    _add_running(state, snapshot, entries, options, places)
+    _say(state, found, snapshot)
+    _refuse(state, snapshot)
+    line = [_place_in_line(one) for one in snapshot.waiting.values() if not one.inadmissible]
+    for one in snapshot.waiting.values():
+        if one.inadmissible:
+            state.held[one.name] = one.inadmissible
+    if not line and state.held:
+        name, reason = next(iter(state.held.items()))
+        raise InvalidInput(f"{name}: {reason}; no other workload waits")
+    names = asked_about(line, options, state)
+    asked = [snapshot.waiting[name] for name in names]
+    reclaims = any(snapshot.queues[one.queue].reclaim != "Never" for one in asked)
+    state.above_nominal = reclaims and not snapshot.config.fair
     if len(asked) > 1 and (state.above_nominal or options.flavors == "free"):
         why = "--flavors free" if options.flavors == "free" else "their queues reclaim from others"
         raise InvalidInput(f"{len(asked)} jobs are named, and {why}: one at a time; name one --job")
-    if options.flavors == "free" and asked:
-        return _each(state, tree, asked[0], uses[asked[0].name], units, places)
     for one in asked:
-        state.jobs[one.name] = _job(tree, one, uses[one.name][0], units, places, state)
+        state.leave_out(one.name, found_in("kueue", "Workload", entries[one.name]))
+    if options.flavors == "free" and asked:
+        return _each(state, snapshot, asked[0], entries[asked[0].name], places)
+    for one in asked:
+        made = cycle.entry_of(snapshot, one).assignment
+        if any(len(group[1]) > 1 for group in snapshot.queues[one.queue].groups):
+            state.assume("flavors: as Kueue would choose them (--flavors free asks about all)")
+        state.jobs[one.name] = _job(state, snapshot, one, made, entries[one.name], places)
     return [state]
 
 
-def _refuse_fair_sharing(found: k8s.Objects, state: State) -> None:
-    """By the text of the manager's configuration: it is YAML, of which only this one key is looked for."""
-    texts = [text for entry in found.get("ConfigMap", []) for text in entry.mapping("data").values()]
-    for text in texts:
-        if (match := _FAIR.search(text)) and not re.search(r"enable:\s*false", match[1]):
-            raise InvalidInput(
-                "the manager's configuration turns on fairSharing: its preemption by shares is not modelled, only the "
-                "classical one; judge a cluster without it"
-            )
-    if not texts:
-        state.assume("fair sharing: off, for the state has no manager's ConfigMap (classical preemption)")
+# --- queues ----------------------------------------------------------------------------------------------------------
 
 
-def _by_status(found: k8s.Objects, state: State) -> tuple[list[Entry], list[Entry]]:
-    """Workloads that hold quota, and those that wait for it."""
-    running, waiting = [], []
-    for entry in found["Workload"]:
-        name = k8s.full_name(entry)
-        if k8s.condition(entry, "Finished"):
-            continue
-        if k8s.condition(entry, "QuotaReserved") and entry.get("status", "admission") is not None:
-            if k8s.condition(entry, "Evicted"):
-                state.assume(f"{name}: is being evicted already, so what it holds counts as free")
-            else:
-                running.append(entry)
-        elif entry.get("spec", "active") is False:
-            state.leave_out(name, ["it is not active: not asked about"])
-        else:
-            waiting.append(entry)
-    return running, waiting
+def _all_nodes(snapshot: Snapshot) -> Iterable[Node]:
+    return [*snapshot.cohorts.values(), *(queue.node for queue in snapshot.queues.values())]
 
 
-def _priority(entry: Entry) -> int:
-    boost = entry.mapping("metadata", "annotations").get(BOOST, "0")
-    if not re.fullmatch(r"-?[0-9]{1,9}", boost):
-        entry.bad(("metadata", "annotations", BOOST), boost, "must be an integer")
-    return entry.whole("spec", "priority") + int(boost)
+def _name(node: Node) -> str:
+    """Cohorts have a prefix, so that none is taken for a queue."""
+    return node.name if node.is_queue else f"cohort:{node.name}"
+
+
+def _label(fr: FlavorResource) -> str:
+    return f"{fr[0]}/{fr[1]}"
+
+
+def _labelled(amounts: Mapping[FlavorResource, int]) -> dict[str, int]:
+    return {_label(fr): amount for fr, amount in amounts.items()}
+
+
+def _quota(node: Node) -> Quota:
+    made = Quota(_name(node), "" if node.parent is None else _name(node.parent), _labelled(node.nominal))
+    made.borrow, made.lend = dict(_labelled(node.borrowing)), dict(_labelled(node.lending))
+    made.used = _labelled(node.usage) if node.is_queue else {}
+    return made
+
+
+def _refuse(state: State, snapshot: Snapshot) -> None:
+    """Name what Kueue keeps in memory or what the second program does not have."""
+    config = snapshot.config
+    if config.admission_fair:
+        raise InvalidInput(
+            "the manager's configuration turns on admissionFairSharing: past usage is in Kueue's memory; judge a "
+            "cluster without it"
+        )
+    for gate in ("TASBalancedPlacement", "TASRespectNodeAffinityPreferred", "PrioritizePreemptorWorkloads"):
+        if config.gate(gate, False):
+            raise InvalidInput(f"the manager's feature gate {gate} is not modelled; judge a cluster without it")
+    if config.block_admission:
+        state.assume("waitForPodsReady.blockAdmission: not modelled, so admissions are not held back by it")
+
+
+# --- running workloads -----------------------------------------------------------------------------------------------
 
 
 def _add_running(
-    state: State, tree: Tree, running: list[Entry], options: Options, places: kueue_places.Places
-) -> list[Runs]:
-    """Units, and what they use counted in their queues; the same as preemption sees them."""
-    uses = {k8s.full_name(entry): _admitted_use(entry, tree) for entry in running}
-    resources = {fr.partition("/")[2] for use in uses.values() for fr in use}
+    state: State, snapshot: Snapshot, entries: Mapping[str, Entry], options: Options, places: kueue_places.Places
+) -> None:
+    """Units with what they use and where they are."""
+    resources = {fr[1] for one in snapshot.running.values() for fr in one.usage}
     every = (entry for kind in ("Workload", "Node", "Pod") for entry in places.found.get(kind, []))
     losses = Losses(state, options, k8s.latest(every), gpus=any(map(k8s.is_gpu, resources)))
-    units = []
-    for entry in running:
-        name, use = k8s.full_name(entry), uses[k8s.full_name(entry)]
-        queue = entry.needed("status", "admission", "clusterQueue")
-        quota = tree.quotas[queue]
-        quota.used = plus(quota.used, use)
-        state.units[name] = unit = _unit(entry, name, use, losses, options)
-        unit.queue = queue
-        unit.pods = places.pods_of(entry, name)
-        created = k8s.when(entry, "metadata", "creationTimestamp") or 0
-        units.append(Runs(name, queue, unit.priority, created, use))
-    return units
+    for one in snapshot.running.values():
+        state.units[one.name] = unit = _unit(entries[one.name], one, losses, options)
+        unit.pods = places.pods_of(entries[one.name], one.name)
+        if one.evicted:
+            unit.lost = 0
+            state.assume(f"{one.name}: is being evicted already, which loses nothing more; it counts until it is gone")
 
 
-def _unit(entry: Entry, name: str, use: dict[str, int], losses: Losses, options: Options) -> Unit:
+def _unit(entry: Entry, one: Workload, losses: Losses, options: Options) -> Unit:
     reserved = k8s.condition(entry, "QuotaReserved")
     started = k8s.condition(entry, "Admitted") or reserved
     start = None if started is None else k8s.when(started, "lastTransitionTime")
-    held = {fr.partition("/")[2]: 0 for fr in use}
-    for fr, count in use.items():
-        held[fr.partition("/")[2]] += count
-    counted = 1000 * k8s.gpus(held) if losses.counted == "GPU" else held.get("cpu", 0)
+    held: dict[str, int] = {}
+    for fr, count in one.usage.items():
+        held[fr[1]] = held.get(fr[1], 0) + count
+    counted = k8s.gpus_thousandths(held) if losses.counted == "GPU" else held.get("cpu", 0)
     since = None if reserved is None else k8s.when(reserved, "lastTransitionTime")
     most = entry.get("spec", "maximumExecutionTimeSeconds")
     age = 0 if since is None or losses.now is None else max(0, losses.now - since)
     evictions = entry.under("status", "schedulingStats").entries("evictions")
     return Unit(
-        name=name,
-        priority=_priority(entry),
-        lost=losses.of(counted, start, saved_at(entry.mapping("metadata", "annotations"), options), name),
-        grace=max((_grace(one) for one in entry.entries("spec", "podSets")), default=0),
-        preempted=sum(one.whole("count", low=0) for one in evictions if one.text("reason") == "Preempted"),
+        name=one.name,
+        priority=one.priority,
+        lost=losses.of(counted, start, saved_at(entry.mapping("metadata", "annotations"), options), one.name),
+        grace=max((_grace(part) for part in entry.entries("spec", "podSets")), default=0),
+        preempted=sum(part.whole("count", low=0) for part in evictions if part.text("reason") == "Preempted"),
         age=age,
         ends=None if most is None else max(0, entry.whole("spec", "maximumExecutionTimeSeconds") - age),
-        use=use,
-        rank=entry.text("metadata", "uid"),
+        queue=one.queue,
+        use=_labelled(one.usage),
+        rank=one.uid,
     )
 
 
@@ -153,138 +169,130 @@ def _grace(pod_set: Entry) -> int:
     return pod_set.whole("template", "spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
 
 
-def _admitted_use(entry: Entry, tree: Tree) -> dict[str, int]:
-    """What a workload uses of each flavor-resource; pods that have finished (reclaimablePods) no longer count."""
-    queue = entry.needed("status", "admission", "clusterQueue")
-    if queue not in tree.queues:
-        known = list(tree.queues)
-        entry.fail(
-            f"was admitted by ClusterQueue {queue!r}, which the state does not have{meant(queue, known)}",
-            "add what `kubectl get clusterqueues -o json` prints",
-        )
-    done = {one.needed("name"): one.whole("count", low=0) for one in entry.entries("status", "reclaimablePods")}
-    total: dict[str, int] = {}
-    for one in entry.entries("status", "admission", "podSetAssignments"):
-        name, flavors = one.text("name", default="main"), one.mapping("flavors")
-        count = one.whole("count", default=1, low=0)
-        for resource, used in k8s.amounts(one, "resourceUsage").items():
-            if resource not in flavors:
-                continue
-            fr = f"{flavors[resource]}/{resource}"
-            if count and name in done:
-                used = used * max(0, count - done[name]) // count
-            total[fr] = total.get(fr, 0) + used
-    return total
+# --- waiting workloads -----------------------------------------------------------------------------------------------
 
 
-class _Waits:
-    """A workload that waits: its queue, its pod sets, and its place in line."""
-
-    def __init__(self, entry: Entry, tree: Tree, found: k8s.Objects, state: State) -> None:
-        self.entry, self.name, self.priority = entry, k8s.full_name(entry), _priority(entry)
-        self.queued = k8s.when(entry, "metadata", "creationTimestamp") or 0
-        self.place = Waiting(self.name, entry.text("metadata", "name"), self.priority, self.queued)
-        self.queue = _queue_of(entry, self.name, tree, found, state)
-        given = {
-            one.text("name", default="main"): k8s.amounts(one, "resources")
-            for one in entry.entries("status", "resourceRequests")
-        }
-        self.pod_sets = []
-        self.sets = list(entry.entries("spec", "podSets"))
-        for one in self.sets:
-            name, spec = one.text("name", default="main"), one.under("template", "spec")
-            count = one.whole("count", default=1, low=0)
-            self.pod_sets.append(PodSet(name, given.get(name) or times(count, k8s.requests(spec)), spec))
-
-    def say_what_is_not_modelled(self, tree: Tree, state: State) -> None:
-        """Name what it asks for beyond what the instance has."""
-        for one in self.sets:
-            name, count = one.text("name", default="main"), one.whole("count", default=1, low=0)
-            if 0 < one.whole("minCount", low=0) < count:
-                state.leave_out(self.name, [f"minCount of {name}: asked about all its {count} pods"])
-            if one.text("topologyRequest", "podSetGroupName"):
-                state.leave_out(self.name, [f"podSetGroupName of {name}"])
-        queue = tree.queues[self.queue]
-        state.leave_out(self.name, [f"admission check {check}: taken to pass" for check in queue.checks])
-        for resource in kueue_flavors.uncovered(queue, self.pod_sets):
-            state.leave_out(self.name, [f"{resource}, which queue {self.queue} does not cover: it cannot start"])
-
-
-def _queue_of(entry: Entry, name: str, tree: Tree, found: k8s.Objects, state: State) -> str:
-    """The ClusterQueue of a waiting workload; "" where it is not asked about."""
-    local, space = entry.text("spec", "queueName"), entry.text("metadata", "namespace")
-    if not local:
-        state.leave_out(name, ["it has no queueName, so Kueue does not queue it: not asked about"])
-        return ""
-    queue = next(
-        (q for q in found.get("LocalQueue", []) if k8s.full_name(q) == (f"{space}/{local}" if space else local)), None
-    )
-    if queue is None:
-        entry.fail(
-            f"waits in LocalQueue {local!r} of namespace {space!r}, which the state does not have",
-            "add what `kubectl get localqueues -A -o json` prints",
-        )
-    cluster = queue.needed("spec", "clusterQueue")
-    if cluster not in tree.queues:
-        queue.fail(
-            f"spec.clusterQueue = {cluster!r}: the state has no such ClusterQueue{meant(cluster, tree.queues)}",
-            "add what `kubectl get clusterqueues -o json` prints",
-        )
-    if tree.queues[cluster].stopped or queue.text("spec", "stopPolicy", default="None") != "None":
-        state.leave_out(name, [f"its queue {local} is stopped (stopPolicy): not asked about"])
-        return ""
-    return cluster
-
-
-def _uses(
-    one: _Waits, tree: Tree, flavors: dict[str, Entry], units: list[Runs], options: Options, state: State
-) -> list[dict[str, int]]:
-    """What the workload would use: of the flavors that Kueue chooses, or of each combination in turn."""
-    queue = tree.queues[one.queue]
-    asks = Runs(one.name, one.queue, one.priority, one.queued, {})
-    if options.flavors == "free":
-        free = kueue_flavors.uses_free(queue, one.pod_sets, flavors)
-        if len(free) > kueue_flavors.MOST_FREE:
-            raise InvalidInput(
-                f"{one.name}: may use more than {kueue_flavors.MOST_FREE} combinations of flavors; --flavors chosen"
-            )
-        return free
-    if any(len(names) > 1 for _, names in queue.groups):
-        state.assume("flavors: as Kueue would choose them (--flavors free asks about all)")
-    return [kueue_flavors.use_chosen(tree, asks, one.pod_sets, flavors, units)]
+def _place_in_line(one: Workload) -> Waiting:
+    return Waiting(one.name, one.name.rpartition("/")[2], one.priority, one.queued)
 
 
 def _job(
-    tree: Tree, one: _Waits, use: dict[str, int], units: list[Runs], places: kueue_places.Places, state: State
+    state: State, snapshot: Snapshot, one: Workload, made: Assignment, entry: Entry, places: kueue_places.Places
 ) -> Job:
-    asks = Runs(one.name, one.queue, one.priority, one.queued, use)
-    contested = frozenset(fr for fr, more in use.items() if more and tree.lacks(one.queue, fr, more)) or frozenset(use)
-    always, only = candidates(tree, asks, contested, units)
-    for fr in use:
-        for node in tree.path(one.queue):
-            if (most := tree.most(node, fr)) is not None and tree.usage(node, fr) > most:
-                state.assume(f"{node} has been admitted more {fr} than its quota: Kueue's own arithmetic may differ")
-    job = Job(one.name, one.priority, may=frozenset(always), may_if_nominal=frozenset(only), queue=one.queue, use=use)
-    job.shapes = places.shapes_of(one.sets, use, one.name)
+    """The job with the flavors of an assignment, and whom it may evict (P1 to P3, S2)."""
+    job = Job(one.name, one.priority, queue=one.queue)
+    counts = {name: part.count for name, part in made.pod_sets.items()}
+    for part in one.pod_sets:
+        if 0 < counts.get(part.name, part.count) < part.count:
+            state.assume(f"partial admission of {one.name}: {counts[part.name]} of {part.count} pods of {part.name}")
+    if made.impossible and len(made.pod_sets) < len(one.pod_sets):
+        state.assume(f"{one.name}: {made.why}, so Kueue does not admit it in this state")
+        made = dataclasses.replace(_imposed(snapshot, one, _first_suiting(snapshot, one)), mode=flavors.NONE, why="")
+    job.use = _labelled({fr: min(amount, MOST_USE) for fr, amount in made.usage.items() if amount})
+    job.contested = frozenset(map(_label, made.contested))
+    if made.impossible:
+        if made.why:
+            state.assume(f"{one.name}: {made.why}")
+    elif snapshot.config.fair:
+        job.may = frozenset(c.name for c in fair.candidates(snapshot, one, made.contested or frozenset(made.usage)))
+    else:
+        line = preemption.candidates(snapshot, one, made.usage, made.contested or frozenset(made.usage))
+        job.may = frozenset(c.workload.name for c in line if c.kind != preemption.NO_BORROW)
+        job.may_if_nominal = frozenset(c.workload.name for c in line if c.kind == preemption.NO_BORROW)
+    for fr in made.usage:
+        for node in snapshot.queues[one.queue].node.path():
+            limit = node.borrowing.get(fr)
+            if node.parent is not None and limit is not None and node.used(fr) > node.subtree(fr) + limit:
+                state.assume(f"{node.name} has been admitted more {_label(fr)} than its quota and borrowing limit")
+    if not one.delayed:
+        job.shapes = places.shapes_of(one, made, job.use)
     return job
 
 
-def _each(
-    state: State, tree: Tree, one: _Waits, uses: list[dict[str, int]], units: list[Runs], places: kueue_places.Places
-) -> list[State]:
+def _first_suiting(snapshot: Snapshot, one: Workload) -> list[tuple[str, dict[str, str]]]:
+    """The first flavor that suits, for each podset and group; a flavor without quota if none does."""
+    queue, found = snapshot.queues[one.queue], []
+    for part in one.pod_sets:
+        asked = flavors.requests(queue, part, part.count)
+        for covered, names in queue.groups:
+            resources = sorted(r for r in asked if r in covered)
+            able = (name for name in names if flavors.suits(snapshot, queue, name, [part], resources))
+            found.append((part.name, dict.fromkeys(resources, next(able, UNCOVERED))))
+    return found
+
+
+def _each(state: State, snapshot: Snapshot, one: Workload, entry: Entry, places: kueue_places.Places) -> list[State]:
     """A state per combination of flavors, all about the same workload."""
     made = []
-    for use in uses:
+    for assignment in _free(snapshot, one):
         alone = copy.copy(state)
-        alone.assumed = [*state.assumed, f"flavors: {', '.join(sorted(fr for fr, n in use.items() if n))}"]
-        alone.jobs = {one.name: _job(tree, one, use, units, places, alone)}
+        alone.assumed = [*state.assumed]
+        job = _job(alone, snapshot, one, assignment, entry, places)
+        alone.assumed.append(f"flavors: {_flavors(assignment)}")
+        alone.jobs = {one.name: job}
         made.append(alone)
     return made
 
 
-def _say(state: State, found: k8s.Objects, running: int, waiting: int) -> None:
-    cohorts = sum(1 for name in state.quotas if name.startswith("cohort:"))
+def _flavors(assignment: Assignment) -> str:
+    sets = assignment.pod_sets.items()
+    return "; ".join(f"{name}: {', '.join(sorted(set(part.flavors.values())))}" for name, part in sets)
+
+
+def _free(snapshot: Snapshot, one: Workload) -> list[Assignment]:
+    """Return an assignment per combination of suitable flavors, with what it lacks now as contested."""
+    queue = snapshot.queues[one.queue]
+    choices: list[list[tuple[str, dict[str, str]]]] = []
+    for part in one.pod_sets:
+        asked = flavors.requests(queue, part, part.count)
+        for covered, names in queue.groups:
+            resources = sorted(r for r in asked if r in covered)
+            able = [name for name in names if flavors.suits(snapshot, queue, name, [part], resources)] or names[:1]
+            if resources:
+                choices.append([(part.name, dict.fromkeys(resources, name)) for name in able])
+    count = 1
+    for choice in choices:
+        count *= len(choice)
+    if count > MOST_FREE:
+        raise InvalidInput(f"{one.name}: may use more than {MOST_FREE} combinations of flavors; --flavors chosen")
+    return [_imposed(snapshot, one, combined) for combined in itertools.product(*choices)]
+
+
+def _imposed(snapshot: Snapshot, one: Workload, combined: Iterable[tuple[str, dict[str, str]]]) -> Assignment:
+    queue, made = snapshot.queues[one.queue], Assignment()
+    made.pod_sets = {part.name: flavors.Assigned({}, part.count) for part in one.pod_sets}
+    for name, chosen in combined:
+        made.pod_sets[name].flavors |= chosen
+    usage: Amounts = {}
+    for part in one.pod_sets:
+        for resource, amount in flavors.requests(queue, part, part.count).items():
+            fr = (made.pod_sets[part.name].flavors.get(resource, UNCOVERED), resource)
+            usage[fr] = usage.get(fr, 0) + amount
+    made.usage = usage
+    made.contested = frozenset(fr for fr, amount in usage.items() if amount > queue.node.available(fr))
+    made.units = flavors.topology_units(snapshot, queue, one, made)
+    if made.units and snapshot.forest.place(made.units) is None:
+        made.contested |= frozenset(usage)
+    return made
+
+
+def _say(state: State, found: k8s.Objects, snapshot: Snapshot) -> None:
     state.read.append(
-        f"Kueue: {len(found['ClusterQueue'])} cluster queues, {cohorts} cohorts, {running} workloads with quota, "
-        f"{waiting} waiting"
+        f"Kueue: {len(snapshot.queues)} cluster queues, {len(snapshot.cohorts)} cohorts, "
+        f"{len(snapshot.running)} workloads with quota, {len(snapshot.waiting)} waiting"
     )
+    if not found.get("ConfigMap"):
+        state.assume("fair sharing: off, for the state has no manager's ConfigMap (classical preemption)")
+    elif snapshot.config.fair:
+        state.read.append(f"fair sharing: on ({', '.join(snapshot.config.strategies)})")
+    missing = [e for e in found["ClusterQueue"] if e.get("spec", "namespaceSelector") is None]
+    if missing:
+        state.assume("namespaceSelector: absent, taken to match every namespace (Kueue matches none then)")
+    elif not found.get("Namespace") and any(e.get("spec", "namespaceSelector") for e in found["ClusterQueue"]):
+        state.assume("namespaces: none in the state, taken to match their queues' namespaceSelector")
+    if snapshot.any_flavor:
+        state.assume("flavors: the state has no ResourceFlavor, so each exists, without labels and taints")
+    checks = {name for queue in snapshot.queues.values() for name in queue.checks}
+    for name in sorted(checks):
+        state.assume(f"admission check {name}: taken to pass")
+    state.assume("memory of Kueue: flavors are tried from the first on, and no preemptor keeps its turn as the head")

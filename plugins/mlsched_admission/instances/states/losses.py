@@ -17,7 +17,7 @@ class Losses:
         self._state, self._options = state, options
         self.counted = "GPU" if gpus else "CPU"
         self.now = now if options.now is None else options.now
-        state.now = self.now
+        state.now, state.counted = self.now, self.counted
         if self.now is None:
             state.assume("now: the state has no times, so every eviction loses no time; give --now")
         elif options.now is None:

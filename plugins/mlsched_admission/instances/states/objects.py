@@ -25,26 +25,25 @@ _GROUPS = {
     "ResourceFlavor": "kueue.x-k8s.io",
     "Topology": "kueue.x-k8s.io",
     "WorkloadPriorityClass": "kueue.x-k8s.io",
+    "AdmissionCheck": "kueue.x-k8s.io",
     "Pod": "",
     "Node": "",
+    "Namespace": "",
+    "LimitRange": "",
     "ConfigMap": "",
     "Event": "",
     "PodDisruptionBudget": "policy",
     "PriorityClass": "scheduling.k8s.io",
 }
+#: API groups of PodGroups -> the scheduler: Kubernetes, coscheduling and Volcano.
+POD_GROUPS = {
+    "scheduling.k8s.io": "kubernetes",
+    "scheduling.x-k8s.io": "coscheduling",
+    "scheduling.volcano.sh": "volcano",
+}
 #: Versions of Kueue's kinds that are read; cohorts and topologies were v1alpha1 before they were v1beta1.
 _KUEUE_VERSIONS = ("v1beta1", "v1beta2")
 _ALPHA = {"Cohort": ("v1alpha1",), "Topology": ("v1alpha1",)}
-#: What a pod may ask of a node that is not modelled: field -> in words.
-_BEYOND = {
-    ("affinity", "podAffinity"): "pod affinity",
-    ("affinity", "podAntiAffinity"): "pod anti-affinity",
-    ("topologySpreadConstraints",): "topology spread constraints",
-    ("resourceClaims",): "resource claims (DRA)",
-    ("workloadRef",): "the gang of its workloadRef",
-    ("schedulingGroup",): "the gang of its schedulingGroup",
-}
-_PINNING = ("persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd", "awsElasticBlockStore", "gcePersistentDisk")
 #: What a pod has to end when its grace period is not in the state, in s: the default of the API.
 GRACE = 30
 _HARD = ("NoSchedule", "NoExecute")
@@ -58,7 +57,9 @@ def objects(documents: Iterable[Document]) -> Objects:
     for document in documents:
         for entry in _items(document):
             kind = entry.needed("kind")
-            if kind not in _GROUPS or _group(entry) != _GROUPS[kind]:
+            if kind == "PodGroup" and api_group(entry) in POD_GROUPS:
+                pass
+            elif kind not in _GROUPS or api_group(entry) != _GROUPS[kind]:
                 continue
             name = entry.needed("metadata", "name")
             entry.where = f"{document.path}: {kind} {shortened(full_name(entry), 80)}"
@@ -86,13 +87,13 @@ def _items(document: Document) -> list[Entry]:
     return items
 
 
-def _group(entry: Entry) -> str:
+def api_group(entry: Entry) -> str:
     group, slash, _ = entry.text("apiVersion").partition("/")
     return group if slash else ""
 
 
 def _check_version(entry: Entry, kind: str) -> None:
-    if _GROUPS[kind] != "kueue.x-k8s.io":
+    if _GROUPS.get(kind) != "kueue.x-k8s.io":
         return
     version = entry.text("apiVersion").partition("/")[2]
     if version not in _KUEUE_VERSIONS + _ALPHA.get(kind, ()):
@@ -108,11 +109,11 @@ def full_name(entry: Entry) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def amounts(entry: Entry, *keys: str, down: bool = False) -> Amounts:
-    """Quantities by resource, as integers (`values.amount`)."""
+def amounts(entry: Entry, *keys: str, down: bool = False, cap: bool = False) -> Amounts:
+    """Quantities by resource, as integers (`values.amount`). cap: more than instances hold is as much as they do."""
     found: Amounts = {}
     for resource, text in entry.mapping(*keys).items():
-        number = values.amount(resource, text, down=down)
+        number = values.amount(resource, text, down=down, cap=cap)
         if number is None or number < 0:
             entry.bad((*keys, resource), text, "must be a quantity such as 500m, 8 or 16Gi, below 2^53")
         found[resource] = number
@@ -175,7 +176,7 @@ def requests(spec: Entry) -> Amounts:
 
 
 def _asked(holder: Entry) -> Amounts:
-    return amounts(holder, "resources", "limits") | amounts(holder, "resources", "requests")
+    return amounts(holder, "resources", "limits", cap=True) | amounts(holder, "resources", "requests", cap=True)
 
 
 @dataclass
@@ -186,6 +187,8 @@ class Machine:
     room: Amounts
     labels: dict[str, str]
     hard: list[tuple[str, str, str]] = field(default_factory=list)
+    closed: bool = False
+    """Whether it is cordoned or not ready."""
 
 
 def machines(found: Objects) -> dict[str, Machine]:
@@ -207,7 +210,8 @@ def _machine(entry: Entry) -> Machine:
     ready = [one.text("status") for one in entry.entries("status", "conditions") if one.text("type") == "Ready"]
     if ready and ready[0] != "True":
         hard.append(("node.kubernetes.io/not-ready", "", "NoSchedule"))
-    return Machine(name, amounts(entry, "status", "allocatable", down=True), labels, hard)
+    closed = entry.flag("spec", "unschedulable") or bool(ready and ready[0] != "True")
+    return Machine(name, amounts(entry, "status", "allocatable", down=True), labels, hard, closed)
 
 
 class Placing:
@@ -281,14 +285,10 @@ def selects(selector: Entry, labels: Mapping[str, str]) -> bool:
     )
 
 
-def beyond(spec: Entry) -> list[str]:
-    """What the spec asks for that is not modelled, in words."""
-    words = [said for keys, said in _BEYOND.items() if spec.get(*keys)]
-    if any(one in volume.value for volume in spec.entries("volumes") for one in _PINNING):
-        words.append("volumes that may bind to nodes")
-    if any(port.get("hostPort") for one in spec.entries("containers") for port in one.entries("ports")):
-        words.append("host ports")
-    return words
+#: Slices of a whole GPU, of which a MIG resource of g slices counts g/7.
+_MIG = re.compile(r"mig-([0-9])g\.")
+#: Parts of devices that are no devices: memory and cores.
+_PARTS = ("memory", "mem", "core", "cores", "vcore", "percentage")
 
 
 def gpus(amounts: Mapping[str, int]) -> int:
@@ -296,10 +296,22 @@ def gpus(amounts: Mapping[str, int]) -> int:
     return sum(count for name, count in amounts.items() if is_gpu(name))
 
 
+def gpus_thousandths(amounts: Mapping[str, int]) -> int:
+    """Return GPUs in thousandths; a MIG slice of g counts g/7, rounded up; memory and cores of GPUs count nothing."""
+    total = 0
+    for name, count in amounts.items():
+        if is_gpu(name):
+            slices = _MIG.match(name.rpartition("/")[2].lower())
+            total += -(-1000 * count * int(slices[1]) // 7) if slices else 1000 * count
+    return total
+
+
 def is_gpu(resource: str) -> bool:
-    """Whether a resource of that name is a GPU, a share or a slice of one."""
+    """Whether a resource of that name is a GPU or a slice of one; its memory or cores are not."""
     last = resource.rpartition("/")[2].lower()
-    return "gpu" in last or last.startswith("mig-")
+    if last.startswith("mig-"):
+        return True
+    return "gpu" in last and not any(part in re.split(r"[-._]", last) for part in _PARTS)
 
 
 def latest(documents: Iterable[Entry]) -> int | None:

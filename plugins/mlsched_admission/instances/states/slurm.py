@@ -65,6 +65,8 @@ _CLOSED = frozenset(
 )
 #: Reasons for which a job waits whatever is free.
 _HELD = re.compile(r"Dependency|JobHeld|Held|BeginTime|JobArrayTaskLimit|PartitionDown|PartitionInactive|Reservation")
+#: Seconds between files from which on they are said to be of different times.
+APART = 3600
 #: Job -> its components; job -> what each component holds by node.
 Components = dict[str, list[Entry]]
 Holdings = dict[str, list[dict[str, Amounts]]]
@@ -87,6 +89,9 @@ def read_slurm(documents: list[Document], options: Options) -> State:
     }
     gpus = any(part.get("gres/gpu") for name in running for there in held[name] for part in there.values())
     losses = Losses(state, options, cluster.updated, gpus=gpus)
+    if cluster.apart > APART:
+        days, hours = divmod(cluster.apart // 3600, 24)
+        state.assume(f"files of different times: {days} d {hours} h apart, so the state may never have been one")
     for name, jobs in running.items():
         state.units[name] = _unit(name, jobs, held[name], cluster, losses, options, state)
     _take(state, cluster, by_name, held)
@@ -139,6 +144,7 @@ def _cluster(documents: list[Document], options: Options) -> Cluster:
         found["associations"],
         config,
         max(updated, default=None),
+        max(updated, default=0) - min(updated, default=0),
     )
 
 
@@ -278,7 +284,7 @@ def _line(by_name: Components, cluster: Cluster, state: State) -> list[Waiting]:
             continue
         reason = job.text("state_reason")
         if job.flag("hold") or _HELD.search(reason):
-            state.leave_out(name, [f"it is held ({reason or 'hold'}): not asked about"])
+            state.held[name] = f"it is held ({reason or 'hold'})"
             continue
         line.append(Waiting(name, job.text("name"), sv.count(job, "priority"), sv.count(job, "submit_time")))
     return line

@@ -7,18 +7,8 @@ import re
 from mlsched_admission.instances.states import slurm_values as sv
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.state import Amounts, Shape, State, plus
+from mlsched_admission.instances.states.unmodelled import SLURM
 
-#: Fields of a waiting job that ask for what is not modelled, and how to say so.
-_BEYOND = {
-    "dependency": "dependency",
-    "licenses": "licenses",
-    "burst_buffer": "burst buffer",
-    "contiguous": "contiguous nodes",
-    "minimum_switches": "switches",
-    "tres_per_socket": "resources per socket",
-    "mcs_label": "MCS label",
-    "container": "container",
-}
 _FEATURES = re.compile(r"[\w.+-]+(?:[&|,][\w.+-]+)*")
 
 
@@ -109,9 +99,7 @@ def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], s
     share = _share(job, nodes, state, name)
     allowed = _with_features(job, allowed, features, state, name)
     allowed -= frozenset(sv.hosts(job, job.text("excluded_nodes"), "excluded_nodes"))
-    beyond = [
-        said for key, said in _BEYOND.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))
-    ]
+    beyond = [said for key, said in SLURM.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))]
     exclusive = job.get("exclusive")
     if exclusive is True or (exclusive and {word.lower() for word in sv.words(job, "exclusive")} - {"none", "false"}):
         beyond.append("exclusive nodes: asked for its resources alone")

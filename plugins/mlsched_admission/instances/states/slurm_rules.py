@@ -21,6 +21,7 @@ class Cluster:
     associations: list[Entry]
     config: Config
     updated: int | None
+    apart: int = 0
 
 
 def preempt_mode(job: Entry, cluster: Cluster) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 Amounts = dict[str, int]
 
@@ -93,7 +94,8 @@ class Shape:
 class Job:
     """What waits.
 
-    may: the units that it may evict; may_if_nominal: those that it may evict where it then borrows nothing.
+    may: the units that it may evict; may_if_nominal: those that it may evict where it then borrows nothing. contested:
+    the flavors that need preemption (empty: those that do not fit).
     """
 
     name: str
@@ -103,6 +105,7 @@ class Job:
     may_if_nominal: frozenset[str] = frozenset()
     queue: str = ""
     use: Amounts = field(default_factory=dict)
+    contested: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -149,7 +152,9 @@ class State:
     """A cluster's state as it was read.
 
     scales: in which units resources are shown. read: what was found. assumed: what the state does not say, and what was
-    taken for it. unmodelled: job -> what it asks for that the instance does not have.
+    taken for it. unmodelled: job -> features that the instance does not have and that could change a verdict. held:
+    job -> why the scheduler does not consider it. model: the state as the scheduler's own program sees it. counted:
+    what lost work counts, GPU or CPU.
     """
 
     system: str
@@ -166,6 +171,9 @@ class State:
     read: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     unmodelled: dict[str, list[str]] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
+    model: Any = None
+    counted: str = "GPU"
 
     def assume(self, line: str) -> None:
         """Say once what was assumed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from datetime import UTC, datetime
@@ -32,7 +33,8 @@ def quantity(text: str) -> Fraction | None:
     return (-1 if sign == "-" else 1) * digits * (factor if factor is not None else _FACTORS[suffix or ""])
 
 
-def amount(resource: str, text: str, *, down: bool = False) -> int | None:
+@functools.lru_cache(maxsize=100_000)
+def amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -> int | None:
     """A quantity as schedulers count it: CPU in thousandths, all else in units; rounded up (`down`: what there is).
 
     None where it is no quantity, or beyond what instances hold.
@@ -42,6 +44,8 @@ def amount(resource: str, text: str, *, down: bool = False) -> int | None:
         return None
     scaled = value * 1000 if resource == "cpu" else value
     rounded = math.floor(scaled) if down else math.ceil(scaled)
+    if cap and EXACT < rounded < 2**65:
+        return EXACT
     return rounded if abs(rounded) <= EXACT else None
 
 

@@ -128,6 +128,8 @@ def test_free_flavors_are_compared(cli, tmp_path):
     flavor = {"name": "spot", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]}
     queue["spec"]["resourceGroups"][0]["flavors"].append(flavor)
     queue["spec"]["flavorFungibility"] = {"whenCanPreempt": "MayStopSearch"}
+    spot = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "spot"}, "spec": {}}
+    documents["queues.json"]["items"].append(spot)
     paths = written(tmp_path, documents)
     (tmp_path / "victims.txt").write_text("train")
     assert cli("judge", *paths, "--decision", tmp_path / "victims.txt").status == 0

@@ -113,7 +113,7 @@ def test_objectives_by_hand():
     )  # fmt: skip
     plan = plan_of(instance, [0, 1], **STARTED)
     assert instance.violations(plan) == []
-    expected = {"victims": 1, "lost": 30, "top_priority": 2, "budget_violations": 1, "moves": 0, "grace": 60}
+    expected = {"victims": 2, "lost": 30, "top_priority": 2, "budget_violations": 1, "moves": 0, "grace": 60}
     assert judge.base_values(instance, plan) == expected == instance.evaluate(plan)
     waiting = instance.evaluate(plan_of(instance))
     assert waiting == {"victims": 4, "lost": 121, "top_priority": 4, "budget_violations": 2, "moves": 1, "grace": 61}

@@ -21,9 +21,10 @@ def test_kai_by_hand(tmp_path):
     assert by_name(instance, "unit_lost")["ml/small-0"] == 2 * 2 * 3600
 
 
-def test_kai_does_not_reclaim_beyond_what_a_queue_deserves(tmp_path):
+def test_kai_does_not_reclaim_beyond_the_fair_share_of_the_queue(tmp_path):
+    """Team a deserves 5 and team b 6 of 16; of the other 5, team a's share is 3, and it would hold 10."""
     snapshot = kai_state()
-    snapshot["rawObjects"]["queues"][1]["spec"]["resources"]["gpu"]["quota"] = 9
+    snapshot["rawObjects"]["queues"][1]["spec"]["resources"]["gpu"]["quota"] = 5
     assert asked(tmp_path, {"snapshot.json": snapshot}).may.sum() == 0
 
 

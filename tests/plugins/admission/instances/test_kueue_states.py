@@ -7,7 +7,7 @@ import json
 
 import pytest
 from draws import share
-from kueue_examples import kueue_question, kueue_state, pod_set
+from kueue_examples import kueue_question, kueue_state, manager, pod_set
 from state_examples import asked, by_name, read, written
 
 import mlsched
@@ -41,6 +41,8 @@ def test_kueue_priority_boost_and_equal_priority(tmp_path):
     documents = kueue_state()
     workloads = {item["metadata"]["name"]: item for item in documents["workloads.json"]["items"]}
     workloads["train"]["metadata"]["annotations"] = {"kueue.x-k8s.io/priority-boost": "90"}
+    assert by_name(asked(tmp_path, documents), "unit_priority")["team-a/train"] == 10  # the gate is off
+    documents["config.json"] = manager("featureGates:\n  PriorityBoost: true\n")
     instance = asked(tmp_path, documents)
     assert by_name(instance, "unit_priority")["team-a/train"] == 100
     assert instance.may[0, instance.unit_names.index("team-a/train")] == 0
@@ -85,7 +87,20 @@ def _two_flavors(documents, **fungibility):
     group = queue["spec"]["resourceGroups"][0]
     group["flavors"].append({"name": "spot", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 10}]})
     queue["spec"]["flavorFungibility"] = fungibility
+    documents["queues.json"]["items"].append(_flavor("spot"))
     return documents
+
+
+def _flavor(name):
+    api = "kueue.x-k8s.io/v1beta2"
+    return {"apiVersion": api, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": {}}
+
+
+def test_kueue_queue_that_names_a_missing_flavor_is_inactive(tmp_path):
+    documents = _two_flavors(kueue_state())
+    documents["queues.json"]["items"].pop()
+    with pytest.raises(InvalidInput, match="queue cq-a is inactive: spot does not exist"):
+        read(tmp_path, documents)
 
 
 def test_kueue_chooses_flavors_in_its_order(tmp_path):
@@ -107,33 +122,49 @@ def test_kueue_free_flavors_are_all_asked_about(tmp_path):
 def test_kueue_flavor_whose_taint_is_not_tolerated_is_skipped(tmp_path):
     documents = _two_flavors(kueue_state(), whenCanPreempt="TryNextFlavor")
     taint = {"key": "spot", "value": "true", "effect": "NoSchedule"}
-    spot = {
-        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "spot"},
-        "spec": {"nodeTaints": [taint]},
-    }  # fmt: skip
-    documents["queues.json"]["items"].append(spot)
+    spot = documents["queues.json"]["items"][-1]
+    spot["spec"]["nodeTaints"] = [taint]
     assert asked(tmp_path, documents).flavor_names == ("h100/nvidia.com/gpu",)
     spot["spec"]["tolerations"] = [{"key": "spot", "operator": "Exists"}]
     assert asked(tmp_path, documents).flavor_names == ("spot/nvidia.com/gpu",)
 
 
 def test_kueue_says_what_is_not_modelled(tmp_path):
-    documents = kueue_state(waiting=pod_set(4, 2, minCount=2))
+    levels = [{"topology": "rack", "size": 4}, {"topology": "kubernetes.io/hostname", "size": 2}]
+    request = {"podsetSliceRequiredTopologyConstraints": levels}
+    documents = kueue_state(topology=True, waiting=pod_set(4, 2, topologyRequest=request))
     documents["queues.json"]["items"][0]["spec"]["admissionChecksStrategy"] = {"admissionChecks": [{"name": "quota"}]}
-    lines = read(tmp_path, documents).unmodelled["team-a/urgent"]
-    assert any("minCount" in line for line in lines)
-    assert any("admission check quota" in line for line in lines)
+    state = read(tmp_path, documents)
+    assert "nested topology slices" in state.unmodelled["team-a/urgent"]
+    assert any("admission check quota" in line for line in state.assumed)
 
 
-def test_kueue_fair_sharing_is_refused_by_name(tmp_path):
-    config = "apiVersion: config.kueue.x-k8s.io/v1beta1\nfairSharing:\n  enable: {}\n  preemptionStrategies: []\n"
-    entry = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kueue-manager-config"}}
+def test_kueue_asks_about_fewer_pods_if_only_these_can_be_admitted(tmp_path):
+    documents = kueue_state(waiting=pod_set(20, 1, minCount=2))
+    state = read(tmp_path, documents)
+    assert asked(tmp_path, documents).job_use.tolist() == [[16]]
+    assert any("16 of 20 pods" in line for line in state.assumed)
+
+
+def test_kueue_fair_sharing_is_read_from_the_configuration(tmp_path):
+    text = "apiVersion: v1beta1\nfairSharing:\n  enable: {}\n  preemptionStrategies: [LessThanInitialShare]\n"
     documents = kueue_state()
-    documents["config.json"] = {**entry, "data": {"controller_manager_config.yaml": config.format("true")}}
-    with pytest.raises(InvalidInput, match="fairSharing"):
+    documents["config.json"] = manager(text.format("true"))
+    state = read(tmp_path, documents)
+    assert "fair sharing: on (LessThanInitialShare)" in state.read
+    documents["config.json"] = manager(text.format("false"))
+    assert not any("fair sharing" in line for line in read(tmp_path, documents).read)
+
+
+def test_kueue_without_a_configuration_has_no_fair_sharing_and_says_so(tmp_path):
+    assert any(line.startswith("fair sharing: off") for line in read(tmp_path, kueue_state()).assumed)
+
+
+def test_kueue_past_usage_is_refused_by_name(tmp_path):
+    documents = kueue_state()
+    documents["config.json"] = manager("admissionFairSharing:\n  usageHalfLifeTime: 168h\n")
+    with pytest.raises(InvalidInput, match="admissionFairSharing"):
         read(tmp_path, documents)
-    documents["config.json"] = {**entry, "data": {"controller_manager_config.yaml": config.format("false")}}
-    assert not any("fair sharing" in line for line in read(tmp_path, documents).assumed)
 
 
 def test_states_that_kueue_answered_get_its_answers(tmp_path, shared_data):

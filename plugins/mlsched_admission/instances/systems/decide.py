@@ -1,0 +1,99 @@
+"""What a scheduler's own program decides about a state, by names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mlsched_admission.instances.states.state import State
+from mlsched_admission.instances.systems import kube
+from mlsched_admission.instances.systems.kai import actions
+from mlsched_admission.instances.systems.kai.model import PENDING, PIPELINED, RELEASING, Session
+from mlsched_admission.instances.systems.kueue import cycle
+from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
+
+#: System -> the name of the rule that is its own.
+OWN_RULES = {"kueue": "kueue", "kai": "kai", "kubernetes": "kube"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happens to one waiting job: starts, preempts, or why it waits; whom it evicts."""
+
+    job: str
+    outcome: str
+    why: str = ""
+    evicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Who is evicted and moved, which jobs start now or once the victims are gone, and the outcome of each job."""
+
+    evict: tuple[str, ...]
+    start: tuple[str, ...]
+    move: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def decide(state: State, jobs: Sequence[str] | None = None) -> Decided | None:
+    """Return the decision of the state's own scheduler about some jobs (None: a whole cycle or session).
+
+    None is returned for systems without a program of their own here.
+    """
+    if isinstance(state.model, Snapshot):
+        return _kueue(state.model, jobs)
+    if isinstance(state.model, kube.Cluster):
+        return _kube(state.model, jobs)
+    if callable(state.model):
+        return _kai(state.model(), jobs)
+    return None
+
+
+def _kueue(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
+    made = cycle.run(snapshot, None if jobs is None else [snapshot.waiting[name] for name in jobs])
+    outcomes = tuple(
+        Outcome(name, why, made.reasons.get(name, ""), tuple(made.victims.get(name, ())))
+        for name, why in made.why.items()
+        if jobs is None or name in jobs
+    )
+    evicted = tuple(sorted({name for names in made.victims.values() for name in names}))
+    return Decided(evicted, (*made.admitted, *made.victims), outcomes=outcomes)
+
+
+def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
+    names = list(cluster.waiting) if jobs is None else [name for name in jobs if name in cluster.waiting]
+    evict: dict[str, None] = {}
+    start, outcomes, notes = [], [], []
+    for name in names:
+        made = cluster.decide(name)
+        victims = tuple(pod.name for pod in made.victims)
+        evict |= dict.fromkeys(victims)
+        if made.starts or made.node:
+            start.append(name)
+        word = "starts" if made.starts else "preempts" if made.node else "waits"
+        outcomes.append(Outcome(name, word, made.why or f"on {made.node}" * bool(made.node), victims))
+        if len(equal := cluster.equal_choices(made)) > 1:
+            notes.append(f"{name}: any of {len(equal)} equally good nodes; the scheduler looks at a sample of nodes")
+    return Decided(tuple(evict), tuple(start), outcomes=tuple(outcomes), notes=tuple(notes))
+
+
+def _kai(session: Session, jobs: Sequence[str] | None) -> Decided:
+    before = {pod: (pod.status, pod.node) for pod in session.pods()}
+    actions.run(session, jobs=jobs)
+    gone, moved, started = [], [], set()
+    for pod, (status, _) in before.items():
+        if status in (PENDING, RELEASING):
+            if status == PENDING and pod.status != PENDING:
+                started.add(pod.job.name)
+        elif pod.status in (RELEASING, PENDING):
+            gone.append(pod.name)
+        elif pod.status == PIPELINED:
+            moved.append(pod.name)
+    outcomes = tuple(
+        Outcome(job.name, "starts" if job.name in started else "waits")
+        for job in session.jobs.values()
+        if any(before[pod][0] == PENDING for pod in job.pods) and (jobs is None or job.name in jobs)
+    )
+    return Decided(tuple(sorted(gone)), tuple(sorted(started)), tuple(sorted(moved)), outcomes)

@@ -1,0 +1,357 @@
+"""The actions of a session: allocate, consolidation, reclaim and preempt (rules A8 to A12)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from mlsched_admission.instances.systems.kai import shares
+from mlsched_admission.instances.systems.kai.model import (
+    ACTIVE,
+    ALLOCATED,
+    GPU_,
+    PENDING,
+    PIPELINED,
+    RELEASING,
+    ZERO,
+    Job,
+    Node,
+    Pod,
+    Queue,
+    Session,
+    Vector,
+    plus,
+)
+from mlsched_admission.instances.systems.kai.orders import Line
+
+ACTIONS = ("allocate", "consolidation", "reclaim", "preempt")
+#: What a pod was before: (status, node, groups).
+Before = tuple[str, str, tuple[str, ...]]
+
+
+class Journal:
+    """Changes of pods that can be taken back."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.changes: list[tuple[Pod, Before]] = []
+
+    def set(self, pod: Pod, status: str, node: str, groups: tuple[str, ...]) -> None:
+        """Change a pod."""
+        self.changes.append((pod, (pod.status, pod.node, pod.groups)))
+        self.session.set(pod, status, node, groups)
+
+    def undo(self, to: int = 0) -> None:
+        """Take back all changes after the first `to`."""
+        while len(self.changes) > to:
+            pod, (status, node, groups) = self.changes.pop()
+            self.session.set(pod, status, node, groups)
+
+
+def run(session: Session, actions: Iterable[str] = ACTIONS, jobs: Iterable[str] | None = None) -> None:
+    """Run a session about the waiting jobs (default: all)."""
+    shares.divide(session)
+    wanted = None if jobs is None else set(jobs)
+    for action in actions:
+        waiting = [job for job in session.jobs.values() if wanted is None or job.name in wanted]
+        _Action(session, action).run(waiting)
+
+
+class _Action:
+    """One action."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.session, self.name = session, name
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        line = Line(self.session, (job for job in jobs if job.ready and job.to_place()))
+        while (job := line.pop()) is not None:
+            if self._done(job) and job.to_place():
+                line.push(job)
+
+    def _done(self, job: Job) -> bool:
+        if self.name == "allocate":
+            journal = Journal(self.session)
+            if place(journal, job, job.to_place(), pipelined=False):
+                return True
+            journal.undo()
+            return False
+        return self._may(job) and _Search(self.session, job, self.name).run()
+
+    def _may(self, job: Job) -> bool:
+        """Return whether the job may ask for the action (A10)."""
+        session, pods = self.session, job.to_place()
+        request, path = session.request(pods), session.path(job.queue)
+        if self.name == "consolidation":
+            idle = sum(node.free_gpus() for node in session.nodes.values() if node.usable)
+            return job.preemptible and request[GPU_] <= idle * 1_000_000 + 1e-6
+        leaf = path[0]
+        fixed = job.preemptible or leaf.within_deserved(plus(leaf.fixed, request))
+        if self.name == "preempt":
+            return job.preemptible or all(queue.within_deserved(plus(queue.fixed, request)) for queue in path)
+        fair = all(a <= f for a, f in zip(plus(leaf.allocated, request), leaf.fair, strict=True))
+        return fair and fixed
+
+
+# --- placing (A8, A9) ------------------------------------------------------------------------------------------------
+
+
+def capacity(session: Session, job: Job, request: Vector) -> bool:
+    """Return whether limits, and for non-preemptible jobs deserved shares, hold with the request (A8)."""
+    for queue in session.path(job.queue):
+        after = plus(queue.allocated, request)
+        if any(limit >= 0 and a > limit for a, limit, n in zip(after, queue.limit, request, strict=True) if n):
+            return False
+        fixed = plus(queue.fixed, request)
+        deserved = zip(fixed, queue.deserved, request, strict=True)
+        if not job.preemptible and any(d >= 0 and a > d for a, d, n in deserved if n):
+            return False
+    return True
+
+
+def place(
+    journal: Journal, job: Job, pods: Sequence[Pod], *, pipelined: bool, origin: Mapping[Pod, Before] | None = None
+) -> bool:
+    """Place a chunk whole; False, with changes that the caller takes back, if a pod finds no node.
+
+    origin: what evicted pods were. One that comes back to its own devices was never evicted, any other is moved.
+    """
+    session = journal.session
+    if not capacity(session, job, session.request(pods)):
+        return False
+    for pod in pods:
+        if not capacity(session, job, pod.request(session.smallest)):
+            return False
+        best = _node(session, pod)
+        if best is None:
+            return False
+        node, now = best
+        groups = node.fits(pod, releases=not now)
+        assert groups is not None
+        if origin and pod in origin:
+            _replace(journal, pod, node, groups, origin[pod])
+        else:
+            journal.set(pod, ALLOCATED if now and not pipelined else PIPELINED, node.name, groups)
+    if not pipelined:
+        _all_or_pipelined(journal, job, pods)
+    return True
+
+
+def _replace(journal: Journal, pod: Pod, node: Node, groups: tuple[str, ...], before: Before) -> None:
+    """Give an evicted pod a place; a moved one still leaves its old place."""
+    status, old, devices = before
+    if node.name == old and (not pod.shared or set(groups) == set(devices)):
+        journal.set(pod, status, old, devices)
+        return
+    shadow = dataclasses.replace(pod, status=PENDING, node="", groups=())
+    journal.set(pod, PIPELINED, node.name, groups)
+    journal.set(shadow, RELEASING, old, devices)
+
+
+def _all_or_pipelined(journal: Journal, job: Job, pods: Sequence[Pod]) -> None:
+    """Pipeline all new pods if fewer than the minimum are truly allocated (A9)."""
+    for name, least in job.minima.items():
+        real = [p for p in job.pods if p.subgroup == name and p.status in ACTIVE and p.status != PIPELINED]
+        if len(real) < least and any(pod.status == PIPELINED for pod in pods):
+            for pod in pods:
+                if pod.status == ALLOCATED:
+                    journal.set(pod, PIPELINED, pod.node, pod.groups)
+            return
+
+
+def _node(session: Session, pod: Pod) -> tuple[Node, bool] | None:
+    """Return the node for a pod, and whether it has room without waiting for releases (A9)."""
+    best: tuple[tuple[bool, bool, bool, bool, float, str], Node, bool] | None = None
+    for node in session.nodes.values():
+        if not node.usable or (pod.open_to is not None and node.name not in pod.open_to):
+            continue
+        if node.fits(pod, releases=True) is None:
+            continue
+        now = node.fits(pod, releases=False) is not None
+        gpu = pod.gpus or pod.shared or pod.mig
+        free = node.free_gpus() if gpu else float(node.soon.get("cpu", 0))
+        key = (
+            pod.nominated != node.name,
+            not (pod.shared and node.joinable(pod)),
+            not now,
+            bool(gpu) or node.room.get("gpu", 0) > 0,
+            free,
+            node.name,
+        )
+        if best is None or key < best[0]:
+            best = key, node, now
+    return None if best is None else (best[1], best[2])
+
+
+# --- victims (A11, A12) ----------------------------------------------------------------------------------------------
+
+
+class _Search:
+    """The search for victims of one job."""
+
+    def __init__(self, session: Session, job: Job, action: str) -> None:
+        self.session, self.job, self.action = session, job, action
+        self.chunk = job.to_place()
+        self.accept: Callable[[list[list[Pod]]], bool] = {
+            "consolidation": self._all_placed,
+            "reclaim": self._reclaims,
+            "preempt": lambda victims: True,
+        }[action]
+        self.before = {name: queue.allocated for name, queue in session.queues.items()}
+
+    def run(self) -> bool:
+        """Find victims for each prefix of the chunk; the last solution stays."""
+        recorded: list[list[Pod]] = []
+        for size in range(1, len(self.chunk) + 1):
+            found = self._prefix(self.chunk[:size], recorded, last=size == len(self.chunk))
+            if found is None:
+                return False
+            recorded = found
+        return True
+
+    def _victims(self) -> list[Job]:
+        """Return the jobs that may be victims (A10)."""
+        jobs = [job for job in self.session.jobs.values() if job.preemptible and job is not self.job]
+        if self.action == "reclaim":
+            jobs = [job for job in jobs if job.queue != self.job.queue]
+        if self.action == "preempt":
+            jobs = [job for job in jobs if job.queue == self.job.queue and job.priority < self.job.priority]
+        return [job for job in jobs if job.to_evict()[0]]
+
+    def _prefix(self, pods: list[Pod], recorded: list[list[Pod]], *, last: bool) -> list[list[Pod]] | None:
+        """Return the victims for a prefix: those recorded, alone, then more and more of them."""
+        if recorded:
+            works, _ = self._try(pods, recorded, last)
+            if works:
+                return recorded
+        gone = {pod for victim in recorded for pod in victim}
+        line = Line(self.session, (j for j in self._victims() if j.to_evict(gone)[0]), victims=gone)
+        more: list[list[Pod]] = []
+        while (job := line.pop()) is not None:
+            chunk, stays = job.to_evict(gone)
+            if not chunk:
+                continue
+            gone.update(chunk)
+            more.append(chunk)
+            line.subtract(job, self.session.request(chunk))
+            if stays:
+                line.push(job)
+            for node in sorted({pod.node for pod in chunk}):
+                there = [victim for victim in more if any(pod.node == node for pod in victim)]
+                works, placed = self._try(pods, [*recorded, *there], last)
+                if works:
+                    return [*recorded, *there]
+                if placed:
+                    break
+        return None
+
+    def _try(self, pods: list[Pod], victims: list[list[Pod]], last: bool) -> tuple[bool, bool]:
+        """Return whether a scenario works, and whether it places the preemptor; a working last one stays."""
+        journal = Journal(self.session)
+        origin = {pod: (pod.status, pod.node, pod.groups) for victim in victims for pod in victim}
+        for pod, (_, node, groups) in origin.items():
+            journal.set(pod, RELEASING, node, groups)
+            pod.evicted = True
+        placed = self._placed_again(journal, pods, origin)
+        for pod in origin:
+            pod.evicted = False
+        works = placed and self.accept([[p for p in victim if p.status == RELEASING] for victim in victims])
+        if not (works and last):
+            journal.undo()
+            return works, placed
+        for pod, (status, _, _) in origin.items():  # one that only had a nominated place waits again
+            if status == PIPELINED and pod.status == RELEASING:
+                self.session.set(pod, PENDING)
+        return works, placed
+
+    def _placed_again(self, journal: Journal, pods: list[Pod], origin: dict[Pod, Before]) -> bool:
+        """Place the preemptor and the victims, all pipelined, in the order of queues and jobs."""
+
+        def chunk(job: Job) -> list[Pod]:
+            return pods if job is self.job else job.to_place()
+
+        line = Line(self.session, {self.job, *(pod.job for pod in origin)}, chunk=chunk)
+        while (job := line.pop()) is not None:
+            to = len(journal.changes)
+            if job is self.job:
+                if not place(journal, job, pods, pipelined=True):
+                    return False
+            elif place(journal, job, job.to_place(), pipelined=True, origin=origin):
+                if job.to_place():
+                    line.push(job)
+            else:
+                journal.undo(to)
+        return True
+
+    def _all_placed(self, victims: list[list[Pod]]) -> bool:
+        return not any(victims)
+
+    def _reclaims(self, victims: list[list[Pod]]) -> bool:
+        """Return whether the reclaimer may have what the victims lose (A11)."""
+        session = self.session
+        own = session.path(self.job.queue)
+        asked = session.request(pod for pod in self.chunk if pod.status in ACTIVE)
+        left = dict(self.before)
+        lost: dict[str, Vector] = {}
+        for unit in _units(victims):
+            amounts = session.request(unit)
+            path = session.path(unit[0].job.queue)
+            mine, theirs = sides(own, path)
+            remaining = left[theirs.name]
+            above = any(remaining[r] > theirs.allocatable(r) for r in range(3))
+            needy = mine.within_deserved(plus(self.before[mine.name], asked))
+            if not above and not (needy and not theirs.within_deserved(remaining)):
+                return False
+            for queue in path[: path.index(theirs) + 1]:
+                left[queue.name] = plus(left[queue.name], amounts, -1)
+                lost[queue.name] = plus(lost.get(queue.name, ZERO), amounts)
+        return all(self._saturated(queue, asked, left, lost) for queue in own)
+
+    def _saturated(self, queue: Queue, asked: Vector, left: dict[str, Vector], lost: dict[str, Vector]) -> bool:
+        """Return whether no sibling that lost is left with less of its fair share than the reclaimer."""
+        after = plus(self.before[queue.name], asked)
+        siblings = [q for q in self.session.queues.values() if q.parent == queue.parent and q is not queue]
+        for other in siblings:
+            if other.name not in lost:
+                continue
+            for r in range(3):
+                if not (lost[other.name][r] or asked[r]) or other.fair[r] <= 0:
+                    continue
+                mine = after[r] / queue.fair[r] if queue.fair[r] else float("inf") if after[r] else 0.0
+                if mine > 1 and mine >= left[other.name][r] / other.fair[r]:
+                    return False
+        return True
+
+
+def _units(victims: list[list[Pod]]) -> list[list[Pod]]:
+    """Return victims as units: pods above the minimum one by one, the rest of a gang as one."""
+    return [victim for victim in victims if victim]
+
+
+def sides(own: list[Queue], path: list[Queue]) -> tuple[Queue, Queue]:
+    """Return the ancestors of both queues just below the common one, or their roots."""
+    shared = [queue for queue in own if queue in path]
+    if not shared:
+        return own[-1], path[-1]
+    mine, theirs = own.index(shared[0]), path.index(shared[0])
+    return own[max(0, mine - 1)], path[max(0, theirs - 1)]
+
+
+def next_round(session: Session, stay: Iterable[str] = ()) -> None:
+    """Let the state go on after a session: placed pods run, evicted ones wait again, pipelined ones keep their node.
+
+    stay: jobs whose deleted pods keep leaving.
+    """
+    kept = set(stay)
+    for node in session.nodes.values():  # what moved pods have left behind
+        for shadow in [pod for pod in node.pods if pod.status == RELEASING and pod not in pod.job.pods]:
+            if shadow.job.name:
+                node.add(shadow, -1)
+    for pod in list(session.pods()):
+        if pod.status == ALLOCATED:
+            session.set(pod, "Running", pod.node, pod.groups)
+        elif pod.status == PIPELINED:
+            pod.nominated = pod.node
+            session.set(pod, PENDING)
+        elif pod.status == RELEASING and pod.job.name not in kept:
+            session.set(pod, PENDING)

@@ -1,0 +1,122 @@
+"""Orders of queues, jobs and victims (rules A4, A5, A6)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Container, Iterable, Mapping
+
+from mlsched_admission.instances.systems.kai.model import ZERO, Job, Pod, Queue, Session, Vector, plus
+
+
+def job_key(job: Job, gone: Container[Pod] = ()) -> tuple[int, int, int, str]:
+    """Return the sort key of jobs in a queue (A5), without pods that are gone."""
+    below = any(job.active(name, gone) < least for name, least in job.minima.items())
+    above = any(job.active(name, gone) > least for name, least in job.minima.items())
+    return (-job.priority, 0 if below else 2 if above else 1, job.created, job.uid)
+
+
+def compare(left: Queue, right: Queue, asked: tuple[Vector, Vector], popped: tuple[Vector, Vector]) -> int:
+    """Return below 0 if the left queue comes first (A4). popped: what is taken off in step 5 (A6)."""
+    steps: list[Callable[[Queue, Vector, Vector], object]] = [
+        lambda q, job, gone: any(a > f for a, f in zip(q.allocated, q.fair, strict=True)),
+        lambda q, job, gone: not q.within_deserved(plus(q.allocated, job)),
+        lambda q, job, gone: -q.priority,
+        lambda q, job, gone: any(job[r] > 0 and q.allocatable(r) == 0 for r in range(3)),
+        lambda q, job, gone: _dominant(q, plus(plus(q.allocated, job), gone, -1)),
+        lambda q, job, gone: _dominant(q, q.allocated),
+    ]
+    for step in steps:
+        a, b = step(left, asked[0], popped[0]), step(right, asked[1], popped[1])
+        if a != b:
+            return -1 if a < b else 1  # type: ignore[operator]
+    mine, theirs = [[q.allocatable(r) for r in range(3)] for q in (left, right)]
+    if mine != theirs:
+        if all(a <= b for a, b in zip(mine, theirs, strict=True)):
+            return -1
+        if all(a >= b for a, b in zip(mine, theirs, strict=True)):
+            return 1
+    ends = (left.created, left.name), (right.created, right.name)
+    return -1 if ends[0] < ends[1] else int(ends[0] > ends[1])
+
+
+def _dominant(queue: Queue, amounts: Vector) -> float:
+    """Return the largest share of what may be allocated."""
+    shares = [0.0]
+    for r, amount in enumerate(amounts):
+        if amount > 0:
+            most = queue.allocatable(r)
+            shares.append(amount / most if most else float("inf"))
+    return max(shares)
+
+
+class Line:
+    """Jobs by queue, level by level; the next one is taken from the first queue.
+
+    victims: pods that are gone already; the next job is then the last one, of the last queue (A6).
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Iterable[Job],
+        *,
+        victims: Container[Pod] | None = None,
+        chunk: Callable[[Job], Iterable[Pod]] = Job.to_place,
+    ) -> None:
+        self.session, self.victims, self.chunk = session, victims, chunk
+        self.jobs: dict[str, list[Job]] = {}
+        self.popped: dict[str, Vector] = {}
+        for job in jobs:
+            self.push(job)
+
+    def push(self, job: Job) -> None:
+        """Add a job."""
+        if job.queue in self.session.queues:
+            self.jobs.setdefault(job.queue, []).append(job)
+
+    def pop(self) -> Job | None:
+        """Return the next job; None if there is none."""
+        best = self._best([q for q in self.session.queues.values() if q.parent not in self.session.queues])
+        if best is None:
+            return None
+        _, job = best
+        self.jobs[job.queue].remove(job)
+        return job
+
+    def subtract(self, job: Job, amounts: Vector) -> None:
+        """Take a popped victim off its queues."""
+        for queue in self.session.path(job.queue):
+            self.popped[queue.name] = plus(self.popped.get(queue.name, ZERO), amounts)
+
+    def _best(self, queues: Iterable[Queue]) -> tuple[Queue, Job] | None:
+        """Return the first queue among siblings, with its best leaf's best job."""
+        found = []
+        for queue in queues:
+            job = self._first(queue)
+            if job is not None:
+                found.append((queue, job))
+        if not found:
+            return None
+        asked = {queue.name: self.session.request(self.chunk(job)) for queue, job in found}
+        gone: Mapping[str, Vector] = self.popped
+
+        def order(a: tuple[Queue, Job], b: tuple[Queue, Job]) -> int:
+            names = a[0].name, b[0].name
+            return compare(
+                a[0], b[0], (asked[names[0]], asked[names[1]]), (gone.get(names[0], ZERO), gone.get(names[1], ZERO))
+            )
+
+        key = functools.cmp_to_key(order)
+        return (min if self.victims is None else max)(found, key=lambda one: key(one))
+
+    def _first(self, queue: Queue) -> Job | None:
+        if queue.children:
+            below = self._best(self.session.queues[name] for name in queue.children)
+            return None if below is None else below[1]
+        line = self.jobs.get(queue.name)
+        if not line:
+            return None
+        if self.victims is None:
+            return min(line, key=job_key)
+        gone = self.victims
+        return max(line, key=lambda job: job_key(job, gone))

@@ -1,0 +1,73 @@
+"""The division of a cluster among queues (rule A3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mlsched_admission.instances.systems.kai.model import ACTIVE, GPU, PENDING, ZERO, Queue, Session, plus
+
+#: The unit of each resource that a share is rounded down to.
+UNITS = (1, 1, GPU)
+
+
+def divide(session: Session) -> None:
+    """Give every queue its fair share: the roots of the total, children of their parent's share."""
+    for queue in session.queues.values():
+        queue.requested = ZERO
+    for job in session.jobs.values():
+        amounts = session.request(pod for pod in job.pods if pod.status in ACTIVE or pod.status == PENDING)
+        for queue in session.path(job.queue):
+            queue.requested = plus(queue.requested, amounts)
+    roots = [queue for queue in session.queues.values() if queue.parent not in session.queues]
+    pending = [(roots, session.total)]
+    while pending:
+        queues, total = pending.pop()
+        shares = [_share(queues, total[r], r) for r in range(3)]
+        for n, queue in enumerate(queues):
+            queue.fair = (shares[0][n], shares[1][n], shares[2][n])
+            children = [session.queues[name] for name in queue.children]
+            if children:
+                pending.append((children, queue.fair))
+
+
+def _share(queues: Sequence[Queue], total: int, r: int) -> list[int]:
+    """Return the share of each queue of one resource."""
+    unit = UNITS[r]
+    wanted = [queue.requested[r] if queue.limit[r] < 0 else min(queue.limit[r], queue.requested[r]) for queue in queues]
+    given = [
+        min(total if queue.deserved[r] < 0 else queue.deserved[r], want)
+        for queue, want in zip(queues, wanted, strict=True)
+    ]
+    remaining = total - sum(given)
+    if remaining <= 0:
+        return given
+    lost = [0.0] * len(queues)
+    for priority in sorted({queue.priority for queue in queues}, reverse=True):
+        among = [n for n, queue in enumerate(queues) if queue.priority == priority and queue.weight[r] > 0]
+        again = True
+        while again and remaining > 0:
+            again, offered = False, remaining
+            hungry = [n for n in among if wanted[n] > given[n]]
+            weights = sum(queues[n].weight[r] for n in hungry)
+            for n in hungry:
+                offer = offered * queues[n].weight[r] / weights
+                want = wanted[n] - given[n]
+                if want <= offer:
+                    more = want
+                    again = again or want < offer
+                    lost[n] = 0.0
+                else:
+                    more = math.floor(offer / unit + 1e-9) * unit
+                    lost[n] = offer - more
+                given[n] += more
+                remaining -= more
+    line = sorted(range(len(queues)), key=lambda n: (-queues[n].priority, -lost[n], queues[n].created, queues[n].name))
+    for n in line:
+        if remaining <= 0:
+            break
+        if queues[n].weight[r] > 0 and wanted[n] > given[n]:
+            more = min(unit, wanted[n] - given[n], remaining)
+            given[n] += more
+            remaining -= more
+    return given

@@ -1,0 +1,134 @@
+"""Workloads that Kueue does not consider at all, each with the reason (the list at the end of section K)."""
+
+from __future__ import annotations
+
+from mlsched.core.errors import meant
+from mlsched_admission.instances.states import objects as k8s
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
+
+_DELAYING = ("kueue.x-k8s.io/provisioning-request", "kueue.x-k8s.io/multikueue")
+
+
+def check(snapshot: Snapshot, found: k8s.Objects) -> None:
+    """Mark queues that are inactive and workloads that are not admissible; give waiting workloads their queue."""
+    _inactive(snapshot, found)
+    local = {k8s.full_name(one): one for one in found.get("LocalQueue", [])}
+    entries = {k8s.full_name(one): one for one in found.get("Workload", [])}
+    spaces = {one.needed("metadata", "name"): one for one in found.get("Namespace", [])}
+    selectors = {one.needed("metadata", "name"): one for one in found.get("ClusterQueue", [])}
+    ranges: dict[str, list[Entry]] = {}
+    for one in found.get("LimitRange", []):
+        ranges.setdefault(one.text("metadata", "namespace"), []).append(one)
+    controllers = {one.needed("metadata", "name"): one for one in found.get("AdmissionCheck", [])}
+    for workload in snapshot.waiting.values():
+        entry = entries[workload.name]
+        space = entry.text("metadata", "namespace")
+        workload.inadmissible = _queued(snapshot, workload, entry, space, local)
+        if not workload.inadmissible:
+            workload.inadmissible = (
+                _outside(selectors[workload.queue], spaces.get(space))
+                or _held_back(entry)
+                or _beyond_limits(entry, ranges.get(space, []))
+            )
+        if not workload.inadmissible:
+            workload.delayed = _delayed(snapshot, workload, entry, controllers)
+
+
+def _inactive(snapshot: Snapshot, found: k8s.Objects) -> None:
+    """Name why queues are stopped or inactive; flavors and checks are only looked for if the state has any."""
+    checks = {one.needed("metadata", "name") for one in found.get("AdmissionCheck", [])}
+    for entry in found.get("ClusterQueue", []):
+        queue = snapshot.queues[entry.needed("metadata", "name")]
+        if entry.text("spec", "stopPolicy", default="None") != "None":
+            queue.inactive = f"queue {queue.name} is stopped (stopPolicy)"
+        named = [flavor for _, names in queue.groups for flavor in names]
+        missing = [flavor for flavor in named if snapshot.flavors and flavor not in snapshot.flavors]
+        missing += [one for one in queue.checks if checks and one not in checks]
+        if missing:
+            queue.inactive = f"queue {queue.name} is inactive: {missing[0]} does not exist"
+
+
+def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, local: dict[str, Entry]) -> str:
+    """Find the queue of a waiting workload; return why it is not queued."""
+    name = entry.text("spec", "queueName")
+    if not name:
+        return "it has no queueName, so Kueue does not queue it"
+    queue = local.get(f"{space}/{name}" if space else name)
+    if queue is None:
+        return f"its LocalQueue {name!r} is not in the state; add what `kubectl get localqueues -A -o json` prints"
+    cluster = queue.needed("spec", "clusterQueue")
+    if cluster not in snapshot.queues:
+        known = list(snapshot.queues)
+        return f"ClusterQueue {cluster!r} of its LocalQueue {name!r} is not in the state{meant(cluster, known)}"
+    workload.queue = cluster
+    if entry.get("spec", "active") is False:
+        return "it is not active"
+    if queue.text("spec", "stopPolicy", default="None") != "None":
+        return f"its queue {name} is stopped (stopPolicy)"
+    return snapshot.queues[cluster].inactive
+
+
+def _outside(queue: Entry, space: Entry | None) -> str:
+    """Return why the namespace does not match; labels that the state does not have are taken to match."""
+    if queue.get("spec", "namespaceSelector") is None or space is None:
+        return ""
+    labels = space.mapping("metadata", "labels")
+    labels.setdefault("kubernetes.io/metadata.name", space.needed("metadata", "name"))
+    if k8s.selects(queue.under("spec", "namespaceSelector"), labels):
+        return ""
+    return f"namespace {space.needed('metadata', 'name')} does not match the queue's namespaceSelector"
+
+
+def _held_back(entry: Entry) -> str:
+    for one in entry.entries("status", "admissionChecks"):
+        if one.text("state") in ("Retry", "Rejected"):
+            return f"admission check {one.text('name')} is in state {one.text('state')}"
+    for one in entry.entries("status", "conditions"):
+        if one.text("type") == "Requeued" and one.text("status") == "False":
+            return "it is not requeued yet (condition Requeued)"
+    return ""
+
+
+def _delayed(snapshot: Snapshot, workload: Workload, entry: Entry, controllers: dict[str, Entry]) -> bool:
+    """Return whether an admission check delays the placement until it is ready."""
+    ready = {one.text("name") for one in entry.entries("status", "admissionChecks") if one.text("state") == "Ready"}
+    return any(
+        controllers[name].text("spec", "controllerName") in _DELAYING
+        for name in snapshot.queues[workload.queue].checks
+        if name in controllers and name not in ready
+    )
+
+
+def _beyond_limits(entry: Entry, ranges: list[Entry]) -> str:
+    """Return which request is above its own limit, or outside of a LimitRange."""
+    for pod_set in entry.entries("spec", "podSets"):
+        spec = pod_set.under("template", "spec")
+        whole = k8s.requests(spec)
+        containers = [*spec.entries("containers"), *spec.entries("initContainers")]
+        for one in containers:
+            asked, most = _amounts(one, "requests"), _amounts(one, "limits")
+            for resource, amount in asked.items():
+                if resource in most and amount > most[resource]:
+                    return f"a container requests more {resource} than its own limit"
+        for limits in ranges:
+            for limit in limits.entries("spec", "limits"):
+                kind = limit.text("type")
+                subjects = [_amounts(one, "requests") for one in containers]
+                subjects = [whole] if kind == "Pod" else subjects if kind == "Container" else []
+                for subject in subjects:
+                    if resource := _outside_range(subject, limit):
+                        return f"its requests of {resource} are outside of LimitRange {limits.text('metadata', 'name')}"
+    return ""
+
+
+def _amounts(container: Entry, which: str) -> dict[str, int]:
+    return k8s.amounts(container, "resources", which, cap=True)
+
+
+def _outside_range(subject: dict[str, int], limit: Entry) -> str:
+    most, least = k8s.amounts(limit, "max"), k8s.amounts(limit, "min")
+    for resource, amount in subject.items():
+        if amount > most.get(resource, amount) or amount < least.get(resource, amount):
+            return resource
+    return ""

@@ -1,0 +1,118 @@
+"""The manager's configuration: fair sharing, feature gates and transformations of resources.
+
+It is YAML in a ConfigMap. Only block mappings, block lists and flow values of JSON are read, within bounds; anything
+else in it is left out, with a note.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from mlsched_admission.instances.states import objects as k8s
+from mlsched_admission.instances.systems.kueue.snapshot import Config
+
+#: Lines and depth that are read at most.
+MOST_LINES, MOST_DEPTH = 5000, 30
+_KEY = re.compile(r"""(?:"([^"]*)"|'([^']*)'|([^\s:#][^:#]*?)):(?:\s+(.*))?$""")
+
+
+def read_config(found: k8s.Objects) -> Config | None:
+    """Return the configuration of these objects; None if they have no ConfigMap of the manager."""
+    for entry in found.get("ConfigMap", []):
+        for name, text in entry.mapping("data").items():
+            if "controller_manager_config" in name or "fairSharing" in text or "featureGates" in text:
+                data = parse(text)
+                return _config(data if isinstance(data, dict) else {})
+    return None
+
+
+def _config(data: dict[str, Any]) -> Config:
+    fair, gates = data.get("fairSharing"), data.get("featureGates")
+    made = Config()
+    if "fairSharing" in data:
+        fair = fair if isinstance(fair, dict) else {}
+        made.fair = str(fair.get("enable", True)).lower() != "false"
+        known = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
+        named = tuple(one for one in fair.get("preemptionStrategies") or () if one in known)
+        made.strategies = named or made.strategies
+    made.admission_fair = "admissionFairSharing" in data
+    if isinstance(gates, dict):
+        made.gates = {str(name): str(value).lower() == "true" for name, value in gates.items()}
+    resources = data.get("resources")
+    for one in (resources.get("transformations") or []) if isinstance(resources, dict) else []:
+        outputs = one.get("outputs") if isinstance(one, dict) else None
+        if isinstance(outputs, dict) and isinstance(one.get("input"), str):
+            keep = one.get("strategy", "Retain") != "Replace"
+            factors = {str(name): str(value) for name, value in outputs.items()}
+            made.transformations.append((one["input"], keep, factors, str(one.get("multiplyBy") or "")))
+    if isinstance(resources, dict):
+        made.excluded = tuple(str(one) for one in resources.get("excludeResourcePrefixes") or ())
+    wait = data.get("waitForPodsReady")
+    made.block_admission = isinstance(wait, dict) and str(wait.get("blockAdmission", "false")).lower() == "true"
+    return made
+
+
+def parse(text: str) -> Any:
+    """Return the mappings, lists and texts of a small part of YAML; JSON is such a part."""
+    if text.lstrip()[:1] == "{":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return {}
+    lines = []
+    for line in text.splitlines()[:MOST_LINES]:
+        content = line.split(" #")[0].rstrip()
+        if content.strip() and not content.lstrip().startswith(("#", "---")):
+            lines.append((len(content) - len(content.lstrip()), content.strip()))
+    return _block(lines, 0, lines[0][0] if lines else 0, 0)[0]
+
+
+def _block(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
+    """Return the value of the block that starts at a line, and the line after it."""
+    if depth > MOST_DEPTH or at >= len(lines):
+        return None, len(lines)
+    if lines[at][1].startswith("- ") or lines[at][1] == "-":
+        return _list(lines, at, indent, depth)
+    made: dict[str, Any] = {}
+    while at < len(lines) and lines[at][0] == indent and (match := _KEY.match(lines[at][1])):
+        key, rest = match[1] or match[2] or match[3], (match[4] or "").strip()
+        at += 1
+        if rest:
+            made[key] = _scalar(rest)
+        elif at < len(lines) and (lines[at][0] > indent or (lines[at][0] == indent and lines[at][1][:1] == "-")):
+            made[key], at = _block(lines, at, lines[at][0], depth + 1)
+        else:
+            made[key] = None
+    while at < len(lines) and lines[at][0] > indent:  # what is not understood is passed over
+        at += 1
+    return made, at if not (at < len(lines) and lines[at][0] == indent) else at + (0 if made else 1)
+
+
+def _list(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
+    made = []
+    while at < len(lines) and lines[at][0] == indent and lines[at][1][:1] == "-":
+        rest = lines[at][1][1:].strip()
+        inner = indent + len(lines[at][1]) - len(rest)
+        if rest and _KEY.match(rest):
+            lines[at] = (inner, rest)
+            value, at = _block(lines, at, inner, depth + 1)
+        elif rest:
+            value, at = _scalar(rest), at + 1
+        elif at + 1 < len(lines) and lines[at + 1][0] > indent:
+            value, at = _block(lines, at + 1, lines[at + 1][0], depth + 1)
+        else:
+            value, at = None, at + 1
+        made.append(value)
+    return made, at
+
+
+def _scalar(text: str) -> Any:
+    if text[:1] in "[{":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            inner = text[1:-1].strip()
+            return [part.strip().strip("\"'") for part in inner.split(",") if part.strip()]
+    return text.strip("\"'")

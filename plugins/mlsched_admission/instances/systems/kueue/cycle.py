@@ -1,0 +1,289 @@
+"""One scheduling cycle of Kueue with several waiting workloads (rules C1 to C5)."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from mlsched_admission.instances.systems.kueue import flavors
+from mlsched_admission.instances.systems.kueue.flavors import Assignment, Pinned
+from mlsched_admission.instances.systems.kueue.preemption import victims
+from mlsched_admission.instances.systems.kueue.snapshot import Placement, Queue, Snapshot, Workload
+from mlsched_admission.instances.systems.kueue.tree import Amounts, Node
+
+#: Outcomes of an entry, in words.
+STARTS, PREEMPTS, NO_FIT, NO_VICTIMS = "starts", "preempts", "no fit", "no candidates"
+LATER, OVERLAP, DEFERRED, GATED = "no longer fits", "overlap", "deferred", "gated"
+INADMISSIBLE, BEHIND = "inadmissible", "behind"
+
+
+@dataclass(eq=False)
+class Entry:
+    """A head with its assignment and its victims."""
+
+    workload: Workload
+    queue: Queue
+    assignment: Assignment
+    victims: list[Workload] = field(default_factory=list)
+
+
+@dataclass
+class Decided:
+    """What a cycle decides: an outcome per workload, victims per preemptor, and the order of processing."""
+
+    why: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    victims: dict[str, list[str]] = field(default_factory=dict)
+    admitted: dict[str, Assignment] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+
+
+def nominated(snapshot: Snapshot, workload: Workload, pinned: Pinned | None = None) -> Entry:
+    """Return the assignment and the victims of a workload on the snapshot (F1 to F7, P, S)."""
+    queue = snapshot.queues[workload.queue]
+
+    def attempt(counts: Mapping[str, int]) -> Entry:
+        made = flavors.assign(snapshot, workload, victims, counts, pinned)
+        entry = Entry(workload, queue, made)
+        if made.mode == flavors.PREEMPT and not _gated(snapshot, workload):
+            entry.victims = victims(snapshot, workload, made.usage, made.contested, made.units) or []
+        return entry
+
+    whole = attempt({one.name: one.count for one in workload.pod_sets})
+    steps = sum(max(0, one.count - one.minimum) for one in workload.pod_sets)
+    if whole.assignment.fits or whole.victims or not steps:
+        return whole
+    low, high, best = 1, steps, None  # partial admission: the fewest steps that do (F7)
+    while low <= high:
+        middle = (low + high) // 2
+        entry = attempt(flavors.reduced(workload, middle))
+        if entry.assignment.fits or entry.victims:
+            best, high = entry, middle - 1
+        else:
+            low = middle + 1
+    return best or whole
+
+
+def entry_of(snapshot: Snapshot, workload: Workload) -> Entry:
+    """Return `nominated` of a workload on the snapshot as it was read."""
+    if workload.name not in snapshot.known:
+        snapshot.known[workload.name] = nominated(snapshot, workload)
+    known: Entry = snapshot.known[workload.name]
+    return known
+
+
+def _gated(snapshot: Snapshot, workload: Workload) -> bool:
+    """Return whether preemption gates hold the workload back; they bind only with their feature gate."""
+    return workload.gated and snapshot.config.gate("MultiKueueOrchestratedPreemption", False)
+
+
+def heads(snapshot: Snapshot, tried: Iterable[str] = ()) -> list[Workload]:
+    """Return the head of each queue (C1), without workloads that were tried before in BestEffortFIFO queues."""
+    found: dict[str, Workload] = {}
+    before = set(tried)
+    for one in snapshot.waiting.values():
+        if one.inadmissible or not one.queue or one.name in before:
+            continue
+        best = found.get(one.queue)
+        if best is None or _line(one) < _line(best):
+            found[one.queue] = one
+    return list(found.values())
+
+
+def _line(workload: Workload) -> tuple[int, int, str, str]:
+    return (-workload.priority, workload.queued, workload.uid, workload.name)
+
+
+def run(snapshot: Snapshot, workloads: Iterable[Workload] | None = None) -> Decided:
+    """Decide one cycle about these workloads (default: the heads)."""
+    made = Decided()
+    for one in snapshot.waiting.values():
+        if one.inadmissible:
+            made.why[one.name], made.reasons[one.name] = INADMISSIBLE, one.inadmissible
+    entries = [
+        dataclasses.replace(entry_of(snapshot, one))
+        for one in (heads(snapshot) if workloads is None else workloads)
+        if not one.inadmissible
+    ]
+    cycle = _Cycle(snapshot, made)
+    for entry in _ordered(snapshot, entries):
+        made.order.append(entry.workload.name)
+        made.assignments[entry.workload.name] = entry.assignment
+        cycle.process(entry)
+    cycle.undo()
+    for one in snapshot.waiting.values():
+        made.why.setdefault(one.name, BEHIND)
+    return made
+
+
+class _Cycle:
+    """The snapshot as entries are processed; usage that is added stays for later entries."""
+
+    def __init__(self, snapshot: Snapshot, made: Decided) -> None:
+        self.snapshot, self.made = snapshot, made
+        self.earlier: dict[str, Workload] = {}
+        self.added: list[tuple[Node, Amounts, list[Placement]]] = []
+
+    def process(self, entry: Entry) -> None:
+        """Process one entry (C4)."""
+        name, config = entry.workload.name, self.snapshot.config
+        fits, quota = self._fits(entry, entry.victims)
+        overlap = any(one.name in self.earlier for one in entry.victims)
+        deferred = False
+        if overlap and config.gate("RecomputeAssignmentUponPreemptionTargetsOverlap", True):
+            with self.snapshot.without(self.earlier.values()):
+                again = nominated(self.snapshot, entry.workload, _pinned(entry.assignment))
+            if not again.assignment.impossible:
+                entry.assignment, entry.victims = again.assignment, again.victims
+                deferred = again.assignment.fits
+                fits, quota = self._fits(entry, entry.victims)
+                overlap = any(one.name in self.earlier for one in entry.victims)
+        elif not fits and quota and config.gate("TASRecomputeAssignmentWithinSchedulingCycle", True):
+            again = nominated(self.snapshot, entry.workload, _pinned(entry.assignment))
+            entry.assignment, entry.victims = again.assignment, again.victims
+            fits, quota = self._fits(entry, entry.victims)
+            overlap = any(one.name in self.earlier for one in entry.victims)
+        self.made.assignments[name] = entry.assignment
+        self.made.why[name] = self._outcome(entry, fits, overlap, deferred)
+        if entry.assignment.why:
+            self.made.reasons[name] = entry.assignment.why
+
+    def _outcome(self, entry: Entry, fits: bool, overlap: bool, deferred: bool) -> str:
+        assignment, name = entry.assignment, entry.workload.name
+        if assignment.impossible:
+            return NO_FIT
+        if deferred:
+            self._add(entry, reserve=False)
+            return DEFERRED
+        if not assignment.fits and not entry.victims:
+            if entry.queue.reclaim != "Any":
+                self._add(entry, reserve=True)
+            return GATED if _gated(self.snapshot, entry.workload) else NO_VICTIMS
+        if overlap:
+            return OVERLAP
+        if not fits:
+            return LATER
+        if not assignment.fits and assignment.units:
+            with self.snapshot.without([*self.earlier.values(), *entry.victims]):
+                placed = self.snapshot.forest.place(assignment.units)
+            flavors.domains(assignment, placed or {})
+        self._add(entry, reserve=False)
+        if entry.victims:
+            self.earlier |= {one.name: one for one in entry.victims}
+            self.made.victims[name] = sorted(one.name for one in entry.victims)
+            return PREEMPTS
+        self.made.admitted[name] = assignment
+        return STARTS
+
+    def _fits(self, entry: Entry, own: list[Workload]) -> tuple[bool, bool]:
+        """Return whether the entry fits with earlier victims and its own gone, and whether its quota does."""
+        with self.snapshot.without([*self.earlier.values(), *own]):
+            quota = self.snapshot.fits(entry.queue, entry.assignment.usage)
+            if not quota or not entry.assignment.units:
+                return quota, quota
+            if entry.assignment.fits and not own:
+                return self._free(entry), True
+            return self.snapshot.forest.place(entry.assignment.units) is not None, True
+
+    def _free(self, entry: Entry) -> bool:
+        """Return whether the domains that were found are still free."""
+        forest, made = self.snapshot.forest, entry.assignment
+        for flavor, values, each, pods in placements(made):
+            forest.count([(flavor, values, each, pods)])
+        try:
+            return not any(
+                amount < 0
+                for flavor, values, _, _ in placements(made)
+                for amount in forest.free(flavor, values).values()
+            )
+        finally:
+            forest.count(placements(made), -1)
+
+    def _add(self, entry: Entry, *, reserve: bool) -> None:
+        """Count the usage of an entry; `reserve` limits it to what is left of its own quota (C4d)."""
+        node, amounts = entry.queue.node, dict(entry.assignment.usage)
+        placed = placements(entry.assignment)  # of one that only reserves: on nodes without workloads
+        if reserve:
+            for fr, amount in amounts.items():
+                limit = node.borrowing.get(fr)
+                if entry.assignment.height > 0 and limit is None:
+                    continue
+                most = node.nominal.get(fr, 0) + (limit or 0 if entry.assignment.height > 0 else 0)
+                amounts[fr] = max(0, min(amount, most - node.used(fr)))
+        node.add(amounts)
+        self.snapshot.forest.count(placed)
+        self.added.append((node, amounts, placed))
+
+    def undo(self) -> None:
+        """Leave the snapshot as it was."""
+        for node, amounts, placed in reversed(self.added):
+            node.add(amounts, -1)
+            self.snapshot.forest.count(placed, -1)
+
+
+def placements(made: Assignment) -> list[Placement]:
+    """Return the pods of an assignment by domain."""
+    return [
+        (unit.flavor, values, unit.each[one.name], pods)
+        for unit in made.units
+        for one in unit.members
+        for values, pods in made.pod_sets[one.name].domains or []
+    ]
+
+
+def _pinned(made: Assignment) -> Pinned:
+    return {name: dict(one.flavors) for name, one in made.pod_sets.items()}
+
+
+def _ordered(snapshot: Snapshot, entries: list[Entry]) -> Iterator[Entry]:
+    """Yield the entries in the order of processing (C3)."""
+    if not snapshot.config.fair:
+        priority = snapshot.config.gate("PrioritySortingWithinCohort", True)
+        yield from sorted(
+            entries,
+            key=lambda e: (
+                e.assignment.height,
+                -e.workload.priority if priority else 0,
+                e.workload.queued,
+                e.workload.name,
+            ),
+        )
+        return
+    left = sorted(entries, key=lambda e: e.workload.name)
+    while left:
+        alone = next((e for e in left if e.queue.node.parent is None), None)
+        entry = alone or _winner(snapshot, left[0].queue.node.root, left)
+        left.remove(entry)
+        yield entry
+
+
+@contextlib.contextmanager
+def _counted(entry: Entry) -> Iterator[None]:
+    entry.queue.node.add(entry.assignment.usage)
+    try:
+        yield
+    finally:
+        entry.queue.node.add(entry.assignment.usage, -1)
+
+
+def _winner(snapshot: Snapshot, cohort: Node, left: list[Entry]) -> Entry:
+    """Return the winner of the tournament under a cohort (C3)."""
+    among: list[tuple[Node, Entry]] = []
+    for child in cohort.children:
+        if child.is_queue:
+            among += [(child, one) for one in left if one.queue.node is child]
+        elif any(one.queue.node in set(child.below()) for one in left):
+            among.append((child, _winner(snapshot, child, left)))
+    first = snapshot.config.gate("FairSharingPrioritizeNonBorrowing", True)
+
+    def key(one: tuple[Node, Entry]) -> tuple[object, ...]:
+        child, entry = one
+        with _counted(entry):
+            borrows = first and not all(child.within(fr) for fr in entry.assignment.usage)
+            share = child.share()
+        return (borrows, share, -entry.workload.priority, entry.workload.queued, entry.workload.name)
+
+    return min(among, key=key)[1]

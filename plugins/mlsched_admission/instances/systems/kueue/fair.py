@@ -1,0 +1,193 @@
+"""Kueue's preemption by fair shares (rules S1 to S8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mlsched_admission.instances.systems.kueue import preemption
+from mlsched_admission.instances.systems.kueue.snapshot import Queue, Snapshot, Workload
+from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node, Share
+
+FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
+
+
+def candidates(snapshot: Snapshot, workload: Workload, contested: frozenset[FlavorResource]) -> list[Workload]:
+    """Return the candidates (S2), in the order K10."""
+    queue, found = snapshot.queues[workload.queue], []
+    for other in snapshot.queues.values():
+        own = other is queue
+        if not own and (other.node.root is not queue.node.root or other.node.within_all(contested)):
+            continue
+        policy = queue.within if own else queue.reclaim
+        found += [
+            one
+            for one in other.running.values()
+            if preemption.passes(policy, workload, one) and preemption.uses(one, contested)
+        ]
+    return sorted(found, key=lambda one: preemption.order(workload, one))
+
+
+def victims(
+    snapshot: Snapshot,
+    workload: Workload,
+    queue: Queue,
+    amounts: Amounts,
+    contested: frozenset[FlavorResource],
+    placed: Callable[[], bool],
+) -> list[Workload] | None:
+    """Return the victims of the configured strategies; None if they do not suffice."""
+    line = candidates(snapshot, workload, contested)
+
+    def fits() -> bool:  # the preemptor's usage counts for shares, not here (S3)
+        queue.node.add(amounts, -1)
+        try:
+            return snapshot.fits(queue, amounts) and placed()
+        finally:
+            queue.node.add(amounts)
+
+    removed: list[Workload] = []
+    queue.node.add(amounts)
+    try:
+        strategies = snapshot.config.strategies
+        kept: list[Workload] = []
+        done = _first(snapshot, workload, queue, contested, line, strategies[0], removed, kept, fits)
+        if not done and len(strategies) > 1:
+            done = _second(snapshot, workload, queue, kept, removed, fits)
+        if not done:
+            return None
+        preemption.put_back(snapshot, removed, fits)
+        return list(removed)
+    finally:
+        for one in reversed(removed):
+            snapshot.restore(one)
+        queue.node.add(amounts, -1)
+
+
+class Ordering:
+    """The queue from which the next candidate is taken (S4)."""
+
+    def __init__(self, snapshot: Snapshot, workload: Workload, line: list[Workload]) -> None:
+        self.queue = snapshot.queues[workload.queue]
+        self.workload = workload
+        self.by_node = {queue.node: queue for queue in snapshot.queues.values()}
+        self.path = set(self.queue.node.path())
+        self.left: dict[str, list[Workload]] = {}
+        for one in line:
+            self.left.setdefault(one.queue, []).append(one)
+        self.dropped: set[Node] = set()
+
+    def next(self) -> Queue | None:
+        """Return the queue that comes next; None if none has a candidate."""
+        root = self.queue.node.root
+        while root not in self.dropped:
+            if root.is_queue:
+                if self.left.get(self.queue.name):
+                    return self.queue
+                self.dropped.add(root)
+            elif (found := self._below(root)) is not None:
+                return found
+        return None
+
+    def _below(self, cohort: Node) -> Queue | None:
+        """Descend to the highest share; drop what cannot come any more."""
+        best: tuple[Share, Queue] | None = None
+        for node in cohort.children:
+            if not node.is_queue or node in self.dropped:
+                continue
+            queue = self.by_node[node]
+            line = self.left.get(queue.name)
+            if not line or (queue is not self.queue and not node.borrows_any()):
+                self.dropped.add(node)
+                continue
+            share = node.share()
+            if best is None or share > best[0] or (share == best[0] and self._sooner(line[0], best[1])):
+                best = share, queue
+        below: tuple[Share, str, Node] | None = None
+        for node in cohort.children:
+            if node.is_queue or node in self.dropped:
+                continue
+            if node not in self.path and not node.borrows_any():
+                self.dropped.add(node)
+                continue
+            one = node.share(), node.name, node
+            if below is None or one[:2] >= below[:2]:
+                below = one
+        if best is None and below is None:
+            self.dropped.add(cohort)
+            return None
+        if below is not None and (best is None or below[0] >= best[0]):
+            return self._below(below[2])
+        assert best is not None
+        return best[1]
+
+    def _sooner(self, one: Workload, than: Queue) -> bool:
+        key = preemption.order
+        return key(self.workload, one) < key(self.workload, self.left[than.name][0])
+
+
+def sides(queue: Queue, other: Queue) -> tuple[Node, Node]:
+    """Return the children of the lowest common cohort on the preemptor's and on the candidate's side (S6)."""
+    mine, theirs = list(queue.node.path()), list(other.node.path())
+    common = next(node for node in mine if node in theirs)
+    return mine[mine.index(common) - 1], theirs[theirs.index(common) - 1]
+
+
+def _first(
+    snapshot: Snapshot,
+    workload: Workload,
+    queue: Queue,
+    contested: frozenset[FlavorResource],
+    line: list[Workload],
+    strategy: str,
+    removed: list[Workload],
+    kept: list[Workload],
+    fits: Callable[[], bool],
+) -> bool:
+    """Evict by the first strategy (S5, S6); True once the request fits."""
+    ordering = Ordering(snapshot, workload, line)
+    within = snapshot.config.gate("FairSharingPreemptWithinNominal", True) and queue.node.within_all(contested)
+    while (other := ordering.next()) is not None:
+        left = ordering.left[other.name]
+        if other is queue or within:
+            snapshot.remove(left[0])
+            removed.append(left.pop(0))
+            if fits():
+                return True
+            continue
+        mine, theirs = sides(queue, other)
+        share, before = mine.share(), theirs.share()
+        while left:
+            one = left.pop(0)
+            snapshot.remove(one)
+            after = theirs.share()
+            if share < before if strategy == INITIAL else share <= after:
+                removed.append(one)
+                if fits():
+                    return True
+                break
+            snapshot.restore(one)
+            kept.append(one)
+    return False
+
+
+def _second(
+    snapshot: Snapshot,
+    workload: Workload,
+    queue: Queue,
+    kept: list[Workload],
+    removed: list[Workload],
+    fits: Callable[[], bool],
+) -> bool:
+    """Evict by the second strategy: the first kept candidate of each queue (S7)."""
+    ordering = Ordering(snapshot, workload, kept)
+    while (other := ordering.next()) is not None:
+        mine, theirs = sides(queue, other)
+        if mine.share() < theirs.share():
+            one = ordering.left[other.name][0]
+            snapshot.remove(one)
+            removed.append(one)
+            if fits():
+                return True
+        ordering.dropped.add(other.node)
+        ordering.left[other.name] = []
+    return False

@@ -1,0 +1,303 @@
+"""Which flavors Kueue assigns to a waiting workload (rules F1 to F7, T6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.objects import expression, tolerates
+from mlsched_admission.instances.systems.kueue.snapshot import PodSet, Queue, Snapshot, Workload
+from mlsched_admission.instances.systems.kueue.topology import Placed, Unit, constraint
+from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource
+
+NONE, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
+#: Podset -> resource -> flavor.
+Pinned = Mapping[str, Mapping[str, str]]
+#: Finds victims for a workload that asks for some amounts, of which some are contested; None if none suffice.
+Preemption = Callable[[Snapshot, Workload, Amounts, frozenset[FlavorResource], "list[Unit]"], "list[Workload] | None"]
+
+
+@dataclass
+class Assigned:
+    """The flavors of a podset, its pods, and its domains if it is placed."""
+
+    flavors: dict[str, str]
+    count: int
+    domains: Placed | None = None
+
+
+@dataclass
+class Assignment:
+    """Flavors for a workload. mode: the worst of its pairs (F6); contested: the pairs that need preemption."""
+
+    pod_sets: dict[str, Assigned] = field(default_factory=dict)
+    usage: Amounts = field(default_factory=dict)
+    modes: dict[tuple[str, str], int] = field(default_factory=dict)
+    contested: frozenset[FlavorResource] = frozenset()
+    units: list[Unit] = field(default_factory=list)
+    height: int = 0
+    mode: int = FIT
+    why: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the workload starts without preemption."""
+        return self.mode == FIT
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no preemption can help."""
+        return self.mode == NONE
+
+
+def requests(queue: Queue, one: PodSet, count: int) -> dict[str, int]:
+    """Return what a podset asks for (K1): count times a pod, and `pods` if a group covers them."""
+    covered = {resource for names, _ in queue.groups for resource in names}
+    total = {resource: count * amount for resource, amount in one.each.items() if amount or resource in covered}
+    if "pods" in covered:
+        total["pods"] = count
+    return total
+
+
+def assign(
+    snapshot: Snapshot, workload: Workload, preemption: Preemption, counts: Mapping[str, int], pinned: Pinned | None
+) -> Assignment:
+    """Return the flavors that Kueue's assigner chooses; `counts` are the pods of each podset."""
+    queue = snapshot.queues[workload.queue]
+    made = Assignment()
+    for members in _units(workload):
+        asked: dict[str, int] = {}
+        for one in members:
+            for resource, amount in requests(queue, one, counts[one.name]).items():
+                asked[resource] = asked.get(resource, 0) + amount
+        chosen: dict[str, tuple[str, int, int]] = {}
+        for resource in sorted(asked):
+            if resource in chosen:
+                continue
+            group = next((g for g in queue.groups if resource in g[0]), None)
+            best = _best(snapshot, workload, preemption, members, asked, group, made.usage, pinned)
+            if best is None:
+                made.mode = NONE
+                made.why = f"no flavor of {queue.name} suits {resource}" if group else f"{queue.name}: no {resource}"
+                return made
+            flavor, rated = best
+            chosen |= {r: (flavor, *rating) for r, rating in rated.items()}
+        _record(made, queue, members, counts, chosen)
+    made.mode = min(made.modes.values(), default=FIT)
+    if made.mode not in (FIT, NONE):
+        made.mode = PREEMPT
+    made.contested = frozenset(
+        (flavor, resource)
+        for (name, resource), mode in made.modes.items()
+        if mode != FIT
+        for flavor in [made.pod_sets[name].flavors[resource]]
+    )
+    _place(snapshot, queue, workload, made)
+    return made
+
+
+def _units(workload: Workload) -> Iterator[list[PodSet]]:
+    """Yield podsets one by one, those of a group together, in order of first appearance (F1)."""
+    seen: set[str] = set()
+    for one in workload.pod_sets:
+        if not one.group:
+            yield [one]
+        elif one.group not in seen:
+            seen.add(one.group)
+            yield [other for other in workload.pod_sets if other.group == one.group]
+
+
+def _best(
+    snapshot: Snapshot,
+    workload: Workload,
+    preemption: Preemption,
+    members: list[PodSet],
+    asked: Mapping[str, int],
+    group: tuple[list[str], list[str]] | None,
+    earlier: Amounts,
+    pinned: Pinned | None,
+) -> tuple[str, dict[str, tuple[int, int]]] | None:
+    """Return the flavor for a resource group and (mode, height) of each resource (F4, F5)."""
+    if group is None:
+        return None
+    queue = snapshot.queues[workload.queue]
+    resources = sorted(r for r in asked if r in group[0])
+    best: tuple[tuple[int, ...], str, dict[str, tuple[int, int]]] | None = None
+    for flavor in group[1]:
+        if pinned is not None and any(
+            pinned.get(one.name, {}).get(r, flavor) != flavor for one in members for r in resources
+        ):
+            continue
+        if not suits(snapshot, queue, flavor, members, resources):
+            continue
+        rated = {}
+        for resource in resources:
+            fr = (flavor, resource)
+            rated[resource] = _rate(snapshot, workload, preemption, fr, earlier.get(fr, 0) + asked[resource])
+        mode = min(mode for mode, _ in rated.values())
+        height = max(height for _, height in rated.values())
+        rank = _rank(queue, mode, height)
+        if mode != NONE and (best is None or rank > best[0]):
+            best = rank, flavor, rated
+        try_next = (
+            mode in (NONE, NO_CANDIDATES)
+            or (mode in (PREEMPT, RECLAIM) and queue.can_preempt_next)
+            or (height > 0 and queue.can_borrow_next)
+        )
+        if not try_next:
+            break
+    return None if best is None else (best[1], best[2])
+
+
+def _rank(queue: Queue, mode: int, height: int) -> tuple[int, ...]:
+    """Rank a flavor (F4): higher mode, then lower height; with PreemptionOverBorrowing the height first."""
+    if mode <= NO_CANDIDATES:
+        return (mode, 0, 0)
+    return (2, -height, mode) if queue.prefer_preemption else (2, mode, -height)
+
+
+def _rate(
+    snapshot: Snapshot, workload: Workload, preemption: Preemption, fr: FlavorResource, amount: int
+) -> tuple[int, int]:
+    """Return mode and height of one pair (F3)."""
+    queue = snapshot.queues[workload.queue]
+    node = queue.node
+    if amount > node.potential(fr):
+        return NONE, 0
+    height, smaller = node.height(fr, amount)
+    if amount <= node.available(fr):
+        return FIT, height
+    if not may_preempt(snapshot, queue, fr, amount, smaller):
+        return NONE, height
+    victims = preemption(snapshot, workload, {fr: amount}, frozenset({fr}), [])
+    if not victims:
+        return NO_CANDIDATES, height
+    with snapshot.without(victims):
+        height, _ = node.height(fr, amount)
+    own = any(victim.queue == queue.name for victim in victims)
+    return (PREEMPT if own else RECLAIM), height
+
+
+def may_preempt(snapshot: Snapshot, queue: Queue, fr: FlavorResource, amount: int, smaller: bool) -> bool:
+    """Return whether Kueue tries preemption for the pair (F3)."""
+    nominal = queue.node.nominal.get(fr, 0) >= amount
+    fair = snapshot.config.fair and queue.reclaim != "Never"
+    return nominal or smaller or queue.borrow or fair
+
+
+def suits(snapshot: Snapshot, queue: Queue, flavor: str, members: list[PodSet], resources: list[str]) -> bool:
+    """Return whether the pods may use the flavor (F2)."""
+    entry = snapshot.flavors.get(flavor)
+    if entry is None:
+        return snapshot.any_flavor
+    return all(
+        _tolerated(one.spec, entry)
+        and _labelled(one.spec, entry.mapping("spec", "nodeLabels"))
+        and _placeable(snapshot, queue, flavor, one, resources)
+        for one in members
+    )
+
+
+def _tolerated(spec: Entry, flavor: Entry) -> bool:
+    tolerations = [*spec.entries("tolerations"), *flavor.entries("spec", "tolerations")]
+    for taint in flavor.entries("spec", "nodeTaints"):
+        mark = (taint.needed("key"), taint.text("value"), taint.text("effect"))
+        if mark[2] in ("NoSchedule", "NoExecute") and not any(tolerates(one, mark) for one in tolerations):
+            return False
+    return True
+
+
+def _labelled(spec: Entry, labels: Mapping[str, str]) -> bool:
+    """Return whether selector and affinity hold on the flavor's own label keys."""
+    if any(key in labels and labels[key] != value for key, value in spec.mapping("nodeSelector").items()):
+        return False
+    required = spec.under("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = [
+        [one for one in term.entries("matchExpressions") if one.needed("key") in labels]
+        for term in required.entries("nodeSelectorTerms")
+    ]
+    return not terms or any(all(expression(one, labels) for one in term) for term in terms)
+
+
+def _placeable(snapshot: Snapshot, queue: Queue, flavor: str, one: PodSet, resources: list[str]) -> bool:
+    """Return whether flavor and podset agree on topology."""
+    levels = snapshot.forest.levels.get(flavor)
+    if not snapshot.config.gate("TopologyAwareScheduling", True):
+        return True
+    if one.explicit:
+        if levels is None:
+            return not any(one.each.get(resource) for resource in resources)
+        return constraint(one.request, levels) is not None
+    return levels is None or queue.topologies_only
+
+
+def _record(
+    made: Assignment,
+    queue: Queue,
+    members: list[PodSet],
+    counts: Mapping[str, int],
+    chosen: Mapping[str, tuple[str, int, int]],
+) -> None:
+    """Add the flavors of a unit to the assignment."""
+    for one in members:
+        asked = requests(queue, one, counts[one.name])
+        flavors = {resource: chosen[resource][0] for resource in asked}
+        made.pod_sets[one.name] = Assigned(flavors, counts[one.name])
+        for resource, amount in asked.items():
+            fr = (flavors[resource], resource)
+            made.usage[fr] = made.usage.get(fr, 0) + amount
+            made.modes[one.name, resource] = chosen[resource][1]
+            made.height = max(made.height, chosen[resource][2])
+
+
+def topology_units(snapshot: Snapshot, queue: Queue, workload: Workload, made: Assignment) -> list[Unit]:
+    """Return the podsets that need a placement, with their requests per pod."""
+    if not snapshot.config.gate("TopologyAwareScheduling", True):
+        return []
+    units = []
+    for members in _units(workload):
+        flavors = {f for one in members for r, f in made.pod_sets[one.name].flavors.items() if one.each.get(r)}
+        flavor = next((f for f in sorted(flavors) if f in snapshot.forest.levels), None)
+        implied = not any(one.explicit for one in members)
+        if flavor is None or (implied and not queue.topologies_only):
+            continue
+        counts = {one.name: made.pod_sets[one.name].count for one in members}
+        each = {one.name: {**{r: n for r, n in one.each.items() if r != "pods"}, "pods": 1} for one in members}
+        units.append(Unit(flavor, members, counts, each, implied))
+    return units
+
+
+def _place(snapshot: Snapshot, queue: Queue, workload: Workload, made: Assignment) -> None:
+    """Find domains for topology podsets, or change the mode (T6)."""
+    if made.mode == NONE or workload.delayed:
+        return
+    made.units = topology_units(snapshot, queue, workload, made)
+    if not made.units:
+        return
+    if made.mode == FIT:
+        placed = snapshot.forest.place(made.units)
+        if placed is not None:
+            domains(made, placed)
+            return
+        made.mode = PREEMPT
+    alone = snapshot.forest.place(made.units, empty=True)
+    if alone is None:
+        made.mode, made.why = NONE, "no placement exists even on empty nodes"
+        return
+    domains(made, alone)
+    names = {one.name for unit in made.units for one in unit.members}
+    made.contested |= {(flavor, resource) for name in names for resource, flavor in made.pod_sets[name].flavors.items()}
+
+
+def domains(made: Assignment, placed: Mapping[str, Placed]) -> None:
+    """Write a placement into the assignment."""
+    for name, where in placed.items():
+        made.pod_sets[name].domains = where
+
+
+def reduced(workload: Workload, step: int) -> dict[str, int]:
+    """Return the pods of each podset after `step` steps of partial admission (F7)."""
+    spare = {one.name: max(0, one.count - one.minimum) for one in workload.pod_sets}
+    total = sum(spare.values())
+    return {one.name: one.count - (spare[one.name] * step // total if total else 0) for one in workload.pod_sets}

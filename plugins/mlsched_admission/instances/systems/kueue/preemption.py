@@ -1,0 +1,179 @@
+"""Kueue's classical preemption (rules P1 to P7), and the orders that both kinds of preemption share (K9, K10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mlsched_admission.instances.systems.kueue import fair
+from mlsched_admission.instances.systems.kueue.snapshot import Queue, Snapshot, Workload
+from mlsched_admission.instances.systems.kueue.topology import Unit
+from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node
+
+HIERARCHY, NO_BORROW, BORROW, SAME = range(4)
+
+
+@dataclass
+class Candidate:
+    """A workload that may be evicted, and its class (P3)."""
+
+    workload: Workload
+    kind: int
+    path: list[Node]
+    """Its queue and the cohorts between that and the common one; empty for the own queue."""
+
+
+def passes(policy: str, workload: Workload, candidate: Workload) -> bool:
+    """Return whether a policy lets `workload` evict `candidate` (K9)."""
+    if policy == "LowerPriority":
+        return candidate.priority < workload.priority
+    if policy == "LowerOrNewerEqualPriority":
+        newer = candidate.priority == workload.priority and candidate.queued > workload.queued
+        return candidate.priority < workload.priority or newer
+    return policy == "Any"
+
+
+def order(workload: Workload, candidate: Workload) -> tuple[bool, bool, int, int, str, str]:
+    """Return the sort key of candidates (K10)."""
+    own = candidate.queue == workload.queue
+    return (not candidate.evicted, own, candidate.priority, -candidate.reserved, candidate.uid, candidate.name)
+
+
+def uses(candidate: Workload, contested: frozenset[FlavorResource]) -> bool:
+    """Return whether a candidate uses a contested pair."""
+    return any(candidate.usage.get(fr, 0) > 0 for fr in contested)
+
+
+def victims(
+    snapshot: Snapshot, workload: Workload, amounts: Amounts, contested: frozenset[FlavorResource], units: list[Unit]
+) -> list[Workload] | None:
+    """Return the victims that Kueue chooses, by the configured kind of preemption; None if none suffice."""
+    queue = snapshot.queues[workload.queue]
+
+    def placed() -> bool:
+        return not units or snapshot.forest.place(units) is not None
+
+    if snapshot.config.fair:
+        return fair.victims(snapshot, workload, queue, amounts, contested, placed)
+    return _classical(snapshot, workload, queue, amounts, contested, placed)
+
+
+def _classical(
+    snapshot: Snapshot,
+    workload: Workload,
+    queue: Queue,
+    amounts: Amounts,
+    contested: frozenset[FlavorResource],
+    placed: Callable[[], bool],
+) -> list[Workload] | None:
+    line = candidates(snapshot, workload, amounts, contested)
+    for borrowing in attempts(queue, line, contested):
+        found = _attempt(snapshot, queue, amounts, contested, line, borrowing, placed)
+        if found:
+            return found
+    return None
+
+
+def candidates(
+    snapshot: Snapshot, workload: Workload, amounts: Amounts, contested: frozenset[FlavorResource]
+) -> list[Candidate]:
+    """Return the candidates in the order in which they are tried (P1 to P4)."""
+    queue = snapshot.queues[workload.queue]
+    found = []
+    if queue.within != "Never":
+        for one in queue.running.values():
+            if uses(one, contested) and passes(queue.within, workload, one):
+                found.append(Candidate(one, SAME, []))
+    if queue.reclaim != "Never":
+        for one, path, advantage in _elsewhere(snapshot, queue, amounts, contested):
+            if uses(one, contested) and passes(queue.reclaim, workload, one):
+                found.append(Candidate(one, _kind(queue, workload, one, advantage), path))
+    classes = {HIERARCHY: 0, NO_BORROW: 1, BORROW: 1, SAME: 2}
+    found.sort(key=lambda c: (not c.workload.evicted, classes[c.kind], order(workload, c.workload)))
+    return found
+
+
+def _kind(queue: Queue, workload: Workload, one: Workload, advantage: bool) -> int:
+    """Return the class of a candidate of another queue (P3)."""
+    if advantage:
+        return HIERARCHY
+    above = queue.threshold is not None and one.priority > queue.threshold
+    return NO_BORROW if not queue.borrow or one.priority >= workload.priority or above else BORROW
+
+
+def _elsewhere(
+    snapshot: Snapshot, queue: Queue, amounts: Amounts, contested: frozenset[FlavorResource]
+) -> list[tuple[Workload, list[Node], bool]]:
+    """Return workloads of other queues, the nodes below the common cohort, and whether P2 gives the advantage."""
+    by_node = {other.node: other for other in snapshot.queues.values()}
+    found = []
+    rest, advantage, side = dict(amounts), False, queue.node
+    while side.parent is not None:
+        advantage = advantage or all(side.within(fr, amount) for fr, amount in rest.items())
+        rest = {fr: max(0, amount - side.local_available(fr)) for fr, amount in rest.items()}
+        pending = [(child, [child]) for child in side.parent.children if child is not side]
+        while pending:
+            node, path = pending.pop()
+            if node.within_all(contested):
+                continue
+            pending += [(child, [child, *path]) for child in node.children]
+            if node.is_queue:
+                found += [(one, path, advantage) for one in by_node[node].running.values()]
+        side = side.parent
+    return found
+
+
+def attempts(queue: Queue, line: list[Candidate], contested: frozenset[FlavorResource]) -> list[bool]:
+    """Return the attempts in order: whether each lets the preemptor borrow (P5)."""
+    under = all(queue.node.used(fr) < queue.node.nominal.get(fr, 0) for fr in contested)
+    if all(one.kind == SAME for one in line) or (not queue.borrow and not under):
+        return [True]
+    if not queue.borrow and not any(one.kind == HIERARCHY for one in line):
+        return [False, True]
+    return [True, False]
+
+
+def _attempt(
+    snapshot: Snapshot,
+    queue: Queue,
+    amounts: Amounts,
+    contested: frozenset[FlavorResource],
+    line: list[Candidate],
+    borrowing: bool,
+    placed: Callable[[], bool],
+) -> list[Workload] | None:
+    """Remove candidates until the request fits, then put back those that are not needed (P6, P7)."""
+
+    def fits() -> bool:
+        if not snapshot.fits(queue, amounts):
+            return False
+        if not borrowing and not all(queue.node.within(fr, amount) for fr, amount in amounts.items()):
+            return False
+        return placed()
+
+    removed: list[Workload] = []
+    try:
+        for one in line:
+            if borrowing and one.kind == NO_BORROW:
+                continue
+            if any(node.within_all(contested) for node in one.path):
+                continue
+            snapshot.remove(one.workload)
+            removed.append(one.workload)
+            if fits():
+                put_back(snapshot, removed, fits)
+                return list(removed)
+        return None
+    finally:
+        for workload in reversed(removed):
+            snapshot.restore(workload)
+
+
+def put_back(snapshot: Snapshot, removed: list[Workload], fits: Callable[[], bool]) -> None:
+    """Put back removed workloads, the last but one first, each if the request still fits (P7, S8)."""
+    for one in reversed(removed[:-1]):
+        snapshot.restore(one)
+        if fits():
+            removed.remove(one)
+        else:
+            snapshot.remove(one)

@@ -1,0 +1,169 @@
+"""Quota arithmetic on the tree of ClusterQueues and Cohorts (rules K4 to K7, and shares S1)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+#: A pair (flavor, resource).
+FlavorResource = tuple[str, str]
+#: Amounts by flavor and resource.
+Amounts = dict[FlavorResource, int]
+#: A share: whether it is infinite (weight 0), then its value.
+Share = tuple[bool, Fraction]
+
+NO_SHARE: Share = (False, Fraction(0))
+
+
+@dataclass(eq=False)
+class Node:
+    """A ClusterQueue or a Cohort with its quotas and its usage.
+
+    `nominal`, `borrowing` and `lending` hold what the object states; `usage` counts as K3 and K4 say.
+    """
+
+    name: str
+    is_queue: bool
+    nominal: Amounts = field(default_factory=dict)
+    borrowing: Amounts = field(default_factory=dict)
+    lending: Amounts = field(default_factory=dict)
+    weight: Fraction = Fraction(1)
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list)
+    usage: Amounts = field(default_factory=dict)
+
+    def path(self) -> Iterator[Node]:
+        """Yield the node and its ancestors, the root last."""
+        node: Node | None = self
+        while node is not None:
+            yield node
+            node = node.parent
+
+    @property
+    def root(self) -> Node:
+        """Return the root of the tree."""
+        return list(self.path())[-1]
+
+    def below(self) -> Iterator[Node]:
+        """Yield the node and everything under it."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += reversed(node.children)
+
+    @functools.cached_property
+    def frs(self) -> frozenset[FlavorResource]:
+        """The pairs with a quota in the node or under it."""
+        return frozenset(fr for node in self.below() for fr in node.nominal)
+
+    @functools.cached_property
+    def _subtree(self) -> Amounts:
+        return {}
+
+    def subtree(self, fr: FlavorResource) -> int:
+        """Return the quota that the node and everything under it share (K4)."""
+        known = self._subtree.get(fr)
+        if known is None:
+            known = self.nominal.get(fr, 0)
+            known += sum(child.subtree(fr) - child.local(fr) for child in self.children)
+            self._subtree[fr] = known
+        return known
+
+    def local(self, fr: FlavorResource) -> int:
+        """Return the part of the subtree quota that nobody else can use."""
+        lending = self.lending.get(fr)
+        return 0 if lending is None else max(0, self.subtree(fr) - lending)
+
+    def used(self, fr: FlavorResource) -> int:
+        """Return the usage of the node."""
+        return self.usage.get(fr, 0)
+
+    def local_available(self, fr: FlavorResource) -> int:
+        """Return the rest of the local quota."""
+        return max(0, self.local(fr) - self.used(fr))
+
+    def add(self, amounts: Mapping[FlavorResource, int], sign: int = 1) -> None:
+        """Count the amounts (sign -1: no longer) in the node and, as far as they exceed local quotas, above."""
+        for fr, amount in amounts.items():
+            node, change = self, sign * amount
+            while node is not None and change:
+                before = max(0, node.used(fr) - node.local(fr))
+                node.usage[fr] = node.used(fr) + change
+                change = max(0, node.used(fr) - node.local(fr)) - before
+                node = node.parent  # type: ignore[assignment]
+
+    def available(self, fr: FlavorResource) -> int:
+        """Return how much more fits in the node (K5); never negative for a ClusterQueue."""
+        amount = self._available(fr, lambda node: node.used(fr))
+        return max(0, amount) if self.is_queue else amount
+
+    def potential(self, fr: FlavorResource) -> int:
+        """Return how much fits if nothing is in use (K5)."""
+        return self._available(fr, lambda node: 0)
+
+    def _available(self, fr: FlavorResource, used: Callable[[Node], int]) -> int:
+        if self.parent is None:
+            return self.subtree(fr) - used(self)
+        above = self.parent._available(fr, used)
+        limit = self.borrowing.get(fr)
+        if limit is not None:
+            stored = self.subtree(fr) - self.local(fr)
+            above = min(above, stored - max(0, used(self) - self.local(fr)) + limit)
+        return max(0, self.local(fr) - used(self)) + above
+
+    def within(self, fr: FlavorResource, more: int = 0) -> bool:
+        """Return whether the node with `more` stays within its subtree quota (K6: it does not borrow)."""
+        return self.used(fr) + more <= self.subtree(fr)
+
+    def within_all(self, frs: frozenset[FlavorResource]) -> bool:
+        """Return whether the node is within its subtree quota in all these pairs."""
+        return all(self.within(fr) for fr in frs)
+
+    def borrows_any(self) -> bool:
+        """Return whether the node exceeds its subtree quota in some pair."""
+        return any(used > self.subtree(fr) for fr, used in self.usage.items())
+
+    def height(self, fr: FlavorResource, amount: int) -> tuple[int, bool]:
+        """Return the height of borrowing for `amount`, and whether a smaller subtree than the tree is enough (K7)."""
+        if self.parent is None or self.within(fr, amount):
+            return 0, self.parent is not None
+        rest = amount - self.local_available(fr)
+        level, node = 0, self.parent
+        while True:
+            level = node.level
+            if node.used(fr) + rest <= node.subtree(fr) or node.parent is None:
+                return level, node.parent is not None
+            rest -= node.local_available(fr)
+            node = node.parent
+
+    @functools.cached_property
+    def level(self) -> int:
+        """The height of the node: 0 for a ClusterQueue, 1 for a cohort of ClusterQueues, and so on."""
+        return 0 if self.is_queue else 1 + max((child.level for child in self.children), default=0)
+
+    def share(self) -> Share:
+        """Return the dominant share of the node, which may be infinite (S1); the root's is 0."""
+        if self.parent is None:
+            return NO_SHARE
+        borrowed: dict[str, int] = {}
+        for fr, used in self.usage.items():
+            if (over := used - self.subtree(fr)) > 0:
+                borrowed[fr[1]] = borrowed.get(fr[1], 0) + over
+        largest = Fraction(0)
+        for resource, over in borrowed.items():
+            if (lendable := self.parent.lendable.get(resource, 0)) > 0:
+                largest = max(largest, Fraction(1000 * over, lendable))
+        if not largest:
+            return NO_SHARE
+        return (True, largest) if not self.weight else (False, largest / self.weight)
+
+    @functools.cached_property
+    def lendable(self) -> dict[str, int]:
+        """The potential of the node by resource, summed over flavors."""
+        total: dict[str, int] = {}
+        for fr in self.root.frs:
+            total[fr[1]] = total.get(fr[1], 0) + self.potential(fr)
+        return total

@@ -1,0 +1,147 @@
+"""The verdict on a decision under Kueue's fair sharing: against all victim sets that some order allows (section 3.1).
+
+Sets are enumerated by size, up to `MOST` of them; beyond that the verdict is unknown unless a set dominates already.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from mlsched.core.errors import SolverError
+from mlsched.core.fields import ints
+from mlsched_admission.instances import Instance, Plan, judge
+from mlsched_admission.instances.systems.kueue import cycle
+from mlsched_admission.instances.systems.kueue.allowed import Allowed
+from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
+from mlsched_admission.solvers._names import several
+from mlsched_admission.solvers._questions import Asked, after, lifted
+from mlsched_admission.solvers._verdict import Kind, Point, Verdict
+
+#: Victim sets that are looked at.
+MOST = 20_000
+OBJECTIVES = ("victims", "lost")
+
+
+def fair_verdict(snapshot: Snapshot, instance: Instance, evict: Collection[int], starts: bool | None) -> Verdict:
+    """Judge victims of the only job of an instance whose state has fair sharing."""
+    return _Question(snapshot, instance, tuple(sorted(evict)), bool(evict) if starts is None else starts).verdict()
+
+
+class _Question:
+    def __init__(self, snapshot: Snapshot, instance: Instance, evict: tuple[int, ...], starts: bool) -> None:
+        self.snapshot, self.instance, self.evict, self.starts = snapshot, instance, evict, starts
+        self.workload = snapshot.waiting[instance.job_names[0]]
+        made = cycle.entry_of(snapshot, self.workload).assignment
+        self.impossible = made.impossible
+        contested = made.contested or frozenset(made.usage)
+        self.allowed = Allowed(snapshot, self.workload, made.usage, contested, made.units)
+        self.unit = {name: u for u, name in enumerate(instance.unit_names)}
+        self.values = self._values(evict)
+
+    def verdict(self) -> Verdict:
+        """The first kind that applies; the front is that of the sets that were looked at."""
+        victims = [self.snapshot.running[self.instance.unit_names[u]] for u in self.evict]
+        front, complete = self._front()
+        if not self.starts:
+            if front:
+                sentence = f"{self.workload.name} can start by evicting {self._named(front[0].plan.evict.nonzero()[0])}"
+                return self._made("dominated", f"dominated: {sentence}", front, complete, witness=front[0])
+            if not complete:
+                return self._made("unknown", "more victim sets are possible than are looked at", front, complete)
+            return self._made("on the front", "on the front: nothing can start", front, complete, starts=True)
+        if why := self.allowed.why_not(victims):
+            fits = self.allowed.fits(victims)
+            sentence = f"kept by the put-back step, or not allowed in any order: {why}"
+            return self._made("unknown" if fits else "does not start", sentence if fits else why, front, complete)
+        for point in front:
+            if self._dominates(point):
+                cost = ", ".join(f"{point.values[name]} instead of {self.values[name]} {name}" for name in OBJECTIVES)
+                who = self._named(point.plan.evict.nonzero()[0])
+                return self._made(
+                    "dominated", f"dominated: evicting {who} costs {cost}", front, complete, witness=point
+                )
+        if not complete:
+            return self._made("unknown", "more victim sets are possible than are looked at", front, complete)
+        sentence = "on the front: no allowed set is better in victims and lost"
+        return self._made("on the front", sentence, front, complete, starts=True)
+
+    def _made(self, kind: Kind, sentence: str, front: list[Point], complete: bool, **fields: Any) -> Verdict:
+        proof = "enumerated: all victim sets that fair sharing allows in some order" if complete else ""
+        return Verdict(
+            kind=kind,
+            sentence=sentence,
+            jobs=(0,) if self.starts else (),
+            evict=self.evict,
+            values=self.values,
+            objectives=OBJECTIVES,
+            front=tuple(front),
+            complete=complete,
+            proof=proof,
+            asked=(0,),
+            first=("top_priority",),
+            **fields,
+        )
+
+    def _named(self, units: Collection[int]) -> str:
+        return several("unit", self.instance.unit_names, sorted(int(u) for u in units))
+
+    def _values(self, evict: Collection[int]) -> dict[str, int]:
+        return judge.base_values(self.instance, self._plan(evict))
+
+    def _plan(self, evict: Collection[int]) -> Plan:
+        gone = set(evict)
+        flags = ints(int(u in gone) for u in range(len(self.instance.unit_group)))
+        empty = self.instance.shape_nodes * 0
+        return Plan(start=ints([1]), place=empty, evict=flags, move=ints(-1 for _ in self.instance.pod_node))
+
+    def _dominates(self, point: Point) -> bool:
+        """Whether a set has a lower top priority, or the same one and is no worse in all and better in something."""
+        top, mine = point.values["top_priority"], self.values["top_priority"]
+        if top != mine:
+            return top < mine
+        pairs = [(point.values[name], self.values[name]) for name in OBJECTIVES]
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+    def _front(self) -> tuple[list[Point], bool]:
+        """The points of allowed sets that no other is better than, lowest priority first; whether all were seen."""
+        if self.impossible:
+            return [], True
+        points: dict[tuple[int, ...], tuple[int, ...]] = {}
+        seen = 0
+        for seen, chosen in enumerate(self._subsets(), 1):
+            if seen > MOST:
+                break
+            units = tuple(sorted(self.unit[one.name] for one in chosen if one.name in self.unit))
+            if len(units) < len(chosen):
+                continue
+            values = self._values(units)
+            key = (values["top_priority"], *(values[name] for name in OBJECTIVES))
+            beaten = any(k[0] < key[0] or (k[0] == key[0] and _no_worse(k[1:], key[1:])) for k in points)
+            if beaten or self.allowed.why_not(chosen):
+                continue
+            points = {
+                k: v for k, v in points.items() if not (key[0] < k[0] or (key[0] == k[0] and _no_worse(key[1:], k[1:])))
+            }
+            points[key] = units
+        return [self._point(units) for _, units in sorted(points.items())], seen <= MOST
+
+    def _subsets(self) -> Iterator[tuple[Workload, ...]]:
+        line = self.allowed.candidates
+        for size in range(len(line) + 1):
+            yield from itertools.combinations(line, size)
+
+    def _point(self, units: Collection[int]) -> Point:
+        """A set with places for the job's pods, if it needs some."""
+        plan = self._plan(units)
+        if len(self.instance.shape_job):
+            best = Asked(None, 0).best(after(self.instance, sorted(units)), "victims")
+            if best.plan is None:
+                raise SolverError("no places were found for a victim set that Kueue's placement accepts")
+            plan = lifted(self.instance, [0], best.plan).replace(evict=plan.evict)
+        return Point(self._values(units), plan)
+
+
+def _no_worse(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return all(x <= y for x, y in zip(a, b, strict=True))

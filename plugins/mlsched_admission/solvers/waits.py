@@ -1,0 +1,91 @@
+"""Why a job waits, in one line with numbers: what it asks, and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched_admission.instances import Instance
+from mlsched_admission.instances.quotas import Quotas
+from mlsched_admission.solvers._names import named
+
+#: Borrowing queues that are named.
+MOST_BORROWERS = 2
+
+
+def why_it_waits(instance: Instance, jobs: Sequence[int]) -> str:
+    """Return why the first of the jobs waits; empty if neither quotas, limits nor single nodes are short."""
+    for j in jobs:
+        if line := _quota(instance, j) or _limit(instance, j) or _nodes(instance, j):
+            return line
+    return ""
+
+
+def _quota(instance: Instance, j: int) -> str:
+    """The first queue on the path whose quota is short, and who borrows there."""
+    queue = int(instance.job_queue[j])
+    if queue < 0:
+        return ""
+    quotas = Quotas(instance)
+    for q in quotas.path(queue):
+        for f in np.flatnonzero(instance.job_use[j] > 0).tolist():
+            asks, most, used = int(instance.job_use[j, f]), int(quotas.allowed[q, f]), int(quotas.used[q, f])
+            if used + asks <= most or most >= 2**53:
+                continue
+            what, where = _flavor(instance, f), _place(instance, q)
+            borrowers = _borrowers(instance, quotas, f)
+            free = max(0, most - used)
+            return f"asks {asks} {what}; {where} has {free} of {most} free" + (f"; {borrowers}" if borrowers else "")
+    return ""
+
+
+def _flavor(instance: Instance, f: int) -> str:
+    return instance.flavor_names[f] if instance.flavor_names else f"flavor {f}"
+
+
+def _place(instance: Instance, q: int) -> str:
+    """ "queue a", "cohort ml"."""
+    name = named("queue", instance.queue_names, q)
+    return name.replace("queue cohort:", "cohort ")
+
+
+def _borrowers(instance: Instance, quotas: Quotas, f: int) -> str:
+    """Queues without children that use more than their quota, the largest first."""
+    parents = set(quotas.parent)
+    over = quotas.used[:, f] - quotas.subtree[:, f]
+    able = [q for q in np.argsort(-over, kind="stable").tolist() if over[q] > 0 and q not in parents]
+    names = [f"{_place(instance, q)} borrows {int(over[q])}" for q in able[:MOST_BORROWERS]]
+    return ", ".join(names)
+
+
+def _limit(instance: Instance, j: int) -> str:
+    for h, left in enumerate(instance.limit_left.tolist()):
+        asks = int(instance.limit_job[h, j])
+        if asks > max(0, left):
+            return f"asks {asks}; {named('limit', instance.limit_names, h)} has {max(0, left)} left"
+    return ""
+
+
+def _nodes(instance: Instance, j: int) -> str:
+    """The resource of which the fewest of its pods find room now."""
+    for k in np.flatnonzero(instance.shape_job == j).tolist():
+        demand, count = instance.shape_demand[k], int(instance.shape_count[k])
+        able = instance.shape_nodes[k] == 1
+        if not able.any():
+            return f"asks {count} pods; no node is open to them"
+        there = instance.node_free[able]
+        for r in np.flatnonzero(demand > 0).tolist():
+            fits = int((there[:, r] // demand[r]).sum())
+            if fits < count:
+                resource, free = instance.resources[r], int(there[:, r].sum())
+                return (
+                    f"asks {count} x {int(demand[r])} {resource}; {int(able.sum())} nodes have {free} free, room for "
+                    f"{fits} of {count} pods"
+                )
+        fits = int((there[:, demand > 0] // demand[demand > 0]).min(axis=1).sum()) if (demand > 0).any() else count
+        if fits < count:
+            return f"asks {count} pods; {int(able.sum())} nodes have room for {fits} of them"
+        if int(instance.shape_level[k]) >= 0:
+            return f"asks {count} pods in one domain; the nodes have room for {fits}, but no domain for all"
+    return ""
