@@ -67,7 +67,7 @@ def make_reference(
             once for a hundred of these.
         seed: of these changes, an integer >= 0.
         log_options: options of the log reader, for the manifest.
-        progress: called with (stage, moves, value) during the work; if it returns True, the best schedule so far is kept.
+        progress: called with (stage, moves, value) during the work; True ends it and keeps the best schedule.
 
     Raises:
         InvalidInput: the workload is no log's, or the folder is of another workload or does not hold.
