@@ -12,7 +12,7 @@ beside the labels, these columns alone. Between `<!-- verdicts -->` and `<!-- en
 paper came out how. A sentence with numbers is listed in `docs/sentences.toml` (page, source,
 text), its numbers as places in the document:
 
-    text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
+    text = "SLAQ cuts it by {claims[average-loss][measurements][0][measured][mean]:.0f} %"
 
 An entry of a list is named by its position or by its `name` or `label`. A format may begin with a factor
 (`{share:100*.0f}`), and `{value:sig3}` is a number with three significant digits. `tests/docs/test_numbers.py` fails

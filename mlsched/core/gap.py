@@ -5,7 +5,7 @@ The gap of a value to a reference is (value - reference) / |reference| where les
 70 %. Two kinds of pair have no percentage:
 
 - The reference is 0 (traffic often): the gap is the difference itself, in the objective's unit.
-- The values differ in the objective's `Rank`, which is compared first (deferred TE jobs): the gap is that difference.
+- The values differ in the objective's `Primary`, compared first (deferred TE jobs): the gap is that difference.
 
 A solver's own gap between its value and its bound is another quantity, `Result.gap` (`core/result.py`).
 """

@@ -56,11 +56,11 @@ def test_every_place_has_the_same_interval(cli, tmp_path, jobs):
     markdown = [line.split(" | ") for line in (tmp_path / "table.md").read_text().splitlines()]
     with (tmp_path / "figures.csv").open() as stream:
         lines = list(csv.DictReader(stream))
-    exported = {(row["policy"], row["figure"]): float(row["value"]) for row in lines}
-    in_ticks = {row["figure"] for row in lines if row["unit"] == "ticks"}
+    exported = {(row["policy"], row["measure"]): float(row["value"]) for row in lines}
+    in_ticks = {row["measure"] for row in lines if row["unit"] == "ticks"}
     assert {name for name in in_ticks if "percentiles" not in name} == TIMES
     written = {run["policy"]: run for run in json.loads((tmp_path / "runs.json").read_text())["runs"]}
-    compared = cli("compare", tmp_path / "runs.json", tmp_path / "runs.json", "--json").document["figures"]
+    compared = cli("compare", tmp_path / "runs.json", tmp_path / "runs.json", "--json").document["measures"]
     held = {(figure["policy"], figure["name"]): (figure["first"], figure["second"]) for figure in compared}
 
     for at, (run, claim) in enumerate(zip(figures["runs"], claims, strict=True)):

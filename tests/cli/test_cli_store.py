@@ -55,11 +55,11 @@ def test_one_row_again(store, tmp_path, capsys):
     forged = tmp_path / "forged.sqlite"
     forged.write_bytes(store.read_bytes())
     with sqlite3.connect(forged) as connection:
-        connection.execute("UPDATE rows SET [value] = [value] - 1 WHERE id = 1")
+        connection.execute("UPDATE rows SET [sort_key] = [sort_key] - 1 WHERE id = 1")
     assert run(["rerun", str(forged), "1", "--json"]) == 1
     shown = capsys.readouterr()
     assert len(json.loads(shown.out)["differences"]) == 1
-    assert "row 1 came out otherwise: value:" in shown.err
+    assert "row 1 came out otherwise: sort_key:" in shown.err
 
 
 def test_two_stores(store, capsys):

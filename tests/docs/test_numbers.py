@@ -137,10 +137,10 @@ def test_verdicts_are_counted_by_paper(docs: Path) -> None:
 def test_claims_are_shown_with_the_range_of_their_evidence() -> None:
     piece = {"paper": 25.0, "unit": "%", "lower_bound": True}
     failed = {"text": "cuts it by 25 %", "where": "Fig. 1", "verdict": "does not hold", "summary": "12 % to 30 %"}
-    nothing = failed | {"verdict": "not measured", "summary": "not measured", "evidence": []}
-    several = failed | {"evidence": [piece, piece | {"paper": 20.0}]}
-    many = failed | {"evidence": [piece | {"paper": 20.0 + k} for k in range(3)]}
-    assert RESULTS.of_claims([failed | {"evidence": [piece]}, nothing, several, many])["rows"] == [
+    nothing = failed | {"verdict": "not measured", "summary": "not measured", "measurements": []}
+    several = failed | {"measurements": [piece, piece | {"paper": 20.0}]}
+    many = failed | {"measurements": [piece | {"paper": 20.0 + k} for k in range(3)]}
+    assert RESULTS.of_claims([failed | {"measurements": [piece]}, nothing, several, many])["rows"] == [
         ["cuts it by 25 %", "Fig. 1", "≥ 25 %", "12 % to 30 %", "does not hold"],
         ["cuts it by 25 %", "Fig. 1", "", "not measured", "not measured"],
         ["cuts it by 25 %", "Fig. 1", "≥ 25 % and ≥ 20 %", "12 % to 30 %", "does not hold"],

@@ -56,7 +56,7 @@ def rule(function=lambda instance, memory, rng: (WAIT, memory)) -> Rule:
 
 
 def wakes(world: Toy, wake: str) -> list[int]:
-    run(world, rule(), wake=Wake.parse(wake), seed=0)
+    run(world, rule(), scheduling_events=Wake.parse(wake), seed=0)
     return world.wakes
 
 
@@ -72,10 +72,18 @@ def test_it_wakes_at_events_ticks_or_both():
 def test_a_world_may_count_parts_of_seconds():
     """Ticks stay seconds; event times and what errors say are the world's and seconds."""
     world = Toy([1500, 2500])
-    run(world, Rule("waits", lambda i, m, rng: (WAIT, m)), wake=Wake.parse("interval:2"), seed=0, unit=1000)
+    run(
+        world, Rule("waits", lambda i, m, rng: (WAIT, m)), scheduling_events=Wake.parse("interval:2"), seed=0, unit=1000
+    )
     assert world.wakes == [2000, 4000]
     with pytest.raises(SolverError, match=r"decision 0 at 1\.5 s"):
-        run(Toy([1500]), Rule("bad", lambda i, m, rng: (BAD, m)), wake=Wake.parse("events"), seed=0, unit=1000)
+        run(
+            Toy([1500]),
+            Rule("bad", lambda i, m, rng: (BAD, m)),
+            scheduling_events=Wake.parse("events"),
+            seed=0,
+            unit=1000,
+        )
 
 
 def test_an_open_question_is_asked_at_every_tick():
@@ -98,12 +106,14 @@ def test_a_wake_requested_for_the_past_is_none():
 
 def test_progress_sees_every_wake():
     seen = []
-    run(Toy([0, 7, 9]), rule(), wake=Wake.parse("events"), seed=0, progress=lambda *what: seen.append(what))
+    run(
+        Toy([0, 7, 9]), rule(), scheduling_events=Wake.parse("events"), seed=0, progress=lambda *what: seen.append(what)
+    )
     assert seen == [(0, 2), (7, 1), (9, 0)]
 
 
 def test_the_trip_counts_decisions_and_ends():
-    trip = run(Toy([0, 7, 9], called=3), rule(), wake=Wake.parse("events"), seed=0)
+    trip = run(Toy([0, 7, 9], called=3), rule(), scheduling_events=Wake.parse("events"), seed=0)
     assert (trip.decisions, trip.end, trip.recorded) == (9, 9, [])
 
 
@@ -117,7 +127,7 @@ def draws(seed: int, **arguments):
         seen.append(rng.integers(2**62, size=3).tolist())
         return WAIT, memory
 
-    trip = run(Toy([0, 1, 2], called=2), rule(draw), wake=Wake.parse("events"), seed=seed, **arguments)
+    trip = run(Toy([0, 1, 2], called=2), rule(draw), scheduling_events=Wake.parse("events"), seed=seed, **arguments)
     return seen, trip
 
 
@@ -143,21 +153,21 @@ def test_sampling_is_seeded_and_leaves_the_rules_stream_alone():
 
 
 def test_sampling_keeps_about_its_share():
-    trip = run(Toy(list(range(400))), rule(), wake=Wake.parse("events"), seed=1, record=0.25)
+    trip = run(Toy(list(range(400))), rule(), scheduling_events=Wake.parse("events"), seed=1, record=0.25)
     assert 70 <= len(trip.recorded) <= 130
 
 
 @pytest.mark.parametrize("record", [-0.1, 1.1, float("nan")])
 def test_a_share_outside_0_to_1_is_refused(record):
     with pytest.raises(InvalidInput, match=r"record = .*: must be between 0 and 1"):
-        run(Toy([0]), rule(), wake=Wake.parse("events"), seed=0, record=record)
+        run(Toy([0]), rule(), scheduling_events=Wake.parse("events"), seed=0, record=record)
 
 
 def test_memory_is_threaded_and_recorded_as_it_was_before_the_decision():
     def remember(instance, memory, rng):
         return WAIT, (memory or ()) + (len(memory or ()),)
 
-    trip = run(Toy([0, 5], called=2), rule(remember), wake=Wake.parse("events"), seed=0, record=1.0)
+    trip = run(Toy([0, 5], called=2), rule(remember), scheduling_events=Wake.parse("events"), seed=0, record=1.0)
     assert [d.memory for d in trip.recorded] == [None, (0,), (0, 1), (0, 1, 2)]
     assert [(d.number, d.time, d.plan) for d in trip.recorded] == [
         (0, 0, WAIT),
@@ -173,21 +183,21 @@ def test_memory_is_threaded_and_recorded_as_it_was_before_the_decision():
 
 def test_a_run_that_cannot_go_on_is_named():
     with pytest.raises(SolverError, match="toy: at 7 s jobs wait, nothing runs and nothing will arrive"):
-        run(Toy([0, 7], end=99), rule(), wake=Wake.parse("events"), seed=0)
+        run(Toy([0, 7], end=99), rule(), scheduling_events=Wake.parse("events"), seed=0)
 
 
 def test_an_infeasible_plan_is_named_with_decision_and_time_and_is_not_applied():
     world = Toy([0, 7], called=2)
     calls = iter([WAIT, WAIT, WAIT, BAD])
     with pytest.raises(SolverError, match=r"toy: decision 3 at 7 s: infeasible plan: node 1: its TE jobs need 5 cpu"):
-        run(world, rule(lambda i, m, rng: (next(calls), m)), wake=Wake.parse("events"), seed=0)
+        run(world, rule(lambda i, m, rng: (next(calls), m)), scheduling_events=Wake.parse("events"), seed=0)
     assert world.applied == [WAIT, WAIT, WAIT]
 
 
 @pytest.mark.parametrize("answer", [None, "a plan", 7])
 def test_an_answer_that_is_no_plan_is_named(answer):
     with pytest.raises(SolverError, match="toy: decision 0 at 0 s: infeasible plan: the answer is a"):
-        run(Toy([0]), rule(lambda i, m, rng: (answer, m)), wake=Wake.parse("events"), seed=0)
+        run(Toy([0]), rule(lambda i, m, rng: (answer, m)), scheduling_events=Wake.parse("events"), seed=0)
 
 
 def test_what_a_rule_raises_is_named_with_decision_and_time():
@@ -195,7 +205,7 @@ def test_what_a_rule_raises_is_named_with_decision_and_time():
         raise ZeroDivisionError("no luck")
 
     with pytest.raises(SolverError, match="toy: decision 0 at 3 s: raised ZeroDivisionError: no luck") as caught:
-        run(Toy([3]), rule(fail), wake=Wake.parse("events"), seed=0)
+        run(Toy([3]), rule(fail), scheduling_events=Wake.parse("events"), seed=0)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
@@ -207,9 +217,9 @@ def test_what_mlsched_raises_and_interrupts_pass_unchanged(control_c):
         control_c()
 
     with pytest.raises(InvalidInput, match=r"^s = -1: must be at least 0$"):
-        run(Toy([3]), rule(refuse), wake=Wake.parse("events"), seed=0)
+        run(Toy([3]), rule(refuse), scheduling_events=Wake.parse("events"), seed=0)
     with pytest.raises(KeyboardInterrupt):
-        run(Toy([3]), rule(interrupt), wake=Wake.parse("events"), seed=0)
+        run(Toy([3]), rule(interrupt), scheduling_events=Wake.parse("events"), seed=0)
 
 
 @pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit()])
@@ -218,4 +228,4 @@ def test_a_rule_cannot_end_the_program(error):
         raise error
 
     with pytest.raises(SolverError, match=f"toy: decision 0 at 3 s: raised {type(error).__name__}"):
-        run(Toy([3]), rule(leave), wake=Wake.parse("events"), seed=0)
+        run(Toy([3]), rule(leave), scheduling_events=Wake.parse("events"), seed=0)

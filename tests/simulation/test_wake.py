@@ -104,7 +104,7 @@ def test_intervals_are_seconds_whatever_the_clock_counts():
 def test_logs_are_asked_about_at_multiples_of_so_many_seconds(tick, simulator):
     log = {"submit": [10, 700, 1300, 5000], "duration": [600] * 4, "gpus": [1] * 4}
     jobs = mlsched.workload(log, cluster="2x(8gpu)", simulator=simulator, tick=tick)
-    run = mlsched.simulate(jobs, "fifo", wake="interval:600")
+    run = mlsched.simulate(jobs, "fifo", scheduling_events="interval:600")
     assert run.violations() == []
     origin = 10  # the clock begins with the first submit
     starts = (run.table()["start_s"]).tolist()

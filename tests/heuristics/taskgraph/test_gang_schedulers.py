@@ -25,12 +25,12 @@ RULES = [
 @settings(max_examples=draws(12, 1500))
 @given(load=gang_workloads(), rule=st.sampled_from(RULES), wake=wakes(), readings=st.none() | options())
 def test_runs_are_sound_and_repeat_and_lose_no_job(load, rule, wake, readings):
-    run = api.simulate(load, rule, wake=wake, options=readings or {}, record=1.0)
+    run = api.simulate(load, rule, scheduling_events=wake, options=readings or {}, record=1.0)
     assert run.violations() == []
     assert (run.jobs["completion"] > run.jobs["start"]).all()
     assert (run.jobs["start"] >= load.arrival).all()
     assert all(run.replay(decision) == decision.plan for decision in run.recorded)
-    again = api.simulate(load, rule, wake=wake, options=readings or {})
+    again = api.simulate(load, rule, scheduling_events=wake, options=readings or {})
     assert (again.log.rows, again.log.places) == (run.log.rows, run.log.places)
 
 

@@ -164,10 +164,10 @@ def test_what_is_not_tried_would_have_found_no_room(text, monkeypatch):
         return found
 
     monkeypatch.setattr(_gangs, "as_stuck", counted)
-    rows = [api.simulate(load, text, seed=0, wake="events").log.rows]
+    rows = [api.simulate(load, text, seed=0, scheduling_events="events").log.rows]
     monkeypatch.setattr(_gangs, "as_stuck", lambda placer, task, others: np.zeros(len(others), dtype=bool))
     monkeypatch.setattr(_gangs, "_stuck", lambda placer, first, end: -1)
-    rows.append(api.simulate(load, text, seed=0, wake="events").log.rows)
+    rows.append(api.simulate(load, text, seed=0, scheduling_events="events").log.rows)
     assert rows[0] == rows[1]
     assert sum(ruled_out) > 0
 
@@ -197,7 +197,7 @@ def test_a_gang_that_fits_nowhere_makes_no_rule_ask_for_ever(name):
     call = as_rule(Setup(rule, "total_jct", resolve(rule.name, rule.parameters, {})))
     load = gang((2, 2), (3, 1))
     with pytest.raises(SolverError, match=r"jobs wait, nothing runs and nothing will arrive.*the run is stuck"):
-        run(IterationWorld(load, Options(pausing="keep")), call, wake=Wake.parse("events"), seed=0)
+        run(IterationWorld(load, Options(pausing="keep")), call, scheduling_events=Wake.parse("events"), seed=0)
 
 
 def test_a_rule_that_wakes_itself_for_ever_and_starts_nothing_is_told_so(monkeypatch):
@@ -209,5 +209,10 @@ def test_a_rule_that_wakes_itself_for_ever_and_starts_nothing_is_told_so(monkeyp
         return snapshot.round(wake_at=snapshot.now + 7), memory
 
     with pytest.raises(SolverError, match=r"sleepless: .* had itself asked 50 times to start nothing"):
-        run(IterationWorld(gang((1,), (1,)), Options()), Rule("sleepless", call), wake=Wake.parse("events"), seed=0)
+        run(
+            IterationWorld(gang((1,), (1,)), Options()),
+            Rule("sleepless", call),
+            scheduling_events=Wake.parse("events"),
+            seed=0,
+        )
     assert asked == list(range(0, 7 * 50 + 1, 7))

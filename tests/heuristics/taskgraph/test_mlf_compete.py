@@ -106,7 +106,7 @@ def test_every_run_is_sound_and_nobody_waits_behind_a_job_of_lower_priority_for_
     given = {"hosts": hosts, "threshold": threshold, "migration": migration, "overdue": overdue, "order": order}
     text = ",".join(f"{name}={str(value).lower()}" for name, value in given.items())
     readings = {"pausing": "keep", "movement": "anytime", "usage": usage}
-    run = api.simulate(work, f"mlf-h:queueing=iteration,{text}", options=readings, wake=wake, record=1.0)
+    run = api.simulate(work, f"mlf-h:queueing=iteration,{text}", options=readings, scheduling_events=wake, record=1.0)
     assert run.violations() == []
     for decision in run.recorded:
         seen, plan = decision.instance, decision.plan

@@ -25,10 +25,10 @@ from mlsched.simulation.taskgraph.strategies import wakes
 def test_every_run_is_sound_and_repeatable(work, gang, readings, wake, rule):
     """Reserved is never more than there is, gangs are whole, nothing is lost; decisions replay; one seed, one run."""
     work = work.replace(gang=np.full(len(work.gang), gang))
-    run = api.simulate(work, rule, options=readings, wake=wake, record=1.0)
+    run = api.simulate(work, rule, options=readings, scheduling_events=wake, record=1.0)
     assert run.violations() == []
     assert all(run.replay(d) == d.plan for d in run.recorded)
-    again = api.simulate(work, rule, options=readings, wake=wake)
+    again = api.simulate(work, rule, options=readings, scheduling_events=wake)
     assert (again.log.rows, again.log.places) == (run.log.rows, run.log.places)
 
 

@@ -111,13 +111,13 @@ def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, sto
 @given(rule=st.sampled_from(RULES), load=workloads(), readings=options(), wake=wakes())
 def test_every_run_is_sound_and_repeatable_and_decisions_replay(rule, load, readings, wake):
     try:
-        finished = api.simulate(load, rule.name, wake=wake, options=readings, record=1.0)
+        finished = api.simulate(load, rule.name, scheduling_events=wake, options=readings, record=1.0)
     except Stuck:
         assert rule not in OURS
         return
     assert finished.violations() == []
     assert all(finished.replay(d) == d.plan for d in finished.recorded)
-    again = api.simulate(load, rule.name, wake=wake, options=readings)
+    again = api.simulate(load, rule.name, scheduling_events=wake, options=readings)
     assert again.log.rows == finished.log.rows
     assert (finished.jobs["iterations"] == load.horizon.max_iterations).all() or len(finished.log.stops)
 

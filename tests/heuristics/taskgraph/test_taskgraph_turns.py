@@ -81,7 +81,7 @@ def test_graphene_lets_a_short_job_take_over_where_iterations_queue_anew():
 @given(load=gang_workloads(), rule=st.sampled_from(RULES), wake=wakes(), cost=st.sampled_from([0, 1, 4]))
 def test_every_run_is_sound_and_a_decision_replays(load, rule, wake, cost):
     load = load.replace(pause_cost=np.full(len(load.arrival), cost * 10**6))
-    run = api.simulate(load, rule, wake=wake, record=1.0)
+    run = api.simulate(load, rule, scheduling_events=wake, record=1.0)
     assert run.violations() == []
     assert all(run.replay(d) == d.plan for d in run.recorded)
 
@@ -90,7 +90,7 @@ def test_every_run_is_sound_and_a_decision_replays(load, rule, wake, cost):
 @given(load=gang_workloads(), rule=st.sampled_from(TURNS), wake=wakes())
 def test_nobody_is_preempted_before_the_turn_is_over(load, rule, wake):
     """A turn is of three seconds, a tick being one."""
-    run = api.simulate(load.replace(tick_ms=1000), rule, wake=wake)
+    run = api.simulate(load.replace(tick_ms=1000), rule, scheduling_events=wake)
     executed = dict.fromkeys(range(len(load.arrival)), 0)
     for row in rows(run.log):
         executed[row["job"]] += row["end"] - row["start"]

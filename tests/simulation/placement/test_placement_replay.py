@@ -177,7 +177,7 @@ def test_many_faults_of_a_kind_are_counted():
 def test_every_small_fault_is_found(workload, readings, data):
     """Any single number of the log changed, any row left out or doubled: none leaves the log sound."""
     rule = data.draw(st.sampled_from(["load-balancing", "bin-packing", "cp-sat"]))
-    run = api.simulate(workload, rule, wake="interval:10", options=readings)
+    run = api.simulate(workload, rule, scheduling_events="interval:10", options=readings)
     rows, placed = list(run.log.rows), list(run.log.placements)
     of_rows = data.draw(st.booleans(), label="a segment, else a placement")
     table, width = (rows, len(Log.names)) if of_rows else (placed, len(PLACEMENTS))
@@ -192,7 +192,7 @@ def test_every_small_fault_is_found(workload, readings, data):
             return
     else:
         table[index : index + 1] = [table[index]] * (2 if kind == "twice" else 0)
-    assert violations(workload, run.options, run.wake, Log(rows, placed)) != []
+    assert violations(workload, run.options, run.scheduling_events, Log(rows, placed)) != []
 
 
 def _same_elsewhere(workload, run, readings, rows, placed) -> bool:
@@ -200,5 +200,5 @@ def _same_elsewhere(workload, run, readings, rows, placed) -> bool:
     server = PLACEMENTS.index("server")
     moved = [(a, b) for a, b in zip(run.log.placements, placed, strict=True) if a != b]
     return all(a[:server] == b[:server] and a[server + 1 :] == b[server + 1 :] for a, b in moved) and not violations(
-        workload, run.options, run.wake, Log(rows, placed)
+        workload, run.options, run.scheduling_events, Log(rows, placed)
     )

@@ -233,7 +233,7 @@ def test_a_small_fault_is_found_or_harmless(load, readings, data):
         "signal": (job, node, start, end, -1 if signal >= 0 else start, finished),
     }
     rows[index : index + 1] = [] if kind == "drop" else [changed[kind]]
-    found = violations(load, run.options, run.wake, Log(rows))
+    found = violations(load, run.options, run.scheduling_events, Log(rows))
     if kind in ("finished", "drop") and not (kind == "drop" and start == end):
         assert found
     if kind in ("start", "end") and start != end and load.grace[job]:

@@ -293,7 +293,7 @@ def test_a_small_fault_is_found_or_harmless(load, readings, data):
         "twice": [rows[index], rows[index]],
     }
     rows[index : index + 1] = changes[kind]
-    found = violations(load, run.options, run.wake, Log(rows))
+    found = violations(load, run.options, run.scheduling_events, Log(rows))
     if kind != "cores":  # more cores in the last segment of a job may do no harm
         assert found, (kind, rows)
     if not found:

@@ -244,7 +244,7 @@ def truly_sound(load: Workload, options: Options, log: Log) -> bool:
 @given(load=workloads(), readings=options(), wake=wakes(), seed=st.integers(0, 99), data=st.data())
 def test_a_small_fault_is_found_or_harmless(load, readings, wake, seed, data):
     world, cadence = TaskgraphWorld.of(load, Options(**readings)), Wake.parse(wake)
-    run(world, Rule("any", any_round), wake=cadence, seed=seed)
+    run(world, Rule("any", any_round), scheduling_events=cadence, seed=seed)
     log = world.log
     assert truly_sound(load, world.options, log)
     if not log.rows:

@@ -163,11 +163,13 @@ def test_many_findings_of_a_kind_are_counted():
 @settings(max_examples=draws(9, 60))
 @given(load=workloads(), readings=options(), data=st.data())
 def test_a_random_fault_in_a_random_run_is_found(load, readings, data):
-    run = api.simulate(load, "fair", options=readings, wake=data.draw(st.sampled_from(["events", "interval:8"])))
+    run = api.simulate(
+        load, "fair", options=readings, scheduling_events=data.draw(st.sampled_from(["events", "interval:8"]))
+    )
     at = data.draw(st.integers(0, len(run.log.rows) - 1))
     column = data.draw(st.sampled_from([0, 1, 2, 5]))
     row = list(run.log.rows[at])
     row[column] += data.draw(st.sampled_from([-1000, -1, 1, 1000, 10**6]))
     changed = Log([*run.log.rows[:at], tuple(row), *run.log.rows[at + 1 :]])
-    found = violations(load, run.options, run.wake, changed)
+    found = violations(load, run.options, run.scheduling_events, changed)
     assert found

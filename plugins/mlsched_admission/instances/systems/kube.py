@@ -269,7 +269,10 @@ class _Question:
             return True
         if any(term.key not in labels for term in self.together):
             return False
-        wanted = lambda pod: all(term.matches(pod) for term in self.together)  # noqa: E731
+
+        def wanted(pod: Pod) -> bool:
+            return all(term.matches(pod) for term in self.together)
+
         if all(any(wanted(pod) and pod not in gone for pod in self._near(node, t.key)) for t in self.together):
             return True
         nobody = not any(wanted(pod) and pod not in gone for pods in self.cluster.on.values() for pod in pods)
@@ -277,7 +280,7 @@ class _Question:
 
     def _spread(self) -> list[tuple[str, int, Callable[[Pod], bool], int]]:
         """Return the hard spread constraints: (key, maxSkew, selector, minDomains)."""
-        found = []
+        found: list[tuple[str, int, Callable[[Pod], bool], int]] = []
         for one in self.entry.under("spec").entries("topologySpreadConstraints"):
             if one.text("whenUnsatisfiable", default="DoNotSchedule") == "DoNotSchedule":
                 selector = one.under("labelSelector") if one.get("labelSelector") is not None else None
@@ -339,7 +342,8 @@ class _Question:
     def _split(self, pods: list[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Split pods, the most important first, into those whose eviction violates a budget and others (B4)."""
         left = [budget.allowed for budget in self.cluster.budgets]
-        violators, others = [], []
+        violators: list[Pod] = []
+        others: list[Pod] = []
         for pod in pods:
             violates = False
             for n, budget in enumerate(self.cluster.budgets):

@@ -77,11 +77,12 @@ class Forest:
         for flavor, values, each, pods in placements:
             if flavor not in self.levels:
                 continue
-            table = self.hosts if self.by_host(flavor) else self.used[flavor]
-            key = values[-1] if self.by_host(flavor) else values
             for rooms in self._rooms.values():
                 rooms.dirty.add(values[-1] if self.by_host(flavor) else values)
-            used = table.setdefault(key, {})  # type: ignore[call-overload, attr-defined]
+            if self.by_host(flavor):
+                used = self.hosts.setdefault(values[-1], {})
+            else:
+                used = self.used[flavor].setdefault(values, {})
             for resource, amount in each.items():
                 used[resource] = used.get(resource, 0) + sign * amount * pods
 
