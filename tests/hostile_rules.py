@@ -142,3 +142,11 @@ class Speechless(BaseException):
 
 def raises_without_words(instance, *, rng):
     raise Speechless
+
+
+def floods(instance, *, rng):
+    """Two megabytes and an escape code."""
+    os.write(1, b"\x1b[2Jbegin\n")
+    for _ in range(32):
+        os.write(2, b"x" * 2**16)
+    return right(instance, rng=rng)

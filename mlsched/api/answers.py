@@ -15,7 +15,7 @@ from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
-from mlsched.core.params import Number, Positive, Seed
+from mlsched.core.params import Number, Positive, Seed, Threads
 from mlsched.core.request import Request, goal_of
 from mlsched.core.result import Result
 
@@ -29,7 +29,7 @@ def solve(
     time_limit: Positive | None = None,
     work_limit: Positive | None = None,
     seed: Seed = 0,
-    threads: Number = 1,
+    threads: Threads = 1,
     hint: Plan | str | None = None,
     isolate: bool = False,
     memory_limit: Number | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -40,6 +41,7 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
     if declared:
         return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
+    _check_signature(name, solver)
     information: Any = getattr(solver, "information", "observed")
     one_of(f"{name}.information", information, get_args(Information))
     called: Any = getattr(solver, "called", None)
@@ -47,6 +49,17 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
         one_of(f"{name}.called", called, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
     return guarded(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
+
+
+def _check_signature(name: str, rule: Callable[..., Any]) -> None:
+    """Refuse a function that does not take what it will be given."""
+    try:
+        parameters = inspect.signature(rule).parameters.values()
+    except (TypeError, ValueError):  # of C code, say
+        return
+    if not any(p.name == "rng" or p.kind is p.VAR_KEYWORD for p in parameters):
+        had = ", ".join(p.name for p in parameters)
+        raise InvalidInput(f"{name}({had}): expected {name}(instance, *, rng); add `*, rng` to its parameters")
 
 
 def default_solver(instance: Instance, objective: str) -> str:

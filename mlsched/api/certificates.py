@@ -19,8 +19,9 @@ from mlsched.certificates.received import FRONT, KINDS, POINTS, manifest_of
 from mlsched.certificates.translation import translation_of
 from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.deadline import MOMENT, Deadline
+from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput, SolverError
+from mlsched.core.interrupts import finishing, stop_requested
 from mlsched.core.params import Positive
 from mlsched.core.request import goal_of
 from mlsched.solvers import prices
@@ -32,6 +33,8 @@ Proofs = Literal["dual", "logic"]
 FOR_PLAN, FOR_PROOF = 0.5, 0.8
 #: The same for a dual proof after which formulas are tried.
 FOR_GAP = 0.3
+#: Wall seconds for a first bound, where Ctrl-C ends the search for a plan or a proof.
+LAST = 10.0
 
 
 @checked
@@ -127,7 +130,7 @@ class _Certification:
         trees, bound, others = self._trees(plan)
         if bound != self._value(plan) and searched:
             plan = self._best([plan, *(other for other in others if not self.instance.violations(other))])
-        if bound != self._value(plan) and "logic" in self.kinds:
+        if bound != self._value(plan) and "logic" in self.kinds and not stop_requested():
             gap = f"prices prove {self.objective} {bound} at best, and the plan has {self._value(plan)}"
             self.progress(f"{gap}; now looking for a proof of the best by formulas")
             remaining = self.deadline.remaining(MOMENT)
@@ -144,9 +147,7 @@ class _Certification:
         limit = Deadline(None if remaining is None else share * remaining)
         value, others = self._value(plan), list[Plan]()
         try:
-            trees, bound = prices.trees(
-                self.instance, self.objective, value, limit, self.progress, better=others.append
-            )
+            trees, bound = _trees(self.instance, self.objective, value, limit, self.progress, others.append)
         except prices.Refuted:
             raise SolverError(
                 f"the plan is not optimal: its {self.objective} is {value}, and a better plan exists"
@@ -161,6 +162,20 @@ class _Certification:
         """Return the best plan, the first of equal ones."""
         best = min if self.instance.objective(self.objective).sense == "min" else max
         return best(plans, key=self._value)
+
+
+def _trees(
+    instance: Instance, objective: str, value: int, limit: Deadline, progress: Callable[[str], None], better: Any
+) -> tuple[list[list[Any]], int]:
+    """Trees of prices, and what they prove; what a moment can prove, where Ctrl-C comes before anything is proved."""
+    try:
+        return prices.trees(instance, objective, value, limit, progress, better=better)
+    except (BackendError, OutOfTime):
+        if not stop_requested():
+            raise
+    progress("interrupted: looking for a bound for a last moment")
+    with finishing():
+        return prices.trees(instance, objective, value, Deadline(LAST), progress, better=better)
 
 
 def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:

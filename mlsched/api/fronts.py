@@ -10,7 +10,7 @@ from mlsched.api.asked import resolve_solver
 from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, meant
-from mlsched.core.params import Number, Positive, Seed
+from mlsched.core.params import Number, Positive, Seed, Threads
 from mlsched.core.registry import registry
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pareto(
     solve_limit: Number | None = None,
     resume: str | os.PathLike[str] | None = None,
     seed: Seed = 0,
-    threads: Number = 1,
+    threads: Threads = 1,
     confirm: bool = False,
     progress: Callable[[int, int], None] | None = None,
     **params: Any,

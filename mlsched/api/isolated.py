@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mlsched.api.guard import Guarded
+from mlsched.api.isolated_output import Output
 from mlsched.core.contract import Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, SolverError, a_or_an, said
 from mlsched.core.request import Setup
@@ -69,6 +70,7 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     # Whom the caller has to wake where the solver has stopped this process.
     send(life, json.dumps({"keeper": os.getpid()}).encode())
+    output = Output()
     worker = os.fork()
     if worker == 0:
         signal.set_wakeup_fd(-1)
@@ -77,13 +79,23 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
             os.close(one)
         life.close()
         os.setsid()
+        output.adopt()
         _work(data)
     data.close()
+    output.watch()
     status: int | None = None
     lines: list[Any] = [life, wake]
-    while status is None and life not in select.select(lines, [], [])[0]:
-        os.read(wake, 1)
-        status = _reaped(worker)
+    while status is None:
+        readable, writable, _ = select.select([*lines, *output.listens], output.waits, [])
+        if writable:
+            output.give()
+        if output.reader in readable:
+            output.take()
+        if life in readable:
+            break
+        if wake in readable:
+            os.read(wake, 1)
+            status = _reaped(worker)
     while True:  # what a dying process has started in the meantime is found in the next round
         with contextlib.suppress(OSError):
             os.killpg(worker, signal.SIGKILL)
@@ -96,6 +108,7 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
             break
         if pid == worker:
             status = os.waitstatus_to_exitcode(status_bits)
+    output.finish()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.suppress(OSError):
         send(life, json.dumps({"status": status, "cpu_seconds": used.ru_utime + used.ru_stime}).encode())
@@ -148,7 +161,7 @@ def descendants(parent: int) -> list[int]:
 
 def _work(data: socket.socket) -> NoReturn:
     """Call the solver for each message that comes, until the line is closed."""
-    me, sys.stdout = os.getpid(), sys.stderr
+    me = os.getpid()
     answer: Callable[[Any], dict[str, Any]] | None = None
     while (message := receive(data)) is not None:
         try:

@@ -14,6 +14,7 @@ from mlsched.benchmark.citation import write_bibtex
 from mlsched.benchmark.formats import GAP_NOTE, LATEX, apart, apart_notes, censored, count, gap, percent, with_interval
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
+from mlsched.core import foreign
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 from mlsched.core.tables import write
@@ -64,7 +65,9 @@ def _rows(rows: Sequence[Row], path: Path) -> None:
     """A line per row; `row` is the number by which `mlsched rerun` knows it."""
     table = [flat(row) for row in rows]
     names = list(table[0]) if table else []
-    write({"row": list(range(1, len(table) + 1)), **{name: [row[name] for row in table] for name in names}}, path)
+    safe = foreign.cell if path.suffix == ".csv" else lambda value: value
+    columns = {name: [safe(row[name]) for row in table] for name in names}
+    write({"row": list(range(1, len(table) + 1)), **columns}, path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,9 +83,14 @@ class _Table:
 def _markdown(rows: Sequence[Row], path: Path) -> None:
     parts = []
     for made in _gap_tables(rows):
-        lines = [made.header, ["---"] * 2 + ["---:"] * (len(made.header) - 2), *made.cells]
+        cells = [[foreign.markdown(cell) for cell in line] for line in made.cells]
+        lines = [made.header, ["---"] * 2 + ["---:"] * (len(made.header) - 2), *cells]
         notes = [f"{note}\n" for note in made.notes]
-        parts.append("\n".join([f"**{made.title}**", "", *(f"| {' | '.join(line)} |" for line in lines), "", *notes]))
+        parts.append(
+            "\n".join(
+                [f"**{foreign.markdown(made.title)}**", "", *(f"| {' | '.join(line)} |" for line in lines), "", *notes]
+            )
+        )
     with atomic_write(path) as out:
         out.write("\n".join([*parts, f"{GAP_NOTE} {TABLE_NOTE}", ""]))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import sqlite3
@@ -22,8 +23,9 @@ from typing import Any, Self
 
 from mlsched.benchmark.request import Request
 from mlsched.benchmark.row import Row, canonical
+from mlsched.benchmark.stored import MOST, check_row
 from mlsched.core.contract import Primary
-from mlsched.core.errors import InvalidFile
+from mlsched.core.errors import InvalidFile, one_line
 from mlsched.core.opening import open_file, target_of
 
 #: `PRAGMA user_version`: the version of the table below.
@@ -38,8 +40,10 @@ PATIENCE = 60.0
 #: may be added to Row; the rule of `Record`.
 OPTIONAL = tuple(f.name for f in dataclasses.fields(Row) if f.default is None and f.name in FIELDS)
 JSON_FIELDS = frozenset({"sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions"})
+#: Columns: the fields, and SHA-256 of what they hold, so that damage which SQLite does not see is seen.
+COLUMNS = (*FIELDS, "checksum")
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
-_COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)
+_COLUMNS = ", ".join(f"[{name}]" for name in COLUMNS)
 _CREATE = (
     f"CREATE TABLE rows (id INTEGER PRIMARY KEY, {_COLUMNS}, "
     "UNIQUE (suite, instance_hash, objective, solver, params, seed))"
@@ -47,7 +51,7 @@ _CREATE = (
 #: What was asked of a suite, as JSON.
 _CREATE_REQUESTS = "CREATE TABLE requests (suite TEXT PRIMARY KEY, request TEXT NOT NULL)"
 _NOTE = "INSERT OR REPLACE INTO requests VALUES (?, ?)"
-_INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES ({', '.join('?' * len(FIELDS))})"
+_INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 class Store:
@@ -95,7 +99,7 @@ class Store:
 
     def _missing(self) -> list[str]:
         columns = {record[1] for record in self._connection.execute("PRAGMA table_info(rows)")}
-        return [name for name in OPTIONAL if name not in columns]
+        return [name for name in (*OPTIONAL, "checksum") if name not in columns]
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -162,7 +166,7 @@ class Store:
 
     def rows(self, suite: str | None = None) -> list[Row]:
         """The rows of `suite` (None: of all), in the order they were finished."""
-        columns = ", ".join("NULL" if name in self._lacking else f"[{name}]" for name in FIELDS)
+        columns = ", ".join("NULL" if name in self._lacking else f"[{name}]" for name in COLUMNS)
         query = f"SELECT id, {columns} FROM rows"
         with _sentences(self.path):
             if suite is None:
@@ -172,12 +176,15 @@ class Store:
         return [self._decode(record) for record in found]
 
     def _decode(self, record: tuple[Any, ...]) -> Row:
-        number, *cells = record
+        number, *cells, checksum = record
+        if checksum is not None and checksum != _checksum(cells):
+            raise InvalidFile(f"{self.path}: row {number} is damaged (its checksum is another); start a new file")
         try:
             values = {
                 name: json.loads(cell) if name in JSON_FIELDS and cell is not None else cell
                 for name, cell in zip(FIELDS, cells, strict=True)
             }
+            check_row(values)
             if values["primary"] is not None:
                 values["primary"] = Primary(**values["primary"])
         except (ValueError, TypeError) as error:
@@ -207,10 +214,20 @@ def read_rows(path: str | os.PathLike[str], suite: str | None = None) -> list[Ro
 def _encode(row: Row) -> list[Any]:
     cells = []
     for name in FIELDS:
-        value = getattr(row, name)
+        value: Any = getattr(row, name)
         value = dataclasses.asdict(value) if isinstance(value, Primary) else value
+        value = one_line(value, MOST) if isinstance(value, str) else value
         cells.append(canonical(value) if name in JSON_FIELDS and value is not None else value)
-    return cells
+    return [*cells, _checksum(cells)]
+
+
+def _checksum(cells: Sequence[Any]) -> str:
+    """SHA-256 of the cells of a row that are known, so that a field may be added to rows later.
+
+    A number counts as SQLite gives it back: columns have no types.
+    """
+    known = {name: cell for name, cell in zip(FIELDS, cells, strict=True) if cell is not None}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 @contextlib.contextmanager

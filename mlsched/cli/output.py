@@ -12,8 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.core.errors import InvalidInput, one_line
-from mlsched.core.opening import refuse_target
+from mlsched.core.deadline import OutOfTime
+from mlsched.core.errors import InvalidInput, MlschedError, one_line
+from mlsched.core.interrupts import stopping
+from mlsched.core.opening import refuse_target, shown_path
 
 #: Signs of a line where the output goes to a file or a pipe and $COLUMNS says nothing.
 WIDE = 200
@@ -52,8 +54,19 @@ Memory = Annotated[int | None, typer.Option(help="Bytes an isolated solver may t
 
 @contextlib.contextmanager
 def only_documents() -> Iterator[None]:
-    """What a solver prints goes to the standard error: the standard output is the command's."""
-    with contextlib.redirect_stdout(sys.stderr):
+    """What a solver prints goes to the standard error: the standard output is the command's.
+
+    By a descriptor of its own: Pyomo captures those of both standard streams, and waits for ever where they are one.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            copy = os.dup(sys.stderr.fileno())
+        except (OSError, ValueError):  # a stream of somebody's own, without a descriptor
+            stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        else:
+            stream = os.fdopen(copy, "w", buffering=1, encoding="utf-8", errors="replace")
+            stack.enter_context(stream)
+            stack.enter_context(contextlib.redirect_stdout(stream))
         yield
 
 
@@ -102,6 +115,35 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
 def say(message: str) -> None:
     """One line on standard error."""
     print(f"mlsched: {one_line(message, 1000)}", file=sys.stderr)  # noqa: T201 - standard error is for people
+
+
+@contextlib.contextmanager
+def checking(folder: Path, seconds: float) -> Iterator[None]:
+    """Within the block, what a stranger's folder holds can take neither more time nor more memory than a check may."""
+    from mlsched.core.guard import OutOfMemory, guarded
+
+    name = shown_path(folder)
+    try:
+        with guarded(seconds):
+            yield
+    except OutOfTime:
+        late = f"the check did not end in {seconds:g} s; give it more time (--time-limit)"
+        raise ChecksFailed(f"{name}: does not hold: {late}") from None
+    except OutOfMemory as more:
+        raise ChecksFailed(f"{name}: does not hold: the check {more}") from None
+
+
+@contextlib.contextmanager
+def kept_at_stop() -> Iterator[Callable[[], bool]]:
+    """At Ctrl-C, the search within the block ends with what it has; a failure for want of time is the interrupt's."""
+    with stopping() as stopped:
+        try:
+            yield stopped
+        except (MlschedError, OutOfTime) as error:
+            if not stopped():
+                raise
+            say(str(error) or "there is no plan yet")
+            raise KeyboardInterrupt from None
 
 
 @contextlib.contextmanager

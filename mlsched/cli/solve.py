@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from mlsched.cli.output import (
     Seed,
     complete_solver,
     emit,
+    kept_at_stop,
     number,
     only_documents,
     settings,
@@ -102,7 +104,7 @@ def solve(
     if objective is None:
         objective = api.published_objective(file)
     chosen = default_solver(instance, goal_of(instance, objective).name) if solver is None else solver
-    with waiting(chosen, time_limit), only_documents():
+    with kept_at_stop() as stopped, waiting(chosen, time_limit), only_documents():
         result = api.solve(
             instance,
             chosen,
@@ -115,11 +117,15 @@ def solve(
             confirm=confirm,
             certify=certify,
         )
+    if stopped() and result.stopped_by != "proof":
+        result = dataclasses.replace(result, stopped_by="interrupt")
     if output is not None and result.plan is not None:
         api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
         _plot(result, plot)
     emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.solver, confirm, certify))
+    if stopped():
+        raise KeyboardInterrupt
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.solver} found no plan within its limits; give it more time")
 
@@ -146,7 +152,7 @@ def _render(instance: Instance, result: Result, asked: str, confirm: bool, certi
         column = result.primary.column
         rows.append([f"  {column}", "min", number(count), number(fewest), "-", unit_of(instance, column)])
     line = f"{asked}: {result.status} in {result.seconds:.3f} s{_evidence(result)}"
-    if result.stopped_by in ("time limit", "work limit"):
+    if result.stopped_by in ("time limit", "work limit", "interrupt"):
         line += f" (stopped by the {result.stopped_by})"
     lines: list[Any] = [
         line,

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from mlsched.core.interrupts import stop_requested
+
 T = TypeVar("T")
 #: Seconds that a solver which is started at all is given at least.
 MOMENT = 0.01
@@ -17,13 +19,18 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """So many wall seconds from the time that it is made; None: there is no end."""
+    """So many wall seconds from the time that it is made; None: there is no end.
+
+    It is over at once where the user asks the program to end (`interrupts.stopping`).
+    """
 
     def __init__(self, seconds: float | None = None) -> None:
         self._until = None if seconds is None else time.perf_counter() + seconds
 
     def remaining(self, minimum: float = -math.inf) -> float | None:
         """Wall seconds that remain, 0 or less when time is over, but never below `minimum`; None: there is no end."""
+        if stop_requested():
+            return max(minimum, 0.0)
         return None if self._until is None else max(minimum, self._until - time.perf_counter())
 
     def earlier(self, seconds: float) -> Deadline:
@@ -33,7 +40,7 @@ class Deadline:
 
     def passed(self) -> bool:
         """Whether the time is over."""
-        return self._until is not None and time.perf_counter() >= self._until
+        return stop_requested() or (self._until is not None and time.perf_counter() >= self._until)
 
     def check(self) -> None:
         """Raise OutOfTime when the time is over."""

@@ -7,10 +7,17 @@ a bug in mlsched.
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterable
+from pathlib import Path
 
 #: Most characters of a message; what is longer is cut in its middle, so that place and remedy stay.
 LONGEST = 300
+#: Folders of code that is not the user's own: mlsched's, and those of Python and of installed packages.
+_OTHERS = (
+    str(Path(__file__).resolve().parent.parent),
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+)
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -30,11 +37,29 @@ def one_line(message: str, most: int = LONGEST) -> str:
 
 
 def said(error: BaseException) -> str:
-    """An exception of somebody else's as its kind and its text, which may itself fail."""
+    """An exception of somebody else's as its kind, its text, which may itself fail, and its place in their code."""
+    place = place_of(error)
+    where = f" ({place})" if place else ""
     try:
-        return f"{type(error).__name__}: {str(error)[:LONGEST]}"
+        return f"{type(error).__name__}: {shortened(str(error), LONGEST // 2)}{where}"
     except BaseException as failure:
-        return f"{type(error).__name__}, whose text cannot be shown ({type(failure).__name__})"
+        return f"{type(error).__name__}, whose text cannot be shown ({type(failure).__name__}){where}"
+
+
+def place_of(error: BaseException) -> str:
+    """ "my_rules.py, line 12": the last line of somebody else's own code that an exception came through; "" for none.
+
+    Neither mlsched's files nor installed packages are: what a user can mend is shown.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{Path(error.filename).name}, line {error.lineno}"
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith(_OTHERS) and not file.startswith("<frozen"):
+            found = f"{Path(file).name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def a_or_an(noun: str) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mlsched.core.scalar import Assistant, Limited
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
-#: Why the search ended: a proof, the wall clock, the deterministic work limit, or a backend that gave up.
-StoppedBy = Literal["proof", "time limit", "work limit", "backend"]
+#: Why the search ended: a proof, the wall clock, the deterministic work limit, a backend that gave up, or Ctrl-C.
+StoppedBy = Literal["proof", "time limit", "work limit", "backend", "interrupt"]
 #: Relative slack within which a float bound counts as the integer below it.
 TOLERANCE = 1e-6
 

@@ -25,6 +25,8 @@ MOST_TEXT = 2**24
 #: Largest archive, in bytes.
 MOST_ARCHIVE = 2**29
 _GZIP = b"\x1f\x8b"
+#: Bytes of a gzip member that are handed over first.
+_SHORT = 512
 _COMPRESSIONS: dict[bytes, Literal["r|gz", "r|xz", "r|bz2", "r|"]] = {_GZIP: "r|gz", b"\xfd7": "r|xz", b"BZ": "r|bz2"}
 #: What a mode says that is no regular file.
 _KINDS = {
@@ -96,25 +98,31 @@ def gunzipped(path: str | os.PathLike[str], content: bytes, *, most: int = MOST_
     """`content` of a file, uncompressed where it is gzip; at most `most` bytes of it are ever made."""
     if content[:2] != _GZIP:
         return content
-    plain = b""
-    while content:  # several compressed files, one after the other, are one
-        stream = zlib.decompressobj(wbits=31)
+    plain, place = bytearray(), 0
+    while place < len(content):  # several compressed files, one after the other, are one
+        stream, size = zlib.decompressobj(wbits=31), _SHORT
         try:
-            plain += stream.decompress(content, most + 1 - len(plain))
+            # What follows the end of a member is copied: so little is handed over at first, and then ever more.
+            while not stream.eof and place < len(content) and len(plain) <= most:
+                piece = content[place : place + size]
+                plain += stream.decompress(piece, most + 1 - len(plain))
+                place, size = place + len(piece) - len(stream.unused_data), 2 * size
         except zlib.error as error:
             raise InvalidFile(f"{shown_path(path)}: is damaged gzip ({error}); fetch the file again") from None
         if len(plain) > most:
             raise InvalidFile(f"{shown_path(path)}: holds more than {most} bytes, uncompressed; check the path")
         if not stream.eof:
             raise InvalidFile(f"{shown_path(path)}: the gzip file ends too early; fetch the file again")
-        content = stream.unused_data
-    return plain
+    return bytes(plain)
 
 
-def is_gzip(stream: BinaryIO) -> bool:
-    """Whether what `stream` holds is gzip; the stream is then at its beginning."""
-    magic = stream.read(2)
-    stream.seek(0)
+def is_gzip(stream: BinaryIO, path: str | os.PathLike[str]) -> bool:
+    """Whether what `stream` holds, of the file at `path`, is gzip; the stream is then at its beginning."""
+    try:
+        magic = stream.read(2)
+        stream.seek(0)
+    except OSError as error:
+        raise InvalidFile(f"{shown_path(path)}: cannot be read: {_reason(error)}; check the disk") from None
     return magic == _GZIP
 
 

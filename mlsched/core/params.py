@@ -30,6 +30,8 @@ RESERVED = frozenset({"rng", "memory", "objective", "objectives", "limits", "hin
 
 #: Most jobs, nodes, tasks or the like that a generator is asked for, and most numbers in a table of theirs.
 MOST_SIZE, MOST_NUMBERS = 10**6, 10**7
+#: Whole numbers beyond this do not become floats.
+MOST_FLOAT = 10**300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +46,14 @@ class Range:
 #: What a value may be: in a range, one of some texts, or anything of its type.
 Rule = Range | Collection[str] | None
 
-#: A share of a whole; a real number above 0, or at least 0; a whole number of at least 1, and one of at least 0 from
-#: which random numbers start; how many of what something is drawn for, and how many where there may be none.
+#: A share of a whole; a real number above 0, or at least 0; a whole number of at least 1, threads as solvers take them,
+#: and a whole number of at least 0 from which random numbers start; how many of what something is drawn for, and how
+#: many where there may be none.
 Share = Annotated[float, Range(0, 1)]
 Positive = Annotated[float, Range(0, open_low=True)]
 NotNegative = Annotated[float, Range(0)]
 Number = Annotated[int, Range(1)]
+Threads = Annotated[int, Range(1, 10_000)]
 Seed = Annotated[int, Range(0)]
 Count = Annotated[int, Range(1, MOST_SIZE)]
 CountOrNone = Annotated[int, Range(0, MOST_SIZE)]
@@ -219,3 +223,5 @@ def within(name: str, value: float, low: float, high: float = math.inf, *, open_
         if high < math.inf:
             rule = f"{rule} and at most {high}" if open_low else f"between {low} and {high}"
         raise InvalidInput(f"{name} = {shown_number(value)}: must be {rule}")
+    if isinstance(value, int) and abs(value) > MOST_FLOAT:
+        raise InvalidInput(f"{name} = {shown_number(value)}: must be at most {MOST_FLOAT:.0e}")

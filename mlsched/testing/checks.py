@@ -51,7 +51,8 @@ class Examiner:
     answer: the scheduler as a function of the instance, with a fresh rng at every call. best: the proven answer of an
     instance, or None for no comparison. roomy: as of `Problem`. seen: instances examined; starved: of these, those that
     a rolled-out rule leaves with jobs that wait for ever, and serves where there is room; gaps: of those that were
-    compared; known: some of the instances with the plans that were given for them.
+    compared; known: some of the instances with the plans that were given for them;
+    raised: the first exception of the scheduler.
     """
 
     answer: Callable[[Instance], Any]
@@ -64,6 +65,7 @@ class Examiner:
     starved: int = 0
     gaps: list[Gap] = dataclasses.field(default_factory=list)
     known: list[tuple[Instance, Any]] = dataclasses.field(default_factory=list)
+    raised: BaseException | None = None
 
     def __call__(self, instance: Instance) -> None:
         """Examine one instance; raises Failed. What the reference or a rule's world finds infeasible is passed over."""
@@ -85,9 +87,11 @@ class Examiner:
             return
         except MlschedError as error:
             # Adapters ask rules themselves, and refuse what is wrong with their rounds.
+            self.raised = self.raised or error
             self._found("feasible" if "infeasible plan" in str(error) else "answers", str(error), instance)
             return
         except Exception as error:
+            self.raised = self.raised or error
             self._found("answers", f"the scheduler raised {said(error)}", instance)
             return
         for check, sentence in self._wrong(instance, before, plan, again):

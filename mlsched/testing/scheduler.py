@@ -127,7 +127,7 @@ def check_scheduler(
             outcomes[check] = dataclasses.replace(outcomes[check], note=STARVED.format(count))
     report = Report(tested.name, problem, goal.name, examiner.seen, sum_up(examiner.gaps), outcomes)
     if raise_failures and report.failures:
-        raise CheckFailed(report)
+        raise CheckFailed(report) from examiner.raised
     return report
 
 

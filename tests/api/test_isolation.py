@@ -14,7 +14,7 @@ import pytest
 from benchmark_examples import registered, suite, timeless
 
 import mlsched
-from mlsched.api import isolation
+from mlsched.api import isolated_output, isolation
 from mlsched.api.isolation import Isolated, allowed
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.runner import run_suite
@@ -258,3 +258,24 @@ def test_what_a_rule_prints_is_not_in_the_document(tmp_path):
         )
         assert json.loads(done.stdout)["solver"] == "says"
         assert "said by the rule" in done.stderr
+
+
+def test_of_what_a_rule_prints_64_kilobytes_are_shown_and_the_rest_is_counted(tmp_path):
+    folder = os.pathsep.join([str(Path(hostile.__file__).parent), os.environ.get("PYTHONPATH", "")])
+    script = (
+        "import mlsched, hostile_rules as h\n"
+        "print(mlsched.solve(mlsched.generate('preemption', 'small', seed=1), h.floods, isolate=True).status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": folder},
+    )
+    assert done.stdout == "feasible\n"
+    assert done.stderr.startswith("?[2Jbegin\nxxx")
+    shown, _, last = done.stderr.rstrip("\n").rpartition("\n")
+    assert len(shown) == isolated_output.MOST
+    more = 32 * 2**16 + len("\x1b[2Jbegin\n") - isolated_output.MOST
+    assert last == f"mlsched: {more} bytes more that an isolated solver printed are left out"

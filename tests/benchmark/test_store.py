@@ -86,7 +86,7 @@ def test_a_store_that_another_process_makes_meanwhile_is_used(path, monkeypatch)
 
 def test_columns_that_another_process_adds_meanwhile_are_used(path):
     with Store(path) as store:
-        store.add([row(suite="before")])
+        store.add([row(suite="before", **dict.fromkeys(OPTIONAL))])
     write(path, *(f"ALTER TABLE rows DROP COLUMN [{name}]" for name in OPTIONAL))
     with Store(path) as one, Store(path) as other:
         one.add([row(suite="one")])

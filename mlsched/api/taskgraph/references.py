@@ -12,9 +12,10 @@ from mlsched.api.runs import simulate
 from mlsched.certificates.prices import intervals
 from mlsched.core.arguments import checked
 from mlsched.core.clock import cpu_time
-from mlsched.core.errors import InvalidInput
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.errors import InvalidInput, one_line
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Range, Seed
+from mlsched.core.params import Positive, Range, Seed
 from mlsched.core.versions import versions
 from mlsched.simulation import Run
 from mlsched.simulation.bound.completion import OF_REFERENCES, OF_RUNS, climbed
@@ -106,8 +107,8 @@ def _claim(
     """What is claimed before the work begins: what a folder has already, or nothing yet."""
     return Reference(
         workload_hash=proof.identity(workload),
-        source=proof.said(workload.source),
-        cluster=workload.cluster,
+        source=one_line(proof.said(workload.source)),
+        cluster=one_line(workload.cluster),
         jobs=len(workload.arrival),
         pausing=pausing,
         weights=weights,
@@ -191,7 +192,8 @@ def _searched(
 def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Reference | None:
     """What a folder claims already; refused where it is of something else."""
     if not (target / files.MANIFEST).exists():
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        # Prices or a schedule alone are what a full disk, say, has left of a reference: it is made again.
+        if target.exists() and (not target.is_dir() or {one.name for one in target.iterdir()} - files.UNFINISHED):
             raise InvalidInput(f"{target}: is there, and no reference; give another folder")
         return None
     before = files.claimed(target)
@@ -295,7 +297,9 @@ def read_reference(folder: str | os.PathLike[str]) -> Reference:
 
 
 @checked
-def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Reference, dict[str, int], list[str]]:
+def check_reference(
+    folder: str | os.PathLike[str], workload: Any, *, time_limit: Positive | None = 300.0
+) -> tuple[Reference, dict[str, int], list[str]]:
     """Recompute a reference from its workload.
 
     The bound is summed up in integers (`certificates/prices/intervals.py`), the schedule judged node by node.
@@ -303,6 +307,7 @@ def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Refe
     Args:
         folder: what `make_reference` wrote.
         workload: what it is a reference of.
+        time_limit: wall seconds, after which the check has failed; None for no limit.
 
     Returns:
         What the folder claims, what comes out by name, and sentences on what does not hold.
@@ -319,7 +324,11 @@ def check_reference(folder: str | os.PathLike[str], workload: Any) -> tuple[Refe
     """
     if not isinstance(workload, Jobs):
         raise InvalidInput("a reference is of a log's workload (task graphs by iterations)")
-    return files.checked(Path(folder), workload)
+    try:
+        return files.checked(Path(folder), workload, Deadline(time_limit))
+    except OutOfTime:
+        claim = files.claimed(Path(folder))
+        return claim, {}, [f"the check did not end in {time_limit:g} s; give it more time (--time-limit)"]
 
 
 @checked

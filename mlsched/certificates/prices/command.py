@@ -30,4 +30,6 @@ def main(claims: dict[str, Callable[..., list[Any]]], folder: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -I checker.py FOLDER")
     main(globals()["CLAIMS"], sys.argv[1])

@@ -128,7 +128,7 @@ def states_below(
                 )
                 if total + unused <= slack and total < made.get(sums, NEVER) and all(map(int.__le__, sums, most)):
                     made[sums] = total
-        if len(made) > MOST_STATES:
-            raise Wrong(f"a leaf needs more than {MOST_STATES} states: branch there")
+            if len(made) > MOST_STATES:
+                raise Wrong(f"a leaf needs more than {MOST_STATES} states: branch there")
         states = made
     return states

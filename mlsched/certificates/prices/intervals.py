@@ -14,11 +14,15 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-from functools import cache
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
 from mlsched.certificates.prices.integers import Integers, dot, largest, total, within
+
+#: Sums of prices that are kept for jobs of the same demand.
+MOST_KEPT = 2**22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,18 +46,21 @@ class Prices:
     values: Integers
 
 
-def proven(jobs: Jobs, prices: Prices, *, pausing: bool) -> int:
-    """No schedule has a smaller sum of weight x (end - release); without pausing, none in which no job pauses."""
+def proven(jobs: Jobs, prices: Prices, *, pausing: bool, look: Callable[[], None] = lambda: None) -> int:
+    """No schedule has a smaller sum of weight x (end - release); without pausing, none in which no job pauses.
+
+    look: called now and then; what it raises ends the check.
+    """
     if prices.step < 1 or (prices.values < 0).any() or (len(jobs.release) and prices.start > jobs.release.min()):
         raise ValueError("prices must not be below 0, nor begin after the first job, on intervals of a tick or more")
     kept = (jobs.length > 0) & (jobs.weight > 0)  # others may cost nothing
     asked = Jobs(jobs.release[kept], jobs.length[kept], jobs.weight[kept], jobs.demand[kept], jobs.capacity)
-    cheapest = interrupted(asked, prices) if pausing else uninterrupted(asked, prices)
+    cheapest = (interrupted if pausing else uninterrupted)(asked, prices, look)
     whole = prices.step * dot(np.array([total(c) for c in prices.values.T], dtype=np.int64), jobs.capacity)
     return -((whole - sum(cheapest)) >> prices.bits)  # rounded up: weights and ticks are whole numbers
 
 
-def uninterrupted(jobs: Jobs, prices: Prices) -> list[int]:
+def uninterrupted(jobs: Jobs, prices: Prices, look: Callable[[], None] = lambda: None) -> list[int]:
     """The cost of each job's cheapest way without a pause: it starts at r, or starts or ends where an interval does."""
     step, last, scale = prices.step, len(prices.values), 2**prices.bits
     sums = sum(largest(jobs.demand[:, r]) * total(column) * step for r, column in enumerate(prices.values.T))
@@ -78,19 +85,23 @@ def uninterrupted(jobs: Jobs, prices: Prices) -> list[int]:
         low, high = -(-soonest // step), np.minimum((soonest + waits) // step, last)
         count = np.maximum(high - low + 1, 0)
         for part in np.array_split(np.arange(len(low)), count.sum() // 2**20 + 1):
+            look()
             j = np.repeat(part, count[part])
             k = np.arange(len(j)) - np.repeat(np.cumsum(count[part]) - count[part] - low[part], count[part])
             np.minimum.at(best, j, paid(j, prices.start + k * step - ends * jobs.length[j]))
     return [int(cost) for cost in best]
 
 
-def interrupted(jobs: Jobs, prices: Prices) -> list[int]:
+def interrupted(jobs: Jobs, prices: Prices, look: Callable[[], None] = lambda: None) -> list[int]:
     """The cost of each job's cheapest way with pauses wherever it likes; Python's integers, of any size."""
     rows, step, last = prices.values.tolist(), prices.step, len(prices.values)
-    pays = cache(lambda demand: [sum(d * q for d, q in zip(demand, row, strict=True)) for row in rows] + [0])
-    columns = (jobs.release, jobs.length, jobs.weight, jobs.demand)
-    return [_one(r - prices.start, p, w << prices.bits, pays(tuple(d)), step, last)
-            for r, p, w, d in zip(*(c.tolist() for c in columns), strict=True)]  # fmt: skip
+    kept = max(1, MOST_KEPT // (last + 1))
+    pays = lru_cache(kept)(lambda demand: [sum(map(int.__mul__, demand, row)) for row in rows] + [0])
+    columns, costs = (jobs.release, jobs.length, jobs.weight, jobs.demand), list[int]()
+    for r, p, w, d in zip(*(c.tolist() for c in columns), strict=True):
+        look()
+        costs.append(_one(r - prices.start, p, w << prices.bits, pays(tuple(d)), step, last))
+    return costs
 
 
 def _one(r: int, p: int, w: int, price: list[int], step: int, last: int) -> int:

@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, only_documents, settings, waiting
+from mlsched.cli.output import (
+    ChecksFailed,
+    Json,
+    Seed,
+    checking,
+    emit,
+    going_on,
+    number,
+    only_documents,
+    settings,
+    waiting,
+)
 from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.opening import shown_path
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
@@ -111,7 +123,7 @@ def is_reference(folder: Path) -> bool:
     return (folder / MANIFEST).exists() and not certificate
 
 
-def check(folder: Path, log: str, as_json: bool) -> None:
+def check(folder: Path, log: str, seconds: float, as_json: bool) -> None:
     """Recompute a reference from its log."""
     from mlsched import api
     from mlsched.simulation.taskgraph.iterations.reference.proof import said
@@ -124,8 +136,8 @@ def check(folder: Path, log: str, as_json: bool) -> None:
     if not isinstance(given.get("set", {}), dict):
         raise InvalidFile(f"{folder}: log_options: set: must be an object")
     workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
-    with waiting(f"checking {folder.name}", None):
-        claim, values, wrong = api.check_reference(folder, workload)
+    with waiting(f"checking {shown_path(folder.name)}", None), checking(folder, seconds):
+        claim, values, wrong = api.check_reference(folder, workload, time_limit=seconds)
     if not wrong:  # what the log is called, and how its cluster is, the log itself says
         claim = dataclasses.replace(claim, source=said(workload.source), cluster=workload.cluster)
     found = document(folder, claim) | {"recomputed": values, "violations": wrong}

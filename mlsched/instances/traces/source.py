@@ -66,7 +66,7 @@ class Text:
 
     def __enter__(self) -> Self:
         self._file = self._open(self._path)
-        plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if is_gzip(self._file) else self._file
+        plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if is_gzip(self._file, self._path) else self._file
         # surrogateescape lets a bad byte through, so that it is reported with the line it stands in
         self._stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="surrogateescape", newline="")
         try:

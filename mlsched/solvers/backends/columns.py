@@ -19,7 +19,7 @@ import numpy as np
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import NO_LIMITS
-from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run_lp
 
 #: Of a column: its block (-1: none), its cost, and the rows it uses with the amounts.
 Column = tuple[int, float, Sequence[int], Sequence[float]]
@@ -102,7 +102,7 @@ class Relaxation:
         for again in (False, True):
             if (remaining := deadline.remaining(MOMENT)) is not None:
                 highs.setOptionValue("time_limit", highs.getRunTime() + remaining)
-            highs.run()
+            run_lp(highs)
             if highs.getModelStatus() == status.kOptimal:
                 break
             deadline.check()

@@ -7,6 +7,7 @@ was reached. `staged.py` says how an objective of several terms is minimised.
 from __future__ import annotations
 
 import functools
+import threading
 from collections import Counter
 from typing import Any
 
@@ -16,7 +17,7 @@ from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
-from mlsched.solvers.backends.interruptible import interruptible, on_main_thread
+from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import Matrix, bounds_of, compile_model
@@ -28,6 +29,8 @@ COMPILING = 2.0
 #: Seconds a nonzero that HiGHS' presolve may take, in which it looks at no clock either: 5.9 s for 506,000 on `moving`.
 #: Where less remains it is left out, and HiGHS keeps to its limit.
 PRESOLVING = 1.2e-5
+#: Nonzeros of a linear program that may take a second or more.
+LONG = 20_000
 
 
 def minimise(
@@ -52,7 +55,7 @@ class _Run:
     name = "highs"
 
     def __init__(self, formulation: Formulation, limits: Limits, hint: Plan | None) -> None:
-        self.formulation, self.deadline = formulation, Deadline(limits.seconds)
+        self.formulation, self.limits, self.deadline = formulation, limits, Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
         self.highs = new_highs(limits)
@@ -99,6 +102,7 @@ class _Run:
             highspy.HighsModelStatus.kOptimal: "optimal",
             highspy.HighsModelStatus.kInfeasible: "infeasible",
             highspy.HighsModelStatus.kTimeLimit: "time limit",
+            highspy.HighsModelStatus.kInterrupt: "time limit",
             highspy.HighsModelStatus.kSolutionLimit: "work limit",
             highspy.HighsModelStatus.kIterationLimit: "work limit",
         }.get(status)
@@ -165,9 +169,32 @@ def run(highs: Any) -> None:
 
 
 def _run_once(highs: Any) -> None:
-    if on_main_thread() and not highs.HandleUserInterrupt:
-        highs.HandleUserInterrupt = True  # without it, `cancelSolve` does nothing
-    interruptible(highs.run, highs.cancelSolve)
+    """Run HiGHS such that Ctrl-C ends it, however often it was ended before.
+
+    highspy's own `cancelSolve` keeps a HiGHS that it has ended from ever running again.
+    """
+    ended = threading.Event()
+
+    def look(event: Any) -> None:
+        if ended.is_set():
+            event.interrupt()
+
+    looks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
+    for each in looks:
+        each.subscribe(look)
+    try:
+        interruptible(highs.run, ended.set)
+    finally:
+        for each in looks:
+            each.unsubscribe(look)
+
+
+def run_lp(highs: Any) -> None:
+    """Run HiGHS on a linear program: where that may take long, such that Ctrl-C ends it."""
+    if highs.getNumNz() < LONG:
+        highs.run()
+    else:
+        _run_once(highs)
 
 
 def new_highs(limits: Limits) -> Any:
@@ -200,4 +227,4 @@ def import_highspy() -> Any:
     return highspy
 
 
-__all__ = ["WORK", "check", "import_highspy", "minimise", "new_highs", "run"]
+__all__ = ["WORK", "check", "import_highspy", "minimise", "new_highs", "run", "run_lp"]

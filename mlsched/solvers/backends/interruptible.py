@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from mlsched.core.interrupts import on_stop
+
 T = TypeVar("T")
 #: Seconds between two attempts to stop a search that an interrupt ends.
 AGAIN = 0.05
@@ -25,10 +27,14 @@ def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
     """What `search` returns, or raises; what a signal's handler raises meanwhile ends it by `stop` and is raised here.
 
     stop: ends the search from any thread. It is called until the search has ended, since one that has not begun cannot
-    be stopped as a rule. Where no thread can be started, as at a limit of memory, the search runs on this one.
+    be stopped as a rule. Where no thread can be started, as at a limit of memory, the search runs on this one. A user
+    who asks for the end (`interrupts.stopping`) ends the search by `stop` as well, and what it has found is returned.
     """
-    if not on_main_thread():
-        return search()
+    with on_stop(stop):
+        return _interruptible(search, stop) if on_main_thread() else search()
+
+
+def _interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
     found: list[T] = []
     failures: list[BaseException] = []
     begun, given_up, over, lock = False, False, threading.Event(), threading.Lock()

@@ -18,6 +18,7 @@ from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
+from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
@@ -58,7 +59,7 @@ class _Run:
         self.deadline = Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
-        self.model, self.columns = _model(self.matrix)
+        self.model, self.columns = model_of(self.matrix, *bounds_of(self.matrix.columns))
         self.hints = [] if hint is None else [self._start(hint)]
 
     def _start(self, hint: Plan) -> Any:
@@ -87,7 +88,8 @@ class _Run:
         if why.reason in proved:
             ended = proved[why.reason]
         elif why.reason in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND):
-            ended = "time limit" if why.limit == self.mathopt.Limit.TIME else "work limit"
+            limits = (self.mathopt.Limit.TIME, self.mathopt.Limit.INTERRUPTED)
+            ended = "time limit" if why.limit in limits else "work limit"
         else:
             raise BackendError(f"{self.name} ended with {why.reason.name}: neither a proof nor a limit ({why.detail})")
         if not result.has_primal_feasible_solution():
@@ -117,6 +119,7 @@ class _Run:
 def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), gap: float = ABSOLUTE_GAP) -> Any:
     """MathOpt's result of a model by one of its solvers, within limits and up to an absolute gap."""
     from ortools.math_opt.python import mathopt
+    from ortools.util.python.solve_interrupter import SolveInterrupter  # type: ignore[import-untyped]
 
     given: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
     given["random_seed"] = limits.seed % 2**31
@@ -130,23 +133,27 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
         given["node_limit"] = max(1, round(limits.work))
     # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and AttributeError
     # where it fails to make one.
+    interrupter = SolveInterrupter()
     try:
-        return mathopt.solve(
-            model,
-            mathopt.SolverType[NAMES[name]],
-            params=mathopt.SolveParameters(**given),
-            model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
+        return interruptible(
+            lambda: mathopt.solve(
+                model,
+                mathopt.SolverType[NAMES[name]],
+                params=mathopt.SolveParameters(**given),
+                model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
+                interrupter=interrupter,
+            ),
+            interrupter.interrupt,
         )
     except (RuntimeError, AttributeError) as error:
         raise BackendError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 
 
-def _model(matrix: Any) -> tuple[Any, list[Any]]:
-    """A model of MathOpt with the variables and rows of a matrix, and its variables."""
+def model_of(matrix: Any, low: Any, high: Any, integer: Any) -> tuple[Any, list[Any]]:
+    """A model of MathOpt with the rows of a matrix and columns with these bounds and kinds, and its variables."""
     from ortools.math_opt.python import mathopt
 
     model = mathopt.Model()
-    low, high, integer = bounds_of(matrix.columns)
     columns = [
         model.add_variable(lb=a, ub=b, is_integer=whole)
         for a, b, whole in zip(low.tolist(), high.tolist(), integer.tolist(), strict=True)
@@ -169,4 +176,4 @@ def _scip_parameters() -> Any:
     return gscip_pb2.GScipParameters(real_params={"numerics/feastol": 1e-9})
 
 
-__all__ = ["NAMES", "WORK", "minimise", "solve"]
+__all__ = ["NAMES", "WORK", "minimise", "model_of", "solve"]

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections import Counter
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from mlsched.core.contract import Plan, Sense
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
-from mlsched.core.formulation import Formulation, Outcome, StoppedBy, Term
-from mlsched.solvers.backends.pyomo_matrix import LARGEST
+from mlsched.core.formulation import Formulation, Limits, Outcome, Status, StoppedBy, Term
+from mlsched.solvers.backends.pyomo_matrix import LARGEST, Matrix, bounds_of
+from mlsched.solvers.backends.second_opinion import Claim, Mixed, proved_twice, with_rows
 
 #: Objectives are integers: an absolute gap below 1 proves the last one.
 ABSOLUTE_GAP = 0.999
@@ -27,12 +30,16 @@ WORK = "nodes"
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """One solve. ended: "optimal", "infeasible" or the limit that ended it. bound: a proved lower bound."""
+    """One solve. ended: "optimal", "infeasible", the limit that ended it, or "doubt" where a second engine disagrees.
+
+    bound: a proved lower bound. doubt: what the engines say.
+    """
 
     ended: str
     solution: Any
     value: int | None
     bound: int | None
+    doubt: str | None = None
 
 
 class Run(Protocol):
@@ -40,6 +47,9 @@ class Run(Protocol):
 
     name: str
     work: Counter[str]
+    matrix: Matrix
+    limits: Limits
+    deadline: Deadline
 
     def solve(self, term: Term, sign: int) -> Stage:
         """Minimise sign * term without its weight, which would only scale it."""
@@ -76,13 +86,19 @@ def minimise_terms(
             if variable:
                 _refuse_wide(run, term)
                 rows.fix(term, room)
+        started = time.perf_counter()
         stage = run.solve(term, sign)
         rows.hold(stage)
+        if stage.ended in ("optimal", "infeasible"):
+            stage = _seconded(run, stage, sign * term.expression, rows.fixed, time.perf_counter() - started)
         # Before its last term is bounded, a plan may be no better than what it is to beat.
         if stage.solution is not None and (better_than is None or last):
             plan = run.decode(stage.solution)
         if stage.ended == "infeasible":
             return Outcome("infeasible", None, None, "proof", dict(run.work))
+        if stage.ended == "doubt":
+            status: Status = "unknown" if plan is None else "feasible"
+            return Outcome(status, plan, None, "backend", dict(run.work), stage.doubt)
         if stage.ended != "optimal":
             # Later terms are >= 0: when minimising, the bound of this term bounds the sum, else only that of the last.
             valid = sign == 1 or last
@@ -94,6 +110,38 @@ def minimise_terms(
         if not last:
             rows.fix(term, stage.value)
     return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
+
+
+def _seconded(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any, float]], seconds: float) -> Stage:
+    """A proof of a model with continuous columns, where another engine agrees; what that took counts as work."""
+    lower, upper, integer = bounds_of(run.matrix.columns)
+    if integer.all():
+        return stage
+    cost, constant = run.costs(expression)
+    rows_of = run.matrix
+    model = Mixed(
+        cost,
+        constant,
+        lower,
+        upper,
+        integer,
+        rows_of.starts,
+        rows_of.indices,
+        rows_of.values,
+        rows_of.row_lower,
+        rows_of.row_upper,
+    )
+    ended: Literal["optimal", "infeasible"] = "optimal" if stage.ended == "optimal" else "infeasible"
+    first = Claim(run.name, ended, stage.value, stage.bound, stage.solution)
+    limits = dataclasses.replace(run.limits, seconds=run.deadline.remaining())
+    ruling = proved_twice(with_rows(model, rows), first, limits, seconds)
+    run.work[WORK] += ruling.nodes
+    if not ruling.doubt and ruling.claim is first:
+        return stage
+    solution, value = ruling.claim.solution, None if ruling.claim.solution is None else round(ruling.claim.value or 0.0)
+    if ruling.doubt:
+        return Stage(ruling.out_of or "doubt", solution, value, None, f"not proved: {ruling.doubt}")
+    return Stage(ruling.claim.status, solution, value, value)
 
 
 class _Rows:

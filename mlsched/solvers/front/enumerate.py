@@ -11,7 +11,7 @@ import numpy as np
 
 from mlsched.core.arguments import checked
 from mlsched.core.errors import BackendError, InvalidInput, a_or_an
-from mlsched.core.params import Number, Positive, Seed, one_of
+from mlsched.core.params import Number, Positive, Seed, Threads, one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
 from mlsched.solvers.front.certificate import Certificate
@@ -39,7 +39,7 @@ def enumerate_front(
     decode: Callable[[Callable[[Any], Any]], Any] | None = None,
     method: str | None = None,
     stages: Stages | None = None,
-    threads: Number = 1,
+    threads: Threads = 1,
     seed: Seed = 0,
     time_limit: Positive | None = None,
     solve_limit: Number | None = None,
@@ -147,14 +147,17 @@ def scalar_of(
 def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:
     """The backend of that name for the same question; the model is translated where it is the other one's."""
     from mlsched.solvers.front.cp_sat import CpSatScalar
-    from mlsched.solvers.front.highs import HighsScalar
+    from mlsched.solvers.front.highs import HighsScalar, ScipScalar
     from mlsched.solvers.front.program import from_cp_sat, from_pyomo, to_cp_sat
 
-    one_of("backend", backend, ("cp-sat", "highs"))
+    one_of("backend", backend, ("cp-sat", "highs", "scip"))
     if backend == first.name:
         return scalar_of(model, objectives, senses)
+    linear = ScipScalar if backend == "scip" else HighsScalar
     if isinstance(first, CpSatScalar):
-        return HighsScalar(from_cp_sat(model, first.objectives))
+        return linear(from_cp_sat(model, first.objectives))
+    if backend == "scip":
+        return linear(from_pyomo(model, objectives, senses))
     return CpSatScalar(*to_cp_sat(from_pyomo(model, objectives, senses)))
 
 

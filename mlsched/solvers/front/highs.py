@@ -7,6 +7,8 @@ does not pass is "failed", never "infeasible".
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,10 +16,11 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
-from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
+from mlsched.core.scalar import Answer, Bounds, Scalar, Solution, Stages, Weigh
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 from mlsched.solvers.backends.known_bugs.models import features_of
 from mlsched.solvers.backends.known_bugs.trust import refuse
+from mlsched.solvers.backends.second_opinion import Claim, Ruling, asked, claim_of, of_highs, proved_twice
 from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.linear import enclose
 from mlsched.solvers.front.program import Program
@@ -47,7 +50,8 @@ class HighsScalar:
         self.low, self.high = enclose(self._objectives, program.lower, program.upper)
         self.fingerprint = program.fingerprint
         self._columns = np.arange(len(program.lower), dtype=np.int32)
-        self._highs = new_highs(Limits(threads=threads, seed=seed))
+        self._whole = Limits(threads=threads, seed=seed)
+        self._highs = new_highs(self._whole)
         if len(self._columns):
             check(self._highs.passModel(self._lp()), "passModel")
         # Unions have a weaker relaxation, and with three objectives there are hardly two boxes a union. CPU time of
@@ -94,11 +98,26 @@ class HighsScalar:
         self._highs.clearSolver()
         if hint is not None:
             self._highs.setSolution(*self._start(hint, boxes))
+        ruling = self._ruling(limit)
+        if ruling.claim.status == "unbounded":
+            return self._unbounded_or_not(limit)
+        return self._read(ruling, weights, boxes, constant)
+
+    def _ruling(self, limit: float | None) -> Ruling:
+        """What HiGHS says, and of a model with continuous columns what another engine says to it."""
+        started = time.perf_counter()
         # HiGHS counts its run time from the first solve of an instance on.
         stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
         check(self._highs.setOptionValue("time_limit", stop), "time_limit")
         run(self._highs)
-        return self._read(weights, boxes, constant)
+        claim, seconds = claim_of(self._highs), time.perf_counter() - started
+        if not claim.proof or self._program.integer.all():
+            return Ruling(claim)
+        return proved_twice(of_highs(self._highs), claim, self._limits(limit, seconds), seconds)
+
+    def _limits(self, limit: float | None, spent: float) -> Limits:
+        """The limits of one solve, after some seconds."""
+        return dataclasses.replace(self._whole, seconds=None if limit is None else max(0.001, limit - spent))
 
     def _holds_constants(self, box: Bounds) -> bool:
         """Whether the constant objectives, which are no rows, are in a box."""
@@ -164,49 +183,48 @@ class HighsScalar:
             cost[objective.index] += float(weight) * objective.coefficient
         return cost, sum(w * o.constant for w, o in zip(weights, self._objectives, strict=True))
 
-    def _read(self, weights: Sequence[int], boxes: Sequence[Bounds], constant: int) -> Answer:
-        kinds = import_highspy().HighsModelStatus
-        status, info = self._highs.getModelStatus(), self._highs.getInfo()
-        if status == kinds.kInfeasible:
+    def _read(self, ruling: Ruling, weights: Sequence[int], boxes: Sequence[Bounds], constant: int) -> Answer:
+        claim = ruling.claim
+        if ruling.doubt and not ruling.out_of:
+            return Answer("failed", note=f"not proved: {ruling.doubt}")
+        if claim.status == "infeasible" and not ruling.doubt:
             return Answer("infeasible")
-        if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
-            return self._unbounded_or_not()
-        proved = status == kinds.kOptimal
-        if not proved and status != kinds.kTimeLimit:
-            return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
-        safe = safe_bound(info.mip_dual_bound)
+        if claim.status == "failed" and not ruling.doubt:
+            return Answer("failed", note=f"{self.name} ended with {claim.note}")
+        proved = claim.status == "optimal" and not ruling.doubt
+        safe = None if claim.bound is None or ruling.doubt else safe_bound(claim.bound)
         bound = None if safe is None else safe + constant
-        if info.primal_solution_status != import_highspy().SolutionStatus.kSolutionStatusFeasible:
-            return (
-                Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
-            )
-        solution = self._rounded(np.asarray(self._highs.getSolution().col_value)[: len(self._columns)])
+        if claim.solution is None:
+            if proved:
+                return Answer("failed", note=f"{self.name}: a proof without a solution")
+            return Answer("unknown", bound=bound)
+        solution = self._rounded(np.asarray(claim.solution)[: len(self._columns)])
         if solution is None:
-            return Answer("failed", note="highs: the rounded solution breaks a row; scale the model down")
+            return Answer("failed", note=f"{self.name}: the rounded solution breaks a row; scale the model down")
         x = np.array(solution)
         values = tuple(o.value(np.rint(x).astype(np.int64)) for o in self._objectives)
         total = sum(w * v for w, v in zip(weights, values, strict=True))
         if not inside(values, boxes):
-            return Answer("failed", note=f"highs: the rounded solution {values} is outside {shown(boxes)}")
+            return Answer("failed", note=f"{self.name}: the rounded solution {values} is outside {shown(boxes)}")
         if not proved:
             return Answer("feasible", values, bound, solution)
-        if abs(total - constant - info.objective_function_value) > 0.5:
-            return Answer("failed", note=f"highs: claims {info.objective_function_value + constant}, is {total}")
+        if claim.value is None or abs(total - constant - claim.value) > 0.5:
+            return Answer("failed", note=f"{self.name}: claims {(claim.value or 0.0) + constant}, is {total}")
         return Answer("optimal", values, total, solution)
 
-    def _unbounded_or_not(self) -> Answer:
+    def _unbounded_or_not(self, limit: float | None) -> Answer:
         """Whether the model is unbounded or infeasible, by a solve without costs."""
-        kinds = import_highspy().HighsModelStatus
         zero = np.zeros(len(self._columns))
         check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
         self._highs.clearSolver()
-        run(self._highs)
-        status = self._highs.getModelStatus()
-        if status == kinds.kInfeasible:
+        ruling = self._ruling(limit)
+        if ruling.doubt:
+            return Answer("failed", note=f"not proved: {ruling.doubt}")
+        if ruling.claim.status == "infeasible":
             return Answer("infeasible")
-        if status == kinds.kOptimal:
+        if ruling.claim.status == "optimal":
             return Answer("unbounded")
-        return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
+        return Answer("failed", note=f"{self.name} ended with {ruling.claim}")
 
     def _rounded(self, x: Any) -> Solution | None:
         """The solution with integer columns rounded; None where that breaks a row or a column's bound."""
@@ -235,3 +253,20 @@ class HighsScalar:
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
         """The values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
+
+
+class ScipScalar(HighsScalar):
+    """The same sub-problems, answered by SCIP: a second engine for models that CP-SAT does not take."""
+
+    name = "scip"
+
+    @classmethod
+    def like(cls, scalar: Scalar) -> ScipScalar:
+        """The same sub-problems as those of a `HighsScalar`."""
+        if not isinstance(scalar, HighsScalar):
+            raise InvalidInput("backend = 'scip': needs a linear model of integer and continuous columns")
+        return cls(scalar._program, threads=scalar._whole.threads, seed=scalar._whole.seed)
+
+    def _ruling(self, limit: float | None) -> Ruling:
+        claim: Claim = asked("scip", of_highs(self._highs), self._limits(limit, 0.0))
+        return Ruling(claim)

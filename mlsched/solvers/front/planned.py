@@ -70,6 +70,10 @@ class _Again:
     seed: int
 
     def __call__(self, backend: str) -> Scalar:
+        if backend == "scip":
+            from mlsched.solvers.front.highs import ScipScalar
+
+            return ScipScalar.like(self("highs"))
         for other in registry().available(self.instance.problem, "exact"):
             if other.fronts_by == backend:
                 values = self.params if other.name == self.name else resolve(other.name, other.parameters, {})

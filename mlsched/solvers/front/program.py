@@ -198,9 +198,9 @@ def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
     from ortools.sat.python import cp_model
 
     if not program.integer.all() or not np.isfinite(program.lower).all() or not np.isfinite(program.upper).all():
-        raise InvalidInput("cp-sat needs bounded integer variables only; verify with 'highs'")
+        raise InvalidInput("cp-sat needs bounded integer variables only; verify with 'scip'")
     if np.any(program.values != np.rint(program.values)):
-        raise InvalidInput("cp-sat needs integer coefficients in all rows; verify with 'highs'")
+        raise InvalidInput("cp-sat needs integer coefficients in all rows; verify with 'scip'")
     model = cp_model.CpModel()
     x = [model.new_int_var(int(a), int(b), "") for a, b in zip(program.lower, program.upper, strict=True)]
     column, order = program.columns(), np.argsort(program.indices, kind="stable")

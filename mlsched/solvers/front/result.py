@@ -184,11 +184,11 @@ class Front:
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
         """Replay the certificate; sentences that say what does not hold, empty when all of it does.
 
-        backend: "cp-sat" or "highs" (by default the one that did not find the front; the model is translated where it
-        can be), or any object with `minimise`. Three things are checked: that each sub-problem has the optimum that
-        was recorded; that every point is attained; and that, by arithmetic on the proved sub-problems, no point is
-        missing outside the open boxes. What the backend fails at, such as sums too large for floats, has a sentence
-        too, which says so.
+        backend: "cp-sat", "highs" or "scip" (default: cp-sat for a front of highs and the reverse, and scip for models
+        that cp-sat does not take; the model is translated), or any object with `minimise`. Three things are checked:
+        that each sub-problem has the optimum that was recorded; that every point is attained; and that, by arithmetic
+        on the proved sub-problems, no point is missing outside the open boxes. What the backend fails at, such as sums
+        too large for floats, has a sentence too, which says so.
         """
         return self._denied_by(self._other(backend))
 
@@ -226,8 +226,14 @@ class Front:
         """What verifies: by default the backend that did not find the front."""
         if backend is None:
             backend = {"cp-sat": "highs", "highs": "cp-sat"}.get(self.backend, self.backend)
+            try:
+                return self._scalar(backend)
+            except InvalidInput:
+                if backend != "cp-sat":
+                    raise
+                backend = "scip"  # continuous columns, or coefficients that are no integers
         if not isinstance(backend, str) and not hasattr(backend, "minimise"):
-            raise InvalidInput(f"backend = {backend!r}: must be 'cp-sat', 'highs' or an object with `minimise`")
+            raise InvalidInput(f"backend = {backend!r}: must be 'cp-sat', 'highs', 'scip' or an object with `minimise`")
         return self._scalar(backend) if isinstance(backend, str) else backend
 
     def _replay(self, scalar: Scalar, number: int) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master, price
+from mlsched.solvers.backends.highs import run_lp
 
 #: Up to so many configurations, the LP takes them all at once.
 FEW = 5000
@@ -37,7 +38,7 @@ def solve(master: Master, seconds: float | None) -> Any:
     while True:
         if (remaining := deadline.remaining(MOMENT)) is not None:
             highs.setOptionValue("time_limit", highs.getRunTime() + remaining)
-        highs.run()
+        run_lp(highs)
         if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             # HiGHS minimises -speed and prices rows for that: a link row's price for maximising is the negative.
             duals = -np.asarray(highs.getSolution().row_dual)[: master.rows]

@@ -26,7 +26,7 @@ from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import NO_LIMITS
-from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run_lp
 
 #: Intervals of the first grid, how many times more the next one has, and the nonzeros of the largest relaxation.
 FIRST, FINER, MOST_NONZEROS = 16, 4, 4_000_000
@@ -120,7 +120,7 @@ class Relaxation:
         if (remaining := deadline.remaining(MOMENT)) is not None:
             highs.setOptionValue("time_limit", remaining)
         check(highs.passModel(lp), "passModel")
-        highs.run()
+        run_lp(highs)
         dual = np.zeros(len(self._upper))
         if len(found := highs.getSolution().row_dual) == lp.num_row_:
             dual[kept] = np.maximum(0.0, -np.asarray(found))

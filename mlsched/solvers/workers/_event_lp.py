@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import BackendError
+from mlsched.solvers.backends.highs import run_lp
 from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.solvers.workers._tails import SEGMENTS, Tail
 
@@ -293,7 +294,7 @@ class EventLP:
 
     def _price_out(self) -> Solved | None:
         while True:
-            self.highs.run()
+            run_lp(self.highs)
             self.solves += 1
             self.iterations += max(0, self.highs.getInfo().simplex_iteration_count)
             if self.highs.getModelStatus() != self.optimal:

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from mlsched.core.deadline import MOMENT, Deadline
+from mlsched.solvers.backends.highs import run_lp
 from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.solvers.workers._prices import Prices
 
@@ -86,7 +87,7 @@ def improved(
         if (unused := deadline.remaining(MOMENT)) is not None:
             # HiGHS counts its run time from the first solve of an instance on.
             highs.setOptionValue("time_limit", highs.getRunTime() + unused)
-        highs.run()
+        run_lp(highs)
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         duals = np.array(highs.getSolution().row_dual)

@@ -14,6 +14,7 @@ from mlsched.core.fields import IntArray
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import SCALE, Columns, LinearBound, LinearProgram, windows_of
+from mlsched.solvers.backends.highs import run_lp
 
 #: Largest LP that is set up.
 MOST_COLUMNS = 150_000
@@ -63,7 +64,7 @@ def _prices(program: LinearProgram, seconds: float | None, threads: int) -> tupl
     lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
     lp.a_matrix_.value_ = matrix.data.astype(np.float64)
     highs.passModel(lp)
-    highs.run()
+    run_lp(highs)
     iterations = max(0, highs.getInfo().simplex_iteration_count)
     # Infeasible means that no plan is as good as `upper`, which some plan attains; there are no prices to show it.
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from mlsched.certificates.prices import intervals
-from mlsched.core import html
+from mlsched.core import foreign, html
 from mlsched.core.brief import brief, counted
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.files import atomic_write, read_json, write_json
@@ -36,8 +37,12 @@ from mlsched.simulation.wake import Wake
 
 KIND, VERSION = "taskgraph.reference", 1
 MANIFEST, PRICES, SCHEDULE = "manifest.json", "prices.json.gz", "schedule.json.gz"
-#: Most bytes of a file's content.
-MOST_PRICES, MOST_SCHEDULE = 2**25, 2**28
+UNFINISHED = {PRICES, SCHEDULE}
+#: Most bytes of a file's content, and most values in it: an empty list or object takes 72 bytes of memory.
+MOST_PRICES, MOST_SCHEDULE, MOST_VALUES = 2**25, 2**26, 6_000_000
+#: Intervals of prices; references of 82,000 jobs have 32,768.
+MOST_INTERVALS = 2**17
+NO_END = Deadline()
 #: Numbers that a manifest may claim are below this; no sum of a log comes near it.
 MOST_CLAIMED = 2**100
 
@@ -115,6 +120,8 @@ def _pack(path: Path, data: dict[str, Any]) -> None:
 
 def _unpacked(path: Path, most: int) -> dict[str, Any]:
     text = gunzipped(path, read_bytes(path, most=most), most=most)
+    if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_VALUES} values; make the reference anew")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -148,6 +155,8 @@ def claimed(folder: Path) -> Reference:
             raise InvalidFile(f"{shown_path(path)}: {name}: must be an integer from 0 on, below 2^100")
     if not 0 <= data["cpu_seconds"] < MOST_CLAIMED:
         raise InvalidFile(f"{shown_path(path)}: cpu_seconds: must be a number from 0 on, below 2^100")
+    for name in data:
+        foreign.plain(data[name], f"{shown_path(path)}: {name}")
     if data["weights"] not in proof.WEIGHTS:
         raise InvalidFile(f"{shown_path(path)}: weights: there are {', '.join(proof.WEIGHTS)}")
     return Reference(**data)
@@ -160,6 +169,8 @@ def stored_prices(folder: Path) -> intervals.Prices:
     try:
         start, step, bits = integers([data.get(name) for name in ("start", "step", "bits")], "start, step and bits", 3)
         columns = lists(data.get("values"), "values")
+        if any(len(column) > MOST_INTERVALS for column in columns):
+            raise InvalidInput(f"values: must have at most {MOST_INTERVALS} intervals")
         of_ints = all(type(v) is int and abs(v) < 2**63 for c in columns for v in c)
         if len({len(column) for column in columns}) != 1 or not of_ints:
             raise InvalidInput("values: must be lists of integers below 2^63, of one length")
@@ -232,8 +243,11 @@ def other_simulator(jobs: Jobs, given: Options, claim: Reference) -> str:
     return "nodes fail in the run, and not in the reference" if len(jobs.failure_node) else ""
 
 
-def checked(folder: Path, jobs: Jobs) -> tuple[Reference, dict[str, int], list[str]]:
-    """What a reference claims, what comes out (`bound`, `value`), and sentences that say what does not hold."""
+def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Reference, dict[str, int], list[str]]:
+    """What a reference claims, what comes out (`bound`, `value`), and sentences that say what does not hold.
+
+    Raises OutOfTime at the deadline.
+    """
     claim = claimed(folder)
     if claim.workload_hash != proof.identity(jobs):
         return claim, {}, [f"it is of another log, cluster or reading: {claim.source} on {claim.cluster}"]
@@ -244,12 +258,13 @@ def checked(folder: Path, jobs: Jobs) -> tuple[Reference, dict[str, int], list[s
     count = len(jobs.arrival)
     wrong = [] if claim.jobs == count else [f"there are {counted(count, 'job')}, {claim.jobs} are claimed"]
     try:
-        bound = intervals.proven(proof.checked_jobs(asked), prices, pausing=claim.pausing)
+        bound = intervals.proven(proof.checked_jobs(asked), prices, pausing=claim.pausing, look=deadline.check)
     except (ValueError, OverflowError) as error:
         return claim, {}, [f"the prices prove nothing: {error}"]
     if bound < claim.bound:
         wrong.append(f"the prices prove {bound}, {claim.bound} is claimed")
     log = stored_log(folder, jobs, claim)
+    deadline.check()
     wrong += replay.violations(jobs, options(claim.pausing), Wake.parse("events"), log)
     value = total(jobs, log, claim.weights)
     if value > claim.value:

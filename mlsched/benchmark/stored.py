@@ -1,0 +1,65 @@
+"""What a row of a store may hold: a store may come from a stranger, and its texts are printed and exported."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from mlsched.benchmark.row import RowStatus
+from mlsched.core.contract import Sense
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.foreign import plain, printable
+from mlsched.core.result import Evidence
+from mlsched.core.solver import Kind
+
+#: Texts that every row has, and those that it may lack.
+_TEXTS = ("suite", "problem", "instance_hash", "objective", "unit", "solver")
+_MORE = ("preset", "stopped_by", "error", "confirmed_by", "doubt", "source", "machine", "made")
+_WORDS: dict[str, tuple[Any, ...]] = {
+    "sense": typing.get_args(Sense),
+    "kind": typing.get_args(Kind),
+    "status": typing.get_args(RowStatus),
+    "evidence": (None, *typing.get_args(Evidence)),
+}
+_INTEGERS = ("seed", "size", "answer_seed")
+_NUMBERS = (
+    "time_limit",
+    "work_limit",
+    "sort_key",
+    "sort_bound",
+    "gap",
+    "seconds",
+    "confirm_seconds",
+    "cpu_seconds",
+    "peak_mib",
+)
+#: Objects, and those among them that a row may lack.
+_OBJECTS = ("sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions")
+_LACKING = ("primary", "sort_keys", "cases", "binding")
+#: Characters of a text: an error's may be as long as that.
+MOST = 4000
+
+
+def check_row(values: Mapping[str, Any]) -> None:
+    """Raise InvalidInput where a value of a row is of another type, not printable or an unknown word."""
+    for name in _TEXTS:
+        printable(values[name], name, MOST)
+    for name in _MORE:
+        if values[name] is not None:
+            printable(values[name], name, MOST)
+    for name, words in _WORDS.items():
+        if values[name] not in words:
+            raise InvalidInput(
+                f"{name}: {shortened(ascii(values[name]))}, expected one of {', '.join(map(str, words))}"
+            )
+    for name in _INTEGERS:
+        if type(values[name]) is not int:
+            raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected an integer")
+    for name in _NUMBERS:
+        if values[name] is not None and type(values[name]) not in (int, float):
+            raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected a number")
+    for name in _OBJECTS:
+        if not isinstance(values[name], dict) and not (values[name] is None and name in _LACKING):
+            raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected an object")
+        plain(values[name], name)
