@@ -20,8 +20,9 @@ import numpy as np
 import mlsched
 
 
-def large_gangs_first(snapshot, *, rng):
-    return mlsched.start_in_order(snapshot, -np.bincount(snapshot.task_job))
+@mlsched.order
+def large_gangs_first(job):
+    return -job.tasks
 
 
 def main() -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mlsched.core.gap import Gap, sum_up
     from mlsched.core.registry import solver
     from mlsched.core.result import Result
+    from mlsched.heuristics.taskgraph._order import order
     from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.instances.taskgraph import from_networkx
     from mlsched.simulation import Run
@@ -70,6 +71,7 @@ _HOME = {
     "losses": "api",
     "make_reference": "api",
     "merge": "benchmark.merge",
+    "order": "heuristics.taskgraph._order",
     "pareto": "api",
     "plot": "benchmark.pictures",
     "plot_losses": "benchmark.worst",
@@ -133,6 +135,7 @@ __all__ = [
     "losses",
     "make_reference",
     "merge",
+    "order",
     "pareto",
     "plot",
     "plot_losses",

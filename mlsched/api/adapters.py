@@ -115,4 +115,5 @@ def as_rule(setup: Setup, *, starts: bool = False) -> Rule:
     call = _Call(setup, starts)
     if setup.solver.called == "offline":
         return Rule(setup.solver.name, call.planner)
-    return Rule(setup.solver.name, call.exact if setup.solver.rule is None else call.rule)
+    order = None if setup.solver.order is None else setup.solver.order(**setup.params)
+    return Rule(setup.solver.name, call.exact if setup.solver.rule is None else call.rule, order=order)

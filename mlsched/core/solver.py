@@ -116,7 +116,8 @@ class Solver:
     `world(params)`: options of the clock's world that the rule implies, unless the user sets
     them (a rule without priorities runs in a world without priorities). `engine`: the code whose word its proofs rest
     on, where that is neither its backend nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
-    see `engine_of`.
+    see `engine_of`. `order(**params)`: for a rule that is an order of jobs, the order; simulated runs serve it without
+    instances where they can.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Solver:
     searches: bool = False
     restricted: bool = False
     engine: str | None = None
+    order: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name} for {self.problem}", self.kind, self.paper)

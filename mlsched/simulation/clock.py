@@ -9,6 +9,7 @@ memory of stateful rules, and the sampling of decisions for exact gaps.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Protocol
@@ -70,14 +71,20 @@ class Rule:
     """A solver as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`.
 
     options: of the world, that the solver implies (`Solver.world`); for adapters that make a world of their own.
+    order: for a rule that is an order of jobs, the order; a world may serve it without making instances.
     """
 
     name: str
     call: Callable[[Instance, Any, np.random.Generator], tuple[Plan, Any]]
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    order: Any = None
 
     def __repr__(self) -> str:
         return brief(self, self.name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: `call` alone decides again."""
+        return {**self.__dict__, "order": None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +125,9 @@ def run(
     now, number, memory = -1, 0, None
     wanted: int | None = None  # when answers want to be asked again
     idle = 0  # how often in turn a wish alone has woken the clock
+    serves = getattr(world, "served_by", None)  # without instances, which a recorded run needs
+    fruitless: Callable[[], str] | None = getattr(world, "stuck", None)
+    engine = serves(rule.order, rule.name) if serves and rule.order is not None and not record else None
     with interrupts() as came:
         while world.unfinished():
             event = world.next_event()
@@ -133,7 +143,9 @@ def run(
             now = time
             world.advance(now)
             wishes: list[int] = []
-            while (instance := world.ask()) is not None:
+            if engine is not None:
+                wishes += [wish for wish in [engine.decide()] if wish is not None]
+            while engine is None and (instance := world.ask()) is not None:
                 plan, after = _answer(rule, instance, memory, seed, number, now * seconds, came)
                 if wrong := instance.violations(plan):
                     where = f"decision {number} at {now * seconds:.10g} s"
@@ -145,12 +157,17 @@ def run(
                 wish = world.apply(plan)
                 if wish is not None and wish > now:
                     wishes.append(wish)
+            if fruitless is not None and (reason := fruitless()):
+                raise Stuck(f"{rule.name}: at {now * seconds:.10g} s {reason}")
             # A new wish replaces what was wished for before: else every answer would begin a chain of its own.
             wanted = min(wishes, default=wanted if wanted is not None and wanted > now else None)
             if progress is not None:
                 progress(now, world.unfinished())
+    if remark := getattr(world, "remark", str)():
+        warnings.warn(f"{rule.name}: {remark}", stacklevel=3)  # above `checked`
     # Worlds with mechanisms of their own ask policies that are no solvers; those are decisions as well.
-    return Trip(number + getattr(world, "decided", 0), recorded, now)
+    decided = getattr(world, "decided", 0) if engine is None else engine.decisions
+    return Trip(number + decided, recorded, now)
 
 
 def _answer(

@@ -125,9 +125,9 @@ def gains_a_tick(method):
 
 def finishes_late(method):
     def schedule(self, job):
-        self.segments[job].delay += 1
+        job.segment.delay += 1
         method(self, job)
-        self.segments[job].delay -= 1
+        job.segment.delay -= 1
 
     return schedule
 

@@ -8,15 +8,27 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph import fifo
+from mlsched.heuristics.taskgraph import _order, fifo
+from mlsched.heuristics.taskgraph._order import Order
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@solver("best-effort-fifo", problem="taskgraph", called="online", warm_start=True, paper="Kueue: BestEffortFIFO")
+def order(*, stop: str = "most", nodes: str = "auto") -> Order:
+    """Return the order of arrival, in which later jobs may pass."""
+    return fifo.order(strict=False, stop=stop, nodes=nodes)
+
+
+@solver(
+    "best-effort-fifo",
+    problem="taskgraph",
+    called="online",
+    order=order,
+    warm_start=True,
+    paper="Kueue: BestEffortFIFO",
+)
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most", nodes: str = "auto") -> Round:
     """Start ready tasks in order of their jobs' arrival; those behind may pass what finds no room.
 
     stop, nodes: as for fifo.
     """
-    found: Round = fifo.answer(snapshot, rng=rng, strict=False, stop=stop, nodes=nodes)
-    return found
+    return _order.answer(snapshot, order(stop=stop, nodes=nodes))

@@ -24,19 +24,39 @@ import numpy as np
 
 from mlsched.core.params import NotNegative, Positive
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job
-from mlsched.heuristics.taskgraph.place import Placer
-from mlsched.heuristics.taskgraph.preemption import holding, serve
+from mlsched.heuristics.taskgraph import _order
+from mlsched.heuristics.taskgraph._order import Job, Order
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.units import gpu_seconds
 
 EPSILON = float(np.finfo(np.float64).eps)
+
+
+def order(
+    *, quantum: float = 3600.0, growth: float = 0.5, by: str = "work", stop: str = "most", nodes: str = "auto"
+) -> Order:
+    """Return the order of the turns that jobs are in."""
+
+    def attained(job: Job) -> float:
+        return job.gpu_seconds if by == "work" else job.executed * job.tick_seconds
+
+    def turn(job: Job) -> int:
+        return turns(attained(job), quantum, growth)[0]
+
+    def ends(job: Job) -> int | None:
+        """When the job ends its turn."""
+        rate = job.gpu_rate if by == "work" else job.tick_seconds
+        served = attained(job)
+        left = turns(served, quantum, growth)[1] - served
+        return job.now + max(1, math.ceil(left / rate)) if rate > 0 else None
+
+    return Order(turn, preempts=True, until=ends, needs_gpus="las", stop=stop, nodes=nodes)
 
 
 @solver(
     "las",
     problem="taskgraph",
     called="online",
+    order=order,
     world=lambda params: {"pausing": "keep"},
     paper="Nuyens and Wierman, Performance Evaluation 2008",
 )
@@ -56,35 +76,17 @@ def answer(
     turn; growth: the share by which each turn is longer than the one before, 0: all are a quantum. Needs a resource
     that counts GPUs and the length of a tick, as tiresias does. stop, nodes: as for fifo.
     """
-    column, seconds = gpu_seconds(snapshot, "las")
-    tick = snapshot.tick_ms / 1000
-    attained: Floats = np.asarray(snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick)
-    number, end = turns(attained, quantum, growth)
-    placer = Placer(snapshot, stop, nodes)
-    pauses = serve(placer, number)
-    if snapshot.pausing != "keep" or not (pauses or placer.open.any()):
-        return placer.round()  # nobody can, or has to, be preempted when a turn is over
-    holds = holding(placer, pauses)
-    amount = per_job(snapshot, holds * snapshot.demand[:, column]) * seconds
-    rate: Floats = np.asarray(amount if by == "work" else tick * (per_job(snapshot, holds) > 0))
-    return placer.round(pauses, _next_turn(snapshot.now, end - attained, rate))
+    return _order.answer(snapshot, order(quantum=quantum, growth=growth, by=by, stop=stop, nodes=nodes))
 
 
-def turns(attained: Floats, quantum: float, growth: float) -> tuple[Floats, Floats]:
-    """The number of the turn that each job is in, and the attained service at which that ends.
+def turns(attained: float, quantum: float, growth: float) -> tuple[int, float]:
+    """Return the number of the turn that a job is in, and the attained service at which that ends.
 
     Turn k begins at quantum ((1 + growth)^k - 1) / growth: each is longer by the share `growth` than the one before.
     """
     if not growth:
-        number: Floats = np.floor(attained / quantum * (1 + 4 * EPSILON))  # what ends a turn is in the next one
+        number = math.floor(attained / quantum * (1 + 4 * EPSILON))  # what ends a turn is in the next one
         return number, (number + 1) * quantum
     longer = math.log1p(growth)
-    number = np.floor(np.log1p(growth * attained / quantum) / longer + 1e-9)
-    return number, quantum * np.expm1(longer * (number + 1)) / growth
-
-
-def _next_turn(now: int, remaining: Floats, rate: Floats) -> int:
-    """When the first of the jobs that run ends its turn; 0: never. rate: what each is served in a tick."""
-    served: Flags = rate > 0
-    ticks = remaining[served] / rate[served]
-    return now + max(1, math.ceil(ticks.min())) if ticks.size else 0
+    number = math.floor(math.log1p(growth * attained / quantum) / longer + 1e-9)
+    return number, quantum * math.expm1(longer * (number + 1)) / growth

@@ -100,12 +100,17 @@ def share_units(snapshot: Snapshot) -> IntArray:
 
     Exact where the resources' totals have a least common multiple below 2^20, otherwise in units of 2^-20.
     """
-    total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
-    asked = np.flatnonzero(snapshot.demand.any(axis=0))
+    return units_of_shares(snapshot.demand, snapshot.node_capacity)
+
+
+def units_of_shares(demand: IntArray, capacity: IntArray) -> IntArray:
+    """As `share_units`, of amounts (tasks, resources) on nodes with this capacity."""
+    total = np.maximum(capacity.sum(axis=0), 1)
+    asked = np.flatnonzero(demand.any(axis=0))
     common = math.lcm(*total[asked].tolist())
     if common <= FINE:
-        return np.asarray((snapshot.demand[:, asked] * (common // total[asked])).max(axis=1, initial=0))
-    return np.asarray(np.rint(shares(snapshot) * FINE).astype(np.int64))
+        return np.asarray((demand[:, asked] * (common // total[asked])).max(axis=1, initial=0))
+    return np.asarray(np.rint((demand / total).max(axis=1, initial=0.0) * FINE).astype(np.int64))
 
 
 def sum_per_job(snapshot: Snapshot, values: IntArray) -> IntArray:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import operator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -127,7 +127,14 @@ def prices_of_pauses(snapshot: Snapshot, hysteresis: float) -> IntArray:
     return np.asarray(price * np.where(runs, -1, snapshot.first_start >= 0))
 
 
-def refuse_unless_pausing(snapshot: Snapshot, rule: str, instead: str = "leave preempt out") -> None:
+class HasPausing(Protocol):
+    """A snapshot, or the options of a world."""
+
+    @property
+    def pausing(self) -> str: ...
+
+
+def refuse_unless_pausing(snapshot: HasPausing, rule: str, instead: str = "leave preempt out") -> None:
     """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
     if snapshot.pausing != "keep":
         raise InvalidInput(

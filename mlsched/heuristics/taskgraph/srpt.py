@@ -22,16 +22,39 @@ import numpy as np
 
 from mlsched.core.params import NotNegative
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph.measures import by_job, remaining_ticks, remaining_time, share_units, sum_per_job
-from mlsched.heuristics.taskgraph.place import Placer
-from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, refuse_unless_pausing, serve, world_of_preempting
+from mlsched.heuristics.taskgraph import _order
+from mlsched.heuristics.taskgraph._order import Job, Order
+from mlsched.heuristics.taskgraph.preemption import world_of_preempting
 from mlsched.instances.taskgraph import Round, Snapshot
+
+
+def order(
+    *, size: str = "work", preempt: bool = False, hysteresis: float = 1.0, stop: str = "most", nodes: str = "auto"
+) -> Order:
+    """Return the order of what is left of jobs."""
+
+    def left(job: Job) -> int:
+        if size == "work":
+            return job.remaining_work
+        return job.remaining if size == "time" else job.remaining * job.share_units
+
+    def with_prices(job: Job) -> int:
+        """Ticks by which a job comes sooner because it runs, or later because it would continue after a pause."""
+        if not job.runs and job.first_start < 0:
+            return left(job)
+        price = round(hysteresis * job.pause_cost) * (1 if size == "time" else job.share_units)
+        return left(job) + (-price if job.runs else price)
+
+    if not preempt:
+        return Order(left, stop=stop, nodes=nodes)
+    return Order(with_prices, preempts=True, must_pause="srpt: preempt = true", falls=True, stop=stop, nodes=nodes)
 
 
 @solver(
     "srtf",
     problem="taskgraph",
     called="online",
+    order=order,
     world=world_of_preempting,
     objectives=("total_jct",),
     paper="Schrage 1968",
@@ -40,6 +63,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
     "srpt",
     problem="taskgraph",
     called="online",
+    order=order,
     world=world_of_preempting,
     warm_start=True,
     objectives=("total_jct",),
@@ -63,15 +87,5 @@ def answer(
     for one. hysteresis: with `preempt`, so many prices of a pause weigh for a job that runs, and against one that would
     go on. stop, nodes: as for fifo.
     """
-    placer = Placer(snapshot, stop, nodes)
-    units = share_units(snapshot)
-    whole = sum_per_job(snapshot, units) if size != "time" else 1
-    if size == "work":
-        left = sum_per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * units)
-    else:
-        left = remaining_time(snapshot, placer.stop_after) * whole
-    if not preempt:
-        placer.start_in_order(by_job(snapshot, left))
-        return placer.round()
-    refuse_unless_pausing(snapshot, "srpt: preempt = true")
-    return placer.round(serve(placer, left + prices_of_pauses(snapshot, hysteresis) * whole))
+    rule = order(size=size, preempt=preempt, hysteresis=hysteresis, stop=stop, nodes=nodes)
+    return _order.answer(snapshot, rule)

@@ -70,8 +70,10 @@ class TraceBuilder:
     @property
     def rows(self) -> int:
         """Rows seen so far, whatever became of them."""
-        others = (count for what in ("skipped", "joined") for count, _ in self._kinds[what].values())
-        return len(self._ids) + sum(others)
+        skipped, joined = self._kinds["skipped"], self._kinds["joined"]
+        if not skipped and not joined:
+            return len(self._ids)
+        return len(self._ids) + sum(count for kinds in (skipped, joined) for count, _ in kinds.values())
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -178,7 +180,7 @@ class TraceBuilder:
         eligible = table[:, NUMBER_COLUMNS.index("eligible_ms")]
         eligible[eligible != ABSENT] -= 1000 * first
         columns: dict[str, Any] = {name: table[:, column] for column, name in enumerate(NUMBER_COLUMNS)}
-        columns |= {name: tuple(row[column] for row in texts) for column, name in enumerate(TEXT_COLUMNS)}
+        columns |= dict(zip(TEXT_COLUMNS, zip(*texts, strict=True) if texts else [()] * len(TEXT_COLUMNS), strict=True))
         return Trace(
             ids=tuple(ids[i] for i in order),
             **columns,

@@ -22,19 +22,18 @@ CLOCK_CHANGE = 3600
 def read_csv(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of the CSV; they have no id, so each is named by its row."""
     jobs.clock = DATES
+    groups, amounts = dict[str, str](), dict[str, int]()  # texts that have been read before: they repeat
     for submitted, duration, gpus, cluster in csv_rows(text, CSV_COLUMNS, {}):
-        if reason := lacking(submit_time=submitted, run_time=duration, number_of_gpus=gpus):
+        known = gpus in amounts and submitted[:1].isdigit() and duration[:1].isdigit()
+        if not known and (reason := lacking(submit_time=submitted, run_time=duration, number_of_gpus=gpus)):
             jobs.drop(reason)
             continue
-        group = text.label("cluster", cluster, empty=True)
-        jobs.add(
-            f"job-{jobs.rows + 1}",
-            text.timestamp("timestamp", submitted),
-            text.milliseconds("duration", duration),
-            text.whole("num_gpus", gpus),
-            group=group,
-            partition=group,
-        )
+        if (group := groups.get(cluster)) is None:
+            group = groups[cluster] = text.label("cluster", cluster, empty=True)
+        submit, milliseconds = text.timestamp("timestamp", submitted), text.milliseconds("duration", duration)
+        if (amount := amounts.get(gpus)) is None:
+            amount = amounts[gpus] = text.whole("num_gpus", gpus)
+        jobs.add(f"job-{jobs.rows + 1}", submit, milliseconds, amount, group=group, partition=group)
         if jobs.full:
             break
 

@@ -181,8 +181,9 @@ class RoundsEnv(MaskedEnv):
     def _go_on(self) -> None:
         """To the next choice, or to the end."""
         world, self._due = self._world, None
+        skips = self._stop == "most" and not self._stopping  # else jobs may be stopped at any time
         while world.unfinished():
-            snapshot = world.ask()
+            snapshot = None if skips and world.at_rest(self._h_r) else world.ask()
             if snapshot is None:
                 time = self._cadence.next(self._now, world.next_event(), world.pending())
                 assert time is not None, "jobs that can start wait, and nothing runs"

@@ -36,7 +36,7 @@ def made_gangs(
     Lengths of iterations are rounded down to 10^-6 ticks, so that whole ticks of running time come out as they are.
     """
     count = len(arrival)
-    known = {id(rows): (len(rows), *rows.ravel().tolist()) for rows in tasks}
+    known = {number: (len(rows), *rows.ravel().tolist()) for number, rows in {id(rows): rows for rows in tasks}.items()}
     of_class = [0] * count if classes is None else classes.tolist()
     kinds = [(number, *known[id(rows)]) for number, rows in zip(of_class, tasks, strict=True)]
     alike = {kind: number for number, kind in enumerate(sorted(set(kinds)))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,11 @@ def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     deadline; accuracy: ppm, of the iterations that `accuracy_at` counts; traffic: volume of the edges between nodes,
     for every iteration that ended under the placement (of lag 1 not in a job's first); what moves fetch is left out.
     """
-    c, count = log.columns(), len(workload.arrival)
+    return _jobs(workload, log, log.columns())
+
+
+def _jobs(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, Any]:
+    count = len(workload.arrival)
     start, completion = np.full(count, UNLIMITED), workload.arrival.copy()
     np.minimum.at(start, c["job"], c["start"])
     np.maximum.at(completion, c["job"], c["end"])
@@ -33,7 +38,7 @@ def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     iterations = workload.max_iterations.copy()
     for job, told, _ in log.stops:
         iterations[job] = told
-    on_time = _on_time(workload, log, iterations, completion)
+    on_time = _on_time(workload, log, c, iterations, completion)
     counted = on_time if workload.accuracy_at == "deadline" else iterations
     column = np.minimum(counted, max(0, workload.accuracy.shape[1] - 1))
     return {
@@ -52,21 +57,24 @@ def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     }
 
 
-def _on_time(workload: Jobs, log: Segments, iterations: IntArray, completion: IntArray) -> IntArray:
+def _on_time(
+    workload: Jobs, log: Segments, c: dict[str, IntArray], iterations: IntArray, completion: IntArray
+) -> IntArray:
     """Iterations of each job that ended by its deadline."""
     found = np.where(completion <= workload.deadline, iterations, 0)
-    for row, nodes in zip(log.rows, log.places, strict=True):
-        job, start, _, finished, part, first, cycle, delay, cost, _ = row
-        deadline = int(workload.deadline[job])
-        if completion[job] > deadline >= start:
-            segment = Segment(start, finished, part, nodes, first, cycle, delay, cost)
-            found[job] = min(int(iterations[job]), segment.progress(min(deadline, row[2]))[0])
+    deadlines = workload.deadline[c["job"]]
+    for at in np.flatnonzero((completion[c["job"]] > deadlines) & (deadlines >= c["start"])).tolist():
+        job, start, end, finished, part, first, cycle, delay, cost, _ = log.rows[at]
+        segment = Segment(start, finished, part, log.places[at], first, cycle, delay, cost)
+        found[job] = min(int(iterations[job]), segment.progress(min(int(workload.deadline[job]), end))[0])
     return found
 
 
 def _traffic(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
     """Volume that each job sent between nodes."""
     sent = np.zeros(len(workload.arrival), dtype=np.int64)
+    if not len(workload.edge_from):
+        return sent
     owner = workload.task_template[workload.edge_from]
     edges = {template: np.flatnonzero(owner == template) for template in np.unique(owner).tolist()}
     left = dict(enumerate(iterations.tolist()))  # finished iterations at the end of the segment, from the last on
@@ -85,15 +93,12 @@ def _traffic(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
 
 def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
     """The objectives of the run, by their names, and what they leave out. Times in ticks."""
-    c, held = log.columns(), np.zeros(len(workload.resources))
-    demand = workload.demand * (workload.duration > 0)[:, None]
-    for job, nodes, ticks in zip(c["job"].tolist(), log.places, (c["end"] - c["start"]).tolist(), strict=True):
-        first, end = workload.span(job)
-        held += demand[first:end][np.array(nodes) >= 0].sum(axis=0) * ticks
-    table = jobs(workload, log)
+    c = log.columns()
+    table, holding = _jobs(workload, log, c), _holdings(workload, log, c)
+    held = (holding.demand * (holding.end - holding.start)[:, None]).sum(axis=0, dtype=np.float64)
     found = summed_up(table, workload, held, {"segments": len(log.rows)})
     if table["waiting"].any() and gpu_column(workload.resources) >= 0:
-        shape = results.shape_of(table, holdings(workload, log), _cluster(workload), _kinds(workload))
+        shape = results.shape_of(table, holding, _cluster(workload), _kinds(workload))
         found["waiting_for_shape"] = shape.share_for_shape()
         found["fragmentation"] = shape.mean_fragmentation()
     if len(workload.failure_node):
@@ -127,9 +132,12 @@ def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
 
 def holdings(workload: Jobs, log: Segments) -> results.Holdings:
     """What held which node when: a row for each placed task of each segment."""
-    c = log.columns()
-    counts = np.array([len(nodes) for nodes in log.places], dtype=np.int64)
-    nodes = np.fromiter((node for places in log.places for node in places), dtype=np.int64, count=int(counts.sum()))
+    return _holdings(workload, log, log.columns())
+
+
+def _holdings(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> results.Holdings:
+    counts = np.fromiter(map(len, log.places), dtype=np.int64, count=len(log.places))
+    nodes = np.fromiter(itertools.chain.from_iterable(log.places), dtype=np.int64, count=int(counts.sum()))
     row = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     first = np.array([begin for begin, _ in workload.tasks], dtype=np.int64)
@@ -137,15 +145,17 @@ def holdings(workload: Jobs, log: Segments) -> results.Holdings:
     task = first[workload.template[job]] + within
     demand = (workload.demand * (workload.duration > 0)[:, None])[task]
     placed = nodes >= 0
-    start, end, slowed = c["start"][row], c["end"][row], _slowed(workload, log)[row]
+    start, end, slowed = c["start"][row], c["end"][row], _slowed(workload, log, c)[row]
     return results.Holdings(job[placed], nodes[placed], start[placed], end[placed], demand[placed], slowed[placed])
 
 
-def _slowed(workload: Jobs, log: Segments) -> npt.NDArray[np.bool_]:
+def _slowed(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
     """Segments: whether iterations took longer than they do undisturbed."""
-    c, paces = log.columns(), Paces(workload)
+    if not log.above:  # where usage is not drawn, nothing disturbs them
+        return np.zeros(len(log.rows), dtype=np.bool_)
+    paces = Paces(workload)
     rows = zip(c["job"].tolist(), c["cycle"].tolist(), log.places, strict=True)
-    alone = [paces.of(job, list(nodes)).cycle if cycle else 0 for job, cycle, nodes in rows]
+    alone = [paces.of(job, nodes).cycle if cycle else 0 for job, cycle, nodes in rows]
     return np.asarray(c["cycle"] > np.array(alone, dtype=np.int64))
 
 

@@ -11,6 +11,7 @@ Lengths are in parts of a tick, 10^-6, so that they are whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
@@ -28,6 +29,7 @@ class Paces:
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
+        self._template, self._scale = jobs.template.tolist(), jobs.scale.tolist()
         self._durations = jobs.duration.tolist()
         self._longest = [max(self._durations[first:end]) for first, end in jobs.tasks]
         self._into: list[list[tuple[int, int, int]]] = [[] for _ in self._durations]
@@ -40,12 +42,12 @@ class Paces:
         self._types = jobs.node_type.tolist() if jobs.slowness.shape[1] else []
         self._slowness = jobs.slowness[jobs.class_of].tolist() if self._types else []
 
-    def of(self, job: int, nodes: list[int], slow: list[int] | None = None) -> Pace:
+    def of(self, job: int, nodes: Sequence[int], slow: list[int] | None = None) -> Pace:
         """The pace of a job with all of its tasks on these nodes, in the order of its tasks.
 
         slow: by how much each task slows down, ppm; lengths are rounded up.
         """
-        template, scale = int(self._jobs.template[job]), int(self._jobs.scale[job])
+        template, scale = self._template[job], self._scale[job]
         first, end = self._jobs.tasks[template]
         if not self._joined[template] and slow is None:
             length = max(1, self._on(template, nodes, self._longest[template] * scale))
@@ -60,7 +62,7 @@ class Paces:
         second = self._iteration(template, took, nodes, {task: end - before for task, end in ends.items()})
         return Pace(max(1, before), max(1, *second.values()))
 
-    def _on(self, template: int, nodes: list[int], ticks: int) -> int:
+    def _on(self, template: int, nodes: Sequence[int], ticks: int) -> int:
         """How long it takes on these nodes, all of one type, what takes so long as stated."""
         return -(-ticks * self._slowness[template][self._types[nodes[0]]] // WHOLE) if self._types else ticks
 
@@ -68,7 +70,9 @@ class Paces:
         """Ticks that it costs a task of a template to change node inside an iteration."""
         return self._move[task]
 
-    def _iteration(self, template: int, took: list[int], nodes: list[int], before: dict[int, int]) -> dict[int, int]:
+    def _iteration(
+        self, template: int, took: list[int], nodes: Sequence[int], before: dict[int, int]
+    ) -> dict[int, int]:
         """When each task ends, from the iteration's begin on; `before`: ends in the last one, from that begin on.
 
         took: how long each task takes.

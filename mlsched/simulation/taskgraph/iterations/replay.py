@@ -30,7 +30,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 from mlsched.simulation.findings import Findings
-from mlsched.simulation.taskgraph.iterations import replay_gpus
+from mlsched.simulation.taskgraph.iterations import replay_gangs, replay_gpus
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.replay_graphs import Graphs
@@ -67,6 +67,8 @@ class Segment:
 
 def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    if replay_gangs.is_sound(jobs, options, wake, log):
+        return []
     findings = Findings()
     by_job = _read(jobs, log, findings)
     failures: Failures = defaultdict(list)

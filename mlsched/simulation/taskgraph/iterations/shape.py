@@ -33,11 +33,16 @@ def shapes(
     a share of each of several GPUs has a task per GPU.
     """
     named = np.zeros(len(asked), dtype=np.int64) if stated is None or shape != "log" else stated
+    there = np.sort(nodes[:, counted] // unit)[::-1]
+    if shape != "log" or not len(parts):
+        rows = np.column_stack([asked, np.maximum(named, 0)])
+        distinct, of_job = np.unique(rows, axis=0, return_inverse=True)
+        few = [_tasks(row, there, counted, shape, unit, many) for *row, many in distinct.tolist()]
+        return [few[number] for number in of_job.ravel().tolist()]
     made: dict[tuple[int, ...], IntArray] = {}
     shapes_of_jobs = []
-    there = np.sort(nodes[:, counted] // unit)[::-1]
     for job, (row, many) in enumerate(zip(asked.tolist(), named.tolist(), strict=True)):
-        stated_tasks = parts[job][parts[job].any(axis=1)] if shape == "log" and len(parts) else asked[:0]
+        stated_tasks = parts[job][parts[job].any(axis=1)]
         key = (*row, max(many, 0), *stated_tasks.ravel().tolist())
         if key not in made:
             made[key] = (

@@ -32,23 +32,10 @@ class Table:
         self.count = 0  # entries that are there
 
     def __getitem__(self, name: str) -> IntArray:
-        """A column by position, to read and, if it moves, to write."""
+        """A column by position."""
         side, row = self.rows[name]
         column: IntArray = self.blocks[side][row]
         return column
-
-    def span(self, first: str, last: str) -> slice:
-        """The rows of the moving columns from one name to another, for `get` and `put`."""
-        return slice(self.rows[first][1], self.rows[last][1] + 1)
-
-    def get(self, position: int, rows: slice) -> list[int]:
-        """An entry of several moving columns."""
-        found: list[int] = self.blocks[1][rows, position].tolist()
-        return found
-
-    def put(self, position: int, rows: slice, values: Sequence[int]) -> None:
-        """Change an entry of several moving columns."""
-        self.blocks[1][rows, position] = values
 
     def find(self, name: str, values: IntArray) -> IntArray:
         """The first position at which a rising fixed column is at least each of the values."""

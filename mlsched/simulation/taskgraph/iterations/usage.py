@@ -129,6 +129,26 @@ class Usage:
         job, task = self._names[:2, : self._size]
         return Used(job, task, self._amounts[1, : self._size])
 
+    def beyond(self, limit: float, now: int) -> bool:
+        """Return whether a node, or a GPU that tasks share, is used beyond a share of its capacity now.
+
+        Where the GPUs of a node are one pool, they may be used up to their capacity.
+        """
+        self.look(now)
+        node, gpu, _ = self._names[2:5, : self._size]
+        usage, pool = self._amounts[1, : self._size], gpu_column(self._jobs.resources)
+        most = np.floor(self._capacity * limit + 1e-9)
+        if pool >= 0:
+            most[:, pool] = self._capacity[:, pool]
+        if any((_summed(node, usage[:, r], len(most)) > most[:, r]).any() for r in self._pooled):
+            return True
+        if not self._gpus:
+            return False
+        place = (node * self._gpus + gpu)[gpu >= 0]
+        sums = _summed(place, usage[gpu >= 0, self._column], len(most) * self._gpus)
+        shared = np.bincount(place, minlength=len(sums)) > 1
+        return bool((sums[shared] > int(self._unit * limit + 1e-9)).any())
+
     # -- what it does to them -----------------------------------------------------------------------------------------
 
     def settle(self, now: int) -> dict[int, list[int]]:

@@ -20,19 +20,24 @@ iterations are done.
 from __future__ import annotations
 
 import heapq
+import operator
+from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import shortened
-from mlsched.core.fields import UNLIMITED
+from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.simulation.taskgraph.iterations.devices import Devices
+from mlsched.simulation.taskgraph.iterations.engine import Engine, serves
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
-from mlsched.simulation.taskgraph.iterations.needs import Needs
+from mlsched.simulation.taskgraph.iterations.needs import Needs, shapes_of
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
 from mlsched.simulation.taskgraph.iterations.segment import Segment
+from mlsched.simulation.taskgraph.iterations.state import JobState
+from mlsched.simulation.taskgraph.iterations.thrashing import Thrashing
 from mlsched.simulation.taskgraph.iterations.usage import Usage
 from mlsched.simulation.taskgraph.iterations.view import View
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -48,30 +53,36 @@ class IterationWorld:
         self.workload, self.options, self.log = workload, options, Segments()
         self.movement = workload.moving(options.pausing, options.movement)
         self.now = 0
-        self.free = workload.node_capacity.copy()
-        self.view = View(self)
-        self.segments: dict[int, Segment] = {}  # jobs that hold nodes
         self._paces = Paces(workload)
         self._demand = workload.demand * (workload.duration > 0)[:, None]
+        self.shapes, self.room = shapes_of(workload, self._demand)
         self.devices = Devices(workload, self._demand)
         self.usage = Usage(workload, options, self._demand) if options.usage == "drawn" else None
         if self.usage:
             self.log.above = self.usage.above
+        self.jobs: dict[int, JobState] = {}  # those in the system, in order of arrival
+        self.segments: dict[int, JobState] = {}  # of these, those that hold nodes
+        self.view = View(self)
+        self.engine: Engine | None = None  # where the jobs are served by an order
         #: Of each template, what all of its tasks hold.
-        self._whole = [self._demand[first:end].sum(axis=0).tolist() for first, end in workload.tasks]
-        self._needs = Needs(workload, self._demand)
+        self._whole = [tuple(self._demand[first:end].sum(axis=0).tolist()) for first, end in workload.tasks]
+        self._nothing = (0,) * len(workload.resources)
+        self._needs = Needs(workload, self.shapes, self.room.layout, self._demand)
         self._waiting: dict[int, int] = {}  # template -> its jobs with a task that holds no node, where there are some
-        self._resuming: set[int] = set()  # jobs of which a task paused or moved since they were last wholly placed
-        self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
-        self._serial = [0] * len(workload.arrival)  # of a job's present segment: events of earlier ones do not count
         self._lags = [self._delays(template) for template in range(len(workload.gang))]
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
         self._wanted = -1  # when the last wish to be asked again is for
-        self._arrived, self._unfinished = 0, len(workload.arrival)
-        self._arrivals, self._template = workload.arrival.tolist(), workload.template.tolist()
+        self.arrived, self._unfinished = 0, len(workload.arrival)
+        self.arrivals: list[int] = workload.arrival.tolist()
+        self._template: list[int] = workload.template.tolist()
+        self._most, self._price = workload.max_iterations.tolist(), workload.pause_cost.tolist()
+        self._deadline = workload.deadline.tolist()
         self._asking = False
+        self.thrashing = Thrashing()
         self._drawing = -1  # when usage is next drawn anew
         self._down = [0] * len(workload.node_capacity)  # how many failures of a node are not over
+        self.alive = (1 << len(workload.node_capacity)) - 1  # the nodes that have not failed, a set of bits
+        self._capacity = self.room.free.copy()
         self.eligible = workload.eligible  # classes x nodes, those that have failed apart
         for node, start, end in zip(
             workload.failure_node.tolist(), workload.failure_from.tolist(), workload.failure_to.tolist(), strict=True
@@ -92,13 +103,13 @@ class IterationWorld:
         while self._events and self._is_stale(self._events[0]):
             heapq.heappop(self._events)
         times = [self._events[0][0]] if self._events else []
-        if self._arrived < len(self._arrivals):
-            times.append(self._arrivals[self._arrived])
+        if self.arrived < len(self.arrivals):
+            times.append(self.arrivals[self.arrived])
         return min(times) if times else None
 
     def pending(self) -> bool:
         """Whether there are jobs to ask about at the next tick."""
-        return bool(self.view.jobs.count)
+        return bool(self.jobs)
 
     def unfinished(self) -> int:
         """How many jobs are not finished yet."""
@@ -112,34 +123,65 @@ class IterationWorld:
             while self._events and self._events[0][0] == self.now:
                 event = heapq.heappop(self._events)
                 if event[1] == _END and not self._is_stale(event):
-                    self._finish(event[2])
+                    self._finish(self.jobs[event[2]])
                 elif event[1] in (_DOWN, _UP):
                     self._fail(event[2]) if event[1] == _DOWN else self._repair(event[2])
             self._settle()
         self.now = time
-        before = self._arrived
-        while self._arrived < len(self._arrivals) and self._arrivals[self._arrived] <= time:
-            self._waits(self._template[self._arrived], 1)
-            self._arrived += 1
-        if self._arrived > before:
-            self.view.arrive(self._arrived - before)
+        while self.arrived < len(self.arrivals) and self.arrivals[self.arrived] <= time:
+            self._arrive(self.arrived)
+            self.arrived += 1
         self._asking = True
+
+    def _arrive(self, number: int) -> None:
+        template = self._template[number]
+        tasks = self.shapes[template].count
+        self.jobs[number] = JobState(number, template, tasks, self.arrivals[number], self._most[number], self._nothing)
+        self._waits(template, 1)
+        if self.engine is not None:
+            self.engine.arrive(self.jobs[number])
 
     def ask(self) -> Snapshot | None:
         """The snapshot of now, if there is something to decide."""
-        if not self._asking or not self.view.jobs.count:
-            return None
-        if self.now == self._wanted or self.options.asked == "events":
-            return self.view.snapshot()
-        may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
-        if (may_interrupt and self.segments) or (self._waiting and self._room()):
+        if self._asking and self._worth_asking():
             return self.view.snapshot()
         self._asking = False
         return None
 
-    def _room(self) -> bool:
-        """Whether some job that waits would find room."""
-        return self._needs.met(self._waiting, self.free, self.devices.free)
+    def at_rest(self, limit: float) -> bool:
+        """Return whether no task waits, and no node is used beyond a share of its capacity: there is no choice."""
+        if self._waiting or any(self._down) or self.usage is None:
+            return False
+        return not self.usage.beyond(limit, self.now)
+
+    def asks(self) -> bool:
+        """Return whether there is something to decide now, once at every time."""
+        found = self._asking and self._worth_asking()
+        self._asking = False
+        return found
+
+    def served_by(self, order: Any, name: str) -> Engine | None:
+        """Return what serves the jobs by an order of `name`, without snapshots; None: snapshots are needed."""
+        if serves(self, order):
+            self.engine = Engine(self, order, name)
+        return self.engine
+
+    def _worth_asking(self) -> bool:
+        """Whether there may be something to decide."""
+        if not self.jobs:
+            return False
+        if self.now == self._wanted or self.options.asked == "events":
+            return True
+        may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
+        found_room = self._needs.met
+        return (may_interrupt and bool(self.segments)) or found_room(self._waiting, self.room, self.devices.free)
+
+    def free_columns(self) -> IntArray:
+        """nodes x resources: the free amounts."""
+        layout, free = self.room.layout, self.room.free
+        if layout.count == 1:
+            return np.array(free, dtype=np.int64).reshape(-1, 1)
+        return np.array([layout.unpack(amount) for amount in free], dtype=np.int64).reshape(len(free), layout.count)
 
     def apply(self, plan: Round) -> int | None:
         """Carry out a round."""
@@ -156,29 +198,35 @@ class IterationWorld:
             (MOVE, plan.migrate_task, plan.migrate_node, plan.migrate_gpu),
             (GROW, plan.start_task, plan.start_node, plan.start_gpu),
         ):
-            for job, task, node, gpu in zip(*view.named(tasks), nodes.tolist(), gpus.tolist(), strict=True):
-                changes.setdefault(job, []).append((what, task, node))
+            for number, task, node, gpu in zip(*view.named(tasks), nodes.tolist(), gpus.tolist(), strict=True):
+                changes.setdefault(number, []).append((what, task, node))
                 if what != GROW:
-                    leaving.append((job, task))
+                    leaving.append((number, task))
                 if what != PAUSE:
-                    coming.append((job, task, node, gpu))
+                    coming.append((number, task, node, gpu))
         self.devices.change(leaving, coming)
-        for job, iterations in stops:
-            view.set_job(job, stop_after=iterations)
-            self.log.stops.append((job, iterations, self.now))
-        for job, changed in changes.items():
-            self._change(job, changed)
-        for job, iterations in stops:
-            if view.job(job, "finished") == iterations and job not in self.segments:
+        for number, iterations in stops:
+            self.jobs[number].stop_after = iterations
+            view.changed[number] = self.jobs[number]
+            self.log.stops.append((number, iterations, self.now))
+        for number, changed in changes.items():
+            self.change(self.jobs[number], changed)
+        for number, iterations in stops:
+            job = self.jobs[number]
+            if job.finished == iterations and job.segment is None:
                 self._complete(job)
-            elif job in self.segments and job not in changes:
+            elif job.segment is not None and number not in changes:
                 self._schedule(job)
         self._settle()
-        if plan.wake_at > self.now:
-            self.log.wakes.append(plan.wake_at)
-            self._wanted = plan.wake_at
-            return plan.wake_at
-        return None
+        return self.scheduling_events(plan.wake_at)
+
+    def scheduling_events(self, time: int) -> int | None:
+        """Note that a round asks to be woken at a time, if that is to come."""
+        if time <= self.now:
+            return None
+        self.log.wakes.append(time)
+        self._wanted = time
+        return time
 
     # -- placements ---------------------------------------------------------------------------------------------------
 
@@ -193,78 +241,137 @@ class IterationWorld:
             del self._waiting[template]
 
     def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
-        return event[1] == _END and event[3] != self._serial[event[2]]
+        if event[1] != _END:
+            return False
+        job = self.jobs.get(event[2])
+        return job is None or event[3] != job.serial
 
-    def _change(self, job: int, changed: list[tuple[int, int, int]]) -> None:
+    def change(self, job: JobState, changed: list[tuple[int, int, int]]) -> None:
         """Pause, move and start tasks of a job, and let it go on as it then is placed."""
         whats = {what for what, _, _ in changed}
         outcome = next(what for what in (FAIL, PAUSE, MOVE, GROW) if what in whats)
-        template = self._template[job]
-        first, end = self.workload.tasks[template]
-        last = self.segments.pop(job, None)
-        nodes = [-1] * (end - first) if last is None else list(last.nodes)
+        last = job.segment
+        if last is None and outcome == GROW and len(changed) == len(job.node):
+            self.begin(job, tuple([node for _, _, node in sorted(changed, key=operator.itemgetter(1))]))
+            return
+        if last is not None and outcome == PAUSE and len(changed) == len(job.node):
+            self.halt(job, PAUSE)
+            return
+        first = self.workload.tasks[job.template][0]
+        nodes = [-1] * len(job.node) if last is None else list(last.nodes)
         if last is not None:
             self._close(job, last, outcome)
         lacked = min(nodes) < 0
-        _, finished, part = self.view.done(job)
+        needs = self.shapes[job.template].needs
         for what, task, node in changed:
             if nodes[task] >= 0:
-                self.free[nodes[task]] += self._demand[first + task]
+                self.room.take(nodes[task], -needs[task])
                 if self.usage:
-                    self.usage.go(job, task)
+                    self.usage.go(job.number, task)
             nodes[task] = node
             if what in (PAUSE, FAIL):
-                self.view.pauses(job, task)
+                job.pauses(task, self.now)
                 continue
-            if part and self.view.task(job, task, "node") not in (-1, node):
-                self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
-            self.free[node] -= self._demand[first + task]
-            self.view.starts(job, task, node, self.devices.named(job, task))
+            if job.part and job.node[task] not in (-1, node):
+                job.owed = max(job.owed, self._paces.moving(first + task))
+            self.room.take(node, needs[task])
+            job.starts(task, node, self.devices.named(job.number, task), self.now)
             if self.usage:
-                self.usage.come(job, task, node, self.devices.of_task(job, task), self.now)
+                self.usage.come(job.number, task, node, self.devices.of_task(job.number, task), self.now)
         if outcome != GROW:
-            self._resuming.add(job)
-        if outcome in (PAUSE, FAIL) and not part:
-            self.view.waits_again(job)
+            job.resuming = True
+        if outcome in (PAUSE, FAIL) and not job.part:
+            job.waits_again()
         if outcome == FAIL:
-            self._owed.pop(job, None)
+            job.owed = 0
         if outcome == PAUSE:
-            paused = sum(what == PAUSE for what, _, _ in changed)
-            self.view.set_job(job, preemptions=self.view.job(job, "preemptions") + paused)
-        self._waits(template, (min(nodes) < 0) - lacked)
-        self._open(job, tuple(nodes), finished, part)
+            job.preemptions += sum(what == PAUSE for what, _, _ in changed)
+        self._waits(job.template, (min(nodes) < 0) - lacked)
+        self._open(job, tuple(nodes))
 
-    def _open(self, job: int, nodes: tuple[int, ...], finished: int, part: int) -> None:
-        """A job's placement from now on, when it has done so much."""
-        held = [task for task, node in enumerate(nodes) if node >= 0]
-        if len(held) == len(nodes):
-            amounts = self._whole[self._template[job]]
+    def begin(self, job: JobState, nodes: tuple[int, ...]) -> None:
+        """All tasks of a job that holds nothing start on these nodes."""
+        take = self.room.take
+        for node, need in zip(nodes, self.shapes[job.template].needs, strict=True):
+            take(node, need)
+        if job.part and self._lags[job.template]:
+            first = self.workload.tasks[job.template][0]
+            for task, node in enumerate(nodes):
+                if job.node[task] not in (-1, node):
+                    job.owed = max(job.owed, self._paces.moving(first + task))
+        named = (
+            tuple([self.devices.named(job.number, task) for task in range(len(nodes))]) if self.devices.unit else None
+        )
+        job.start_all(nodes, named or (-1,) * len(nodes), self.now)
+        if self.usage:
+            for task, node in enumerate(nodes):
+                self.usage.come(job.number, task, node, self.devices.of_task(job.number, task), self.now)
+        self._waits(job.template, -1)
+        self._open(job, nodes)
+
+    def halt(self, job: JobState, outcome: int) -> None:
+        """All tasks of a job that holds nodes leave them: it pauses, or a node has failed."""
+        last = job.segment
+        assert last is not None, "the job holds nodes"
+        self._close(job, last, outcome)
+        lacked = job.lacks
+        for task, (node, need) in enumerate(zip(last.nodes, self.shapes[job.template].needs, strict=True)):
+            if node >= 0:
+                self.room.take(node, -need)
+                if self.usage:
+                    self.usage.go(job.number, task)
+        job.pause_all(last.nodes, self.now)
+        job.resuming = True
+        if not job.part:
+            job.waits_again()
+        if outcome == FAIL:
+            job.owed = 0
         else:
-            first = self.workload.span(job)[0]
-            amounts = self._demand[[first + task for task in held]].sum(axis=0).tolist()
-        self.view.hold(job, len(held), amounts, self.now)
-        if not held:
-            if self._serial[job]:
+            job.preemptions += job.placed
+        self._waits(job.template, not lacked)
+        self._open(job, (-1,) * len(last.nodes))
+
+    def _open(self, job: JobState, nodes: tuple[int, ...]) -> None:
+        """A job's placement from now on."""
+        self.view.changed[job.number] = job
+        count = len(nodes) - nodes.count(-1)
+        if count == len(nodes):
+            amounts = self._whole[job.template]
+        elif not count:
+            amounts = self._nothing
+        else:
+            first = self.workload.tasks[job.template][0]
+            held = [first + task for task, node in enumerate(nodes) if node >= 0]
+            amounts = tuple(self._demand[held].sum(axis=0).tolist())
+        job.hold(count, amounts, self.now)
+        if not count:
+            if job.serial:
                 self._announce(job)
+            if self.engine is not None:
+                self.engine.wait(job)
             return
-        segment = Segment(self.now, finished, part, nodes)
-        segment.gpus = self.devices.of(job, len(nodes))
-        self.segments[job] = segment
-        if len(held) == len(nodes):
-            segment.delay = self._owed.pop(job, 0)
-            if job in self._resuming:
-                self._resuming.remove(job)
-                segment.cost = int(self.workload.pause_cost[job])
+        job.segment = segment = Segment(self.now, job.finished, job.part, nodes)
+        self.segments[job.number] = job
+        if self.devices.unit:
+            segment.gpus = self.devices.of(job.number, len(nodes))
+        if count == len(nodes):
+            segment.delay, job.owed = job.owed, 0
+            if job.resuming:
+                job.resuming = False
+                segment.cost = self._price[job.number]
+                self.thrashing.resumed(self.now - job.idle_since, segment.cost)
             if self.usage is None:
-                self._run(job, segment, self._paces.of(job, list(nodes)))
+                self._run(job, segment, self._paces.of(job.number, nodes))
         else:
             self._announce(job)
 
-    def _run(self, job: int, segment: Segment, pace: Pace) -> None:
+    def _run(self, job: JobState, segment: Segment, pace: Pace) -> None:
         """A wholly placed job goes on at this pace from the segment's start on."""
         segment.first, segment.cycle = pace.cycle if segment.later else pace.first, pace.cycle
-        self.view.run(job, segment)
+        job.run(segment)
         self._schedule(job)
+        if self.engine is not None:
+            self.engine.runs(job)
 
     def _settle(self) -> None:
         """Jobs go on at the paces that usage leaves them; done whenever placements or usage may have changed."""
@@ -272,52 +379,75 @@ class IterationWorld:
             return
         changed = self.usage.settle(self.now)
         self.log.above = self.usage.above
-        for job, slow in changed.items():
-            segment = self.segments[job]
+        for number, slow in changed.items():
+            job = self.segments[number]
+            segment = job.segment
+            assert segment is not None, "the job holds nodes"
             if min(segment.nodes) < 0:
                 continue
-            pace = self._paces.of(job, list(segment.nodes), slow)
+            pace = self._paces.of(number, segment.nodes, slow)
             if segment.start < self.now:
                 if (pace.cycle if segment.later else pace.first, pace.cycle) == (segment.first, segment.cycle):
                     continue
                 segment = self._split(job, segment)
+            self.view.changed[number] = job
             self._run(job, segment, pace)
         due = self.usage.next_draw(self.now)
-        if due is not None and due != self._drawing and any(s.first for s in self.segments.values()):
+        if (
+            due is not None
+            and due != self._drawing
+            and any(j.segment and j.segment.first for j in self.segments.values())
+        ):
             self._drawing = due
             heapq.heappush(self._events, (due, _DRAW, -1, 0))
 
-    def _split(self, job: int, old: Segment) -> Segment:
+    def _split(self, job: JobState, old: Segment) -> Segment:
         """A job's segment ends now, since its pace changes; it goes on in the next."""
         finished, _, boundary = old.progress(self.now)
-        self._note(job, old, self.now, SLOW)
-        self.view.slowed(job, finished, self._on_time(job, old), boundary, old.nodes)
-        self.segments[job] = old.rest(self.now)
-        return self.segments[job]
+        self._note(job.number, old, self.now, SLOW)
+        job.slowed(finished, self._on_time(job, old), boundary, old.nodes)
+        job.segment = rest = old.rest(self.now)
+        return rest
 
-    def _schedule(self, job: int) -> None:
+    def _schedule(self, job: JobState) -> None:
         """When the job ends as things stand."""
-        segment = self.segments[job]
-        self._serial[job] += 1
+        segment = job.segment
+        assert segment is not None, "the job holds nodes"
+        job.serial += 1
         if segment.first:
-            end = segment.start + segment.length(self.view.done(job)[0])
-            heapq.heappush(self._events, (end, _END, job, self._serial[job]))
+            end = segment.start + segment.length(job.stop_after)
+            heapq.heappush(self._events, (end, _END, job.number, job.serial))
 
-    def _close(self, job: int, segment: Segment, outcome: int) -> None:
+    def _close(self, job: JobState, segment: Segment, outcome: int) -> None:
         """A segment ends now: note it, and what the job has done."""
-        self._serial[job] += 1
+        if self.engine is not None:
+            self.engine.stops(job)
+        del self.segments[job.number]
+        job.segment = None
+        job.serial += 1
         finished, part, boundary = segment.progress(self.now)
-        self._note(job, segment, self.now, outcome)
+        self._note(job.number, segment, self.now, outcome)
+        if outcome == PAUSE:
+            self.thrashing.paused(job.number, (finished, part) > (segment.finished, segment.part))
         if outcome == FAIL or (outcome == PAUSE and self.options.pausing == "restart"):
             part = 0
-        self.view.stopped(job, finished, self._on_time(job, segment), part, boundary, segment.nodes)
+        job.slowed(finished, self._on_time(job, segment), boundary, segment.nodes)
+        job.part = part
         if outcome == FAIL and self.options.restart == "scratch":
-            self.view.from_scratch(job)
+            job.from_scratch()
 
-    def _on_time(self, job: int, segment: Segment) -> int:
+    def _on_time(self, job: JobState, segment: Segment) -> int:
         """How many iterations of a segment that ends now ended by the job's deadline."""
-        until = min(int(self.workload.deadline[job]), self.now)
+        until = min(self._deadline[job.number], self.now)
         return segment.progress(until)[0] - segment.finished
+
+    def stuck(self) -> str:
+        """Return why the run does not end, "" if it does: jobs are paused again and again, and none gets anywhere."""
+        return self.thrashing.found(self)
+
+    def remark(self) -> str:
+        """Return what a user should know of the finished run, "" if nothing."""
+        return self.thrashing.remark()
 
     def _note(self, job: int, s: Segment, end: int, outcome: int) -> None:
         self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
@@ -330,11 +460,11 @@ class IterationWorld:
         self._down[node] += 1
         if self._down[node] > 1:
             return
-        for job, segment in [(job, s) for job, s in self.segments.items() if node in s.nodes]:
-            held = [task for task, place in enumerate(segment.nodes) if place >= 0]
-            self.devices.change([(job, task) for task in held], [])
-            self._change(job, [(FAIL, task, -1) for task in held])
-        self.free[node] = 0
+        for job in [job for job in self.segments.values() if job.segment and node in job.segment.nodes]:
+            held = [task for task, place in enumerate(job.segment.nodes if job.segment else ()) if place >= 0]
+            self.devices.change([(job.number, task) for task in held], [])
+            self.halt(job, FAIL)
+        self.room.take(node, self.room.free[node])
         self.devices.free[node] = 0
         self._settle_eligible()
 
@@ -342,7 +472,7 @@ class IterationWorld:
         """A node is back, and empty."""
         self._down[node] -= 1
         if not self._down[node]:
-            self.free[node] = self.workload.node_capacity[node]
+            self.room.take(node, self.room.free[node] - self._capacity[node])
             self.devices.free[node] = empty(self.workload)[node]
             self._settle_eligible()
 
@@ -355,31 +485,37 @@ class IterationWorld:
 
     def _settle_eligible(self) -> None:
         """Nothing may run on nodes that have failed, not even what holds nothing there."""
+        self.alive = sum(1 << node for node, down in enumerate(self._down) if not down)
         self.eligible = self.workload.eligible * (np.array(self._down) == 0)
         self.eligible.flags.writeable = False
 
-    def _announce(self, job: int) -> None:
+    def _announce(self, job: JobState) -> None:
         """Wake when what the last iteration sent on arrives elsewhere."""
-        for delay in self._lags[self._template[job]]:
-            for end in set(self.view.task_columns(job, "last_end")[0].tolist()):
+        for delay in self._lags[job.template]:
+            for end in set(job.last_end):
                 if end + delay > self.now:
                     heapq.heappush(self._events, (end + delay, _WAKE, -1, 0))
 
-    def _finish(self, job: int) -> None:
+    def _finish(self, job: JobState) -> None:
         """A job has run all of its iterations."""
-        segment = self.segments.pop(job)
-        self._note(job, segment, self.now, FINISH)
-        first = self.workload.span(job)[0]
-        for task, node in enumerate(segment.nodes):
-            self.free[node] += self._demand[first + task]
+        if self.engine is not None:
+            self.engine.stops(job)
+        segment = self.segments.pop(job.number).segment
+        assert segment is not None, "the job holds nodes"
+        self._note(job.number, segment, self.now, FINISH)
+        for task, (node, need) in enumerate(zip(segment.nodes, self.shapes[job.template].needs, strict=True)):
+            self.room.take(node, -need)
             if segment.gpus:
-                self.devices.leave(job, task)
+                self.devices.leave(job.number, task)
             if self.usage:
-                self.usage.go(job, task)
+                self.usage.go(job.number, task)
         self._complete(job)
 
-    def _complete(self, job: int) -> None:
-        self._serial[job] += 1
-        self._waits(self._template[job], -self.view.lacks(job))
+    def _complete(self, job: JobState) -> None:
+        self._waits(job.template, -job.lacks)
         self._unfinished -= 1
+        self.thrashing.advanced()
+        del self.jobs[job.number]
         self.view.leave(job)
+        if self.engine is not None:
+            self.engine.leave(job)

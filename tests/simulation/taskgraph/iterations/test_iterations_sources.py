@@ -271,8 +271,8 @@ def test_what_is_gone_or_to_come_is_in_no_column():
     jobs = gangs(jobs=50, nodes=2)
     world = IterationWorld(jobs, Options())
     world.advance(int(jobs.arrival[9]))
-    assert world.view.jobs.count == len(world.view.jobs_there()) == int((jobs.arrival <= jobs.arrival[9]).sum())
-    assert world.ask().job_id.tolist() == list(range(world.view.jobs.count))
+    assert len(world.jobs) == len(world.view.jobs_there()) == int((jobs.arrival <= jobs.arrival[9]).sum())
+    assert world.ask().job_id.tolist() == list(range(len(world.jobs)))
 
 
 def test_columns_that_came_later_change_no_hash_and_reach_the_snapshot(tmp_path):

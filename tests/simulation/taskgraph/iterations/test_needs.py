@@ -6,19 +6,28 @@ import numpy as np
 import pytest
 from jobs_examples import jobs_of
 
-from mlsched.simulation.taskgraph.iterations.needs import FEW, Needs
+from mlsched.heuristics.taskgraph._capacity import FreeCapacity
+from mlsched.simulation.taskgraph.iterations.needs import Needs, shapes_of
+
+#: The number of templates that are asked at once.
+FEW = 4
 
 
 def needs_of(templates, **changes):
     load = jobs_of(templates, [(0, t, 1) for t in range(len(templates))], **changes)
-    return Needs(load, load.demand), load.node_capacity * 0
+    shapes, room = shapes_of(load, load.demand)
+    return Needs(load, shapes, room.layout, load.demand), room.layout, load.node_capacity * 0
+
+
+def met(needs, templates, free, layout, gpus):
+    return needs.met(templates, FreeCapacity(layout, [layout.pack(row) for row in free.tolist()]), gpus)
 
 
 def test_tasks_that_find_room_only_one_by_one_do_not_make_a_gang():
-    needs, gpus = needs_of([[(4, 2), (4, 1)]] * (FEW + 1))
+    needs, layout, gpus = needs_of([[(4, 2), (4, 1)]] * (FEW + 1))
     for count in (1, FEW + 1):
-        assert not needs.met(range(count), np.array([[2], [0]]), gpus)
-        assert needs.met(range(count), np.array([[2], [1]]), gpus)
+        assert not met(needs, range(count), np.array([[2], [0]]), layout, gpus)
+        assert met(needs, range(count), np.array([[2], [1]]), layout, gpus)
 
 
 @pytest.mark.parametrize("gang", [0, 1])
@@ -29,11 +38,11 @@ def test_the_many_are_met_where_one_of_them_is(gang):
         templates = [
             [(1, *rng.integers(0, 5, 2).tolist()) for _ in range(int(rng.integers(1, 4)))] for _ in range(2 * FEW)
         ]
-        needs, gpus = needs_of(templates, nodes=((8, 8),) * 3, resources=("gpu", "cpu"), gang=gang)
+        needs, layout, gpus = needs_of(templates, nodes=((8, 8),) * 3, resources=("gpu", "cpu"), gang=gang)
         free = rng.integers(0, 4, (3, 2))
-        single = [needs.met([t], free, gpus) for t in range(len(templates))]
+        single = [met(needs, [t], free, layout, gpus) for t in range(len(templates))]
         seen.add(any(single))
-        assert needs.met(range(len(templates)), free, gpus) == any(single)
+        assert met(needs, range(len(templates)), free, layout, gpus) == any(single)
         wrong = [
             t
             for t, rows in enumerate(templates)

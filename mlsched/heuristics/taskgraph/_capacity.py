@@ -1,0 +1,318 @@
+"""Free capacity of nodes as whole numbers, and the nodes that a gang takes.
+
+The amounts of all resources on a node are packed into one Python integer, a few bits each. `fits` then compares all
+resources at once: with a guard bit added above each field, a difference keeps all guard bits if and only if no resource
+is short. Nodes with equal free amounts are one group, a set of bits, so that a search looks at groups and not at nodes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph.packing import packing
+
+#: A list of different free amounts whose fullness is remembered; then the list begins again.
+MOST_REMEMBERED = 2**16
+
+
+class Layout:
+    """Positions of the resources in a packed integer, and their weights for the fullness of a node.
+
+    `weight`: one by the largest amount on a node for each resource that is demanded by some job, else 0.
+    """
+
+    def __init__(self, largest: Sequence[int], total: int) -> None:
+        """largest: the largest amount of each resource on a node; total: no sum of amounts is beyond it."""
+        self.count, self.bits = len(largest), max(2, int(total).bit_length() + 2)
+        self.half = 1 << (self.bits - 1)
+        self.guard = sum(self.half << (self.bits * r) for r in range(self.count))
+        self.inverse = [1 / max(1, amount) for amount in largest]
+        self.weigh([True] * self.count)
+
+    def weigh(self, demanded: Sequence[bool]) -> None:
+        """State the resources that some job in the system demands."""
+        self.weight = [w if asked else 0.0 for w, asked in zip(self.inverse, demanded, strict=True)]
+        self.demanded = sum(map(bool, demanded))
+        self._known: dict[int, float] = {}
+
+    def pack(self, amounts: Iterable[int]) -> int:
+        """Return the amounts of all resources as one integer."""
+        return sum(int(amount) << (self.bits * r) for r, amount in enumerate(amounts))
+
+    def unpack(self, packed: int) -> list[int]:
+        """Return the amount of each resource; amounts may be negative."""
+        if self.count == 1:
+            return [packed]
+        packed, mask = packed + self.guard, (1 << self.bits) - 1
+        return [((packed >> (self.bits * r)) & mask) - self.half for r in range(self.count)]
+
+    def fullness(self, packed: int) -> float:
+        """Return the weighted sum of free amounts: the fullest node has least."""
+        found = self._known.get(packed)
+        if found is None:
+            if len(self._known) > MOST_REMEMBERED:
+                self._known.clear()
+            amounts = zip(self.unpack(packed), self.weight, strict=True)
+            found = self._known[packed] = float(sum(amount * weight for amount, weight in amounts))
+        return found
+
+
+class Shape:
+    """The demand of a gang, or of a single task: `needs` of its tasks (packed), `whole` of all together.
+
+    `nodes`: the eligible nodes as a set of bits; `types`: the sets of nodes of which a gang uses one at a time, if
+    there are several. `rows`: needs as lists.
+    """
+
+    def __init__(
+        self, layout: Layout, rows: list[list[int]], nodes: int, types: Sequence[int] = (), group: int = 0
+    ) -> None:
+        """group: the class of the tasks, for `no_less_than`."""
+        self.rows, self.nodes, self.group = rows, nodes, group
+        self.needs = [layout.pack(row) for row in rows]
+        self.count, self.whole, self.need = len(rows), sum(self.needs), self.needs[0]
+        self.types = list(types) if self.count > 1 else []
+        self.asked = [(r, amount) for r, amount in enumerate(rows[0]) if amount]
+        self.equal = bool(self.asked) and all(need == self.need for need in self.needs)
+
+    def no_less_than(self, other: Shape) -> bool:
+        """Return whether there is no room for this shape if there was none for the other, of equal tasks."""
+        if self.group != other.group or not self.need or any(map(operator.lt, self.rows[0], other.rows[0])):
+            return False
+        return other.count == 1 or (self.equal and self.count >= other.count)
+
+
+class FreeCapacity:
+    """The free amounts of all nodes (`free`, packed), their groups, and their `total`."""
+
+    def __init__(self, layout: Layout, free: list[int]) -> None:
+        self.layout, self.free, self.total = layout, free, sum(free)
+        self.groups: dict[int, int] = {}
+        for node, amount in enumerate(free):
+            self.groups[amount] = self.groups.get(amount, 0) | (1 << node)
+
+    def copy(self) -> FreeCapacity:
+        """Return an independent copy."""
+        made = FreeCapacity.__new__(FreeCapacity)
+        made.layout, made.free, made.total, made.groups = self.layout, self.free.copy(), self.total, self.groups.copy()
+        return made
+
+    def take(self, node: int, amount: int) -> None:
+        """Use an amount of a node; a negative amount is given back."""
+        free, groups = self.free, self.groups
+        before, bit = free[node], 1 << node
+        rest = groups[before] ^ bit
+        if rest:
+            groups[before] = rest
+        else:
+            del groups[before]
+        free[node] = after = before - amount
+        groups[after] = groups.get(after, 0) | bit
+        self.total -= amount
+
+    def has(self, whole: int) -> bool:
+        """Return whether all nodes together have this much free."""
+        guard = self.layout.guard
+        return (self.total + guard - whole) & guard == guard
+
+    def fits(self, need: int, among: int) -> bool:
+        """Return whether a node of a set has room."""
+        guard = self.layout.guard
+        need -= guard
+        return any(nodes for free, nodes in self.groups.items() if (free - need) & guard == guard and nodes & among)
+
+    def best(self, need: int, among: int) -> int:
+        """Return the fullest node of a set with room, the first of several; -1 if there is none."""
+        guard, fullness = self.layout.guard, self.layout.fullness
+        found, least = 0, 0.0
+        for free, nodes in self.groups.items():
+            if (free + guard - need) & guard == guard:
+                nodes &= among
+                if nodes:
+                    value = fullness(free)
+                    if not found or value < least:
+                        least, found = value, nodes
+                    elif value == least:
+                        found |= nodes
+        return (found & -found).bit_length() - 1
+
+    def many(self, free: int, asked: list[tuple[int, int]], enough: int) -> int:
+        """Return how many tasks of these (resource, amount) fit into a free amount; `enough` if they need nothing."""
+        if not asked:
+            return enough
+        if self.layout.count == 1:
+            return free // asked[0][1] if free > 0 else 0
+        amounts = self.layout.unpack(free)
+        return min([max(amounts[r], 0) // amount for r, amount in asked])
+
+    def number(self, need: int, enough: int, among: int) -> int:
+        """Return how many tasks of a need find room on a set of nodes; `enough` if they need nothing."""
+        asked = [(r, amount) for r, amount in enumerate(self.layout.unpack(need)) if amount]
+        groups = [(free, (nodes & among).bit_count()) for free, nodes in self.groups.items() if nodes & among]
+        return sum([self.many(free, asked, enough) * nodes for free, nodes in groups])
+
+
+def places(shape: Shape, free: FreeCapacity, alive: int, spare: FreeCapacity | None = None) -> Sequence[int] | None:
+    """Return a node for each task of a shape, or None if no room is found. Nothing is taken.
+
+    alive: the nodes that have not failed, a set of bits. spare: the part of `free` that preempts no job (None: all of
+    it). Places that preempt no job come first.
+
+    Equal tasks fill the fullest nodes first. Other gangs: one task after another, in their order; then the largest
+    first; then by an exact search that stops at a limit of work.
+    """
+    if not free.has(shape.whole):
+        return None
+    among = shape.nodes & alive
+    if shape.count == 1:
+        node = free.best(shape.need, among) if spare is None else _best(shape.need, among, free, spare)
+        return None if node < 0 else (node,)
+    for nodes in _by_room(shape, free) or [among]:
+        found = _gang(shape, free, among & nodes, spare)
+        if found is not None:
+            return found
+    return None
+
+
+def _by_room(shape: Shape, free: FreeCapacity) -> list[int]:
+    """Return the sets of nodes by type, the one with the least free room first."""
+    if not shape.types:
+        return []
+    amounts = np.maximum([free.layout.unpack(amount) for amount in free.free], 0) @ np.array(free.layout.inverse)
+    return sorted(shape.types, key=lambda nodes: float(amounts[bits(nodes)].sum()))
+
+
+def _gang(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity | None) -> Sequence[int] | None:
+    if shape.equal:
+        return _filled(shape, free, among) if spare is None else _filled_quietly(shape, free, among, spare)
+    if not all(free.fits(need, among) for need in set(shape.needs)):
+        return None
+    given = list(range(shape.count))
+    nodes = _in_turn(shape, given, free, among, spare)
+    if nodes is None:
+        inverse = free.layout.inverse
+        size = [max(amount * w for amount, w in zip(row, inverse, strict=True)) for row in shape.rows]
+        largest_first = sorted(given, key=lambda task: -size[task])
+        if largest_first != given:
+            nodes = _in_turn(shape, largest_first, free, among, spare)
+    return _searched(shape, free, among, spare) if nodes is None else nodes
+
+
+def _filled(shape: Shape, free: FreeCapacity, among: int) -> list[int] | None:
+    """Equal tasks take the fullest nodes, as many on each as fit."""
+    by_fullness: dict[float, list[tuple[int, int]]] = {}
+    for amount, nodes in free.groups.items():
+        nodes &= among
+        if nodes:
+            many = free.many(amount, shape.asked, shape.count)
+            if many > 0:
+                by_fullness.setdefault(free.layout.fullness(amount), []).append((nodes, many))
+    found: list[int] = []
+    lacking = shape.count
+    for value in sorted(by_fullness):
+        group = by_fullness[value]
+        rows = ((node, many) for nodes, many in group for node in bits(nodes))
+        for node, many in rows if len(group) == 1 else sorted(rows):
+            taken = min(many, lacking)
+            found += [node] * taken
+            lacking -= taken
+            if not lacking:
+                return found
+    return None
+
+
+def _filled_quietly(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity) -> list[int] | None:
+    """As `_filled`, first in the room that preempts no job, then in all of it."""
+    found: list[int] = []
+    used: dict[int, int] = {}
+    guard, need = free.layout.guard, shape.need
+    for room in (spare, free):
+        rows = []
+        for amount, nodes in room.groups.items():
+            nodes &= among
+            if nodes and (amount + guard - need) & guard == guard:
+                many = room.many(amount, shape.asked, shape.count)
+                rows += [(_emptiness(node, need, spare), node, many) for node in bits(nodes)]
+        for _, node, many in sorted(rows):
+            taken = min(many - used.get(node, 0), shape.count - len(found))
+            if taken > 0:
+                found += [node] * taken
+                used[node] = used.get(node, 0) + taken
+            if len(found) == shape.count:
+                return found
+    return None
+
+
+def _emptiness(node: int, need: int, spare: FreeCapacity) -> float:
+    """Return the fullness of a node; if a job has to leave it, the emptiest comes first."""
+    layout, free = spare.layout, spare.free[node]
+    value = layout.fullness(free)
+    return value if (free + layout.guard - need) & layout.guard == layout.guard else layout.demanded - value
+
+
+def _best(need: int, among: int, free: FreeCapacity, spare: FreeCapacity) -> int:
+    node = spare.best(need, among)
+    if node >= 0:
+        return node
+    guard = free.layout.guard
+    rows = [
+        (_emptiness(node, need, spare), node)
+        for amount, nodes in free.groups.items()
+        if (amount + guard - need) & guard == guard
+        for node in bits(nodes & among)
+    ]
+    return min(rows)[1] if rows else -1
+
+
+def _in_turn(
+    shape: Shape, order: list[int], free: FreeCapacity, among: int, spare: FreeCapacity | None
+) -> list[int] | None:
+    """The nodes of tasks that choose one after another."""
+    nodes, rooms = [-1] * shape.count, [free] if spare is None else [free, spare]
+    taken: list[tuple[int, int]] = []
+    for task in order:
+        need = shape.needs[task]
+        node = free.best(need, among) if spare is None else _best(need, among, free, spare)
+        if node < 0:
+            break
+        nodes[task] = node
+        taken.append((node, need))
+        for room in rooms:
+            room.take(node, need)
+    for node, need in taken:
+        for room in rooms:
+            room.take(node, -need)
+    return nodes if len(taken) == shape.count else None
+
+
+def _searched(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity | None) -> list[int] | None:
+    """The nodes that an exact search finds, if possible such that no job has to leave."""
+    may = np.array([[bool(among >> node & 1) for node in range(len(free.free))]] * shape.count)
+    rooms = [np.array([free.layout.unpack(amount) for amount in free.free])]
+    if spare is not None:
+        quiet = np.minimum(rooms[0], [free.layout.unpack(amount) for amount in spare.free])
+        rooms = [quiet] if (quiet == rooms[0]).all() else [quiet, rooms[0]]
+    for room in rooms:
+        found = packing(np.array(shape.rows), may, room)
+        if found is not None:
+            return [node for node, _ in found]
+    return None
+
+
+def bits(nodes: int) -> list[int]:
+    """Return the nodes of a set, in rising order."""
+    found = []
+    while nodes:
+        low = nodes & -nodes
+        nodes ^= low
+        found.append(low.bit_length() - 1)
+    return found
+
+
+def sets(rows: IntArray) -> list[int]:
+    """Return each row of flags (0 or not) as a set of bits."""
+    return [sum(1 << int(node) for node in np.flatnonzero(row)) for row in rows]

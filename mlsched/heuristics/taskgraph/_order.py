@@ -1,0 +1,296 @@
+"""Rules that are an order of jobs: a key per job, the smallest first, and the way in which jobs are served by it.
+
+`answer` serves one snapshot. A simulated run over gangs without graphs serves the same order step by step
+(`simulation/taskgraph/iterations/engine.py`): it computes a key when a job begins to wait, and not at every event.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput, MlschedError, SolverError, meant, said, shortened
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph.measures import (
+    Flags,
+    by_job,
+    per_job,
+    remaining_ticks,
+    remaining_time,
+    share_units,
+    sum_per_job,
+)
+from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import holding, refuse_unless_pausing, serve
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
+from mlsched.instances.taskgraph.states import RUNNING
+from mlsched.instances.taskgraph.units import gpu_seconds
+
+Key = Any
+
+
+class Job(Protocol):
+    """The facts about a job that a key may use. Times are in ticks since the start of the log, lengths in ticks.
+
+    `tick_seconds`: length of a tick, 0 if it is not stated. `gpus`: GPUs of all tasks together, 0 if the cluster
+    counts none. `share_units`: dominant shares of all tasks, in whole units. `remaining`: estimated ticks that the job
+    still runs; `remaining_work`: the same, times the share units of its tasks. `executed`: ticks in which it ran;
+    `gpu_seconds`: attained service; `gpu_rate`: its growth per tick while the job runs. `iterations_left`: whole
+    iterations, the one under way included. `pause_cost`: ticks without progress after a pause. `time_limit`: the
+    running time that its user stated, 0 if none.
+    """
+
+    number: int
+    now: int
+    arrival: int
+    priority: int
+    user: int
+    tasks: int
+    gpus: float
+    share_units: int
+    tick_seconds: float
+    deadline: int
+    time_limit: int
+    pause_cost: int
+    first_start: int
+    runs: bool
+    finished: int
+    iterations_left: int
+    remaining: int
+    remaining_work: int
+    executed: int
+    gpu_seconds: float
+    gpu_rate: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """An order of jobs.
+
+    Attributes:
+        key: the key of a job, a number or a tuple; the smallest comes first, then the earlier arrival. Jobs of a higher
+            priority come before all others.
+        strict: a job without room blocks all behind it.
+        preempts: jobs that run are preempted by jobs before them in the order, if runs may pause.
+        needs_gpus: the name of a rule that counts GPU-seconds; refuse a cluster without GPUs or ticks of known length.
+        must_pause: refuse a simulation in which runs may not pause.
+        ages: keys of waiting jobs change with time, and are computed at every decision.
+        falls: keys of running jobs only fall while they run.
+        until: the time at which the key of a running job next changes; None if it does not. With it, keys of running
+            jobs are constant between these times.
+        stop, nodes: as for fifo.
+    """
+
+    key: Callable[[Any], Key]
+    strict: bool = False
+    preempts: bool = False
+    must_pause: str = ""
+    needs_gpus: str = ""
+    ages: bool = False
+    falls: bool = False
+    until: Callable[[Any], int | None] | None = None
+    stop: str = "most"
+    nodes: str = "auto"
+
+    def keyed(self, job: Any) -> tuple[Any, ...]:
+        """Return the key of a job as a tuple."""
+        key = self.key(job)
+        return key if type(key) is tuple else (key,)
+
+
+def answer(snapshot: Snapshot, order: Order) -> Round:
+    """Return the round that serves the jobs of a snapshot in an order."""
+    if order.must_pause:
+        refuse_unless_pausing(snapshot, order.must_pause)
+    if order.needs_gpus:
+        gpu_seconds(snapshot, order.needs_gpus)
+    placer = Placer(snapshot, order.stop, order.nodes)
+    facts = Facts(snapshot, placer.stop_after)
+    jobs = [SnapshotJob(facts, at) for at in range(len(snapshot.arrival))]
+    ranks = _ranks([order.keyed(job) for job in jobs])
+    if not order.preempts:
+        placer.start_in_order(by_job(snapshot, ranks), strict=order.strict)
+        return placer.round()
+    pauses = serve(placer, ranks)
+    if order.until is None or snapshot.pausing != "keep" or not (pauses or placer.open.any()):
+        return placer.round(pauses)  # no job can, or has to, be preempted when a key changes
+    facts.holds = holding(placer, pauses)
+    held = np.flatnonzero(per_job(snapshot, facts.holds) > 0).tolist()
+    times = [time for at in held if (time := order.until(jobs[at])) is not None]
+    return placer.round(pauses, min(times, default=0))
+
+
+def _ranks(keys: list[tuple[Any, ...]]) -> IntArray:
+    """The position of each key among the different ones."""
+    ranks = np.zeros(len(keys), dtype=np.int64)
+    before, rank = None, -1
+    for at in sorted(range(len(keys)), key=keys.__getitem__):
+        if keys[at] != before:
+            before, rank = keys[at], rank + 1
+        ranks[at] = rank
+    return ranks
+
+
+def gpu_units(question: Any) -> tuple[int, int]:
+    """Return the column of the resource that counts GPUs and the amount of one GPU; (-1, 0) without one."""
+    column = gpu_column(question.resources)
+    return column, 0 if column < 0 else question.gpu_unit or GPU_UNITS[question.resources[column]]
+
+
+def gpu_second(question: Any) -> tuple[int, float]:
+    """Return that column, and the GPU-seconds of one of its units in one tick; (-1, 0.0) without such a resource."""
+    column, unit = gpu_units(question)
+    return column, question.tick_ms / 1000 / unit if unit else 0.0
+
+
+class Facts:
+    """The columns of a snapshot that `Job` names, as lists; each is made when it is first read."""
+
+    def __init__(self, snapshot: Snapshot, stop_after: IntArray) -> None:
+        self.snapshot, self.stop_after = snapshot, stop_after
+        self.holds: Flags = np.ones(len(snapshot.task_job), dtype=np.bool_)  # tasks: whether it holds a node
+        self._made: dict[str, list[Any]] = {}
+
+    def column(self, name: str) -> list[Any]:
+        """Return a fact of every job."""
+        found = self._made.get(name)
+        if found is None:
+            make = _FACTS.get(name)
+            if make is None:
+                raise unknown(name)
+            found = self._made[name] = np.broadcast_to(make(self), len(self.snapshot.arrival)).tolist()
+        return found
+
+    @property
+    def units(self) -> IntArray:
+        """tasks: dominant shares in whole units."""
+        return share_units(self.snapshot)
+
+    def gpus(self) -> Any:
+        """jobs: GPUs of all tasks."""
+        column, unit = gpu_units(self.snapshot)
+        return sum_per_job(self.snapshot, self.snapshot.demand[:, column]) / unit if unit else 0.0
+
+    def gpu_seconds(self) -> Any:
+        """jobs: attained service."""
+        column, seconds = gpu_second(self.snapshot)
+        return self.snapshot.service[:, column] * seconds if seconds else 0.0
+
+    def gpu_rate(self) -> Any:
+        """jobs: service per tick of the tasks that hold nodes after the round."""
+        column, seconds = gpu_second(self.snapshot)
+        return per_job(self.snapshot, self.holds * self.snapshot.demand[:, column]) * seconds if seconds else 0.0
+
+    def remaining_work(self) -> IntArray:
+        """jobs: remaining ticks of each task times its share units."""
+        return sum_per_job(self.snapshot, remaining_ticks(self.snapshot, self.stop_after) * self.units)
+
+
+_FACTS: dict[str, Callable[[Facts], Any]] = {
+    "number": lambda f: f.snapshot.job_id,
+    "now": lambda f: f.snapshot.now,
+    "arrival": lambda f: f.snapshot.arrival,
+    "priority": lambda f: f.snapshot.priority,
+    "user": lambda f: f.snapshot.user,
+    "tasks": lambda f: np.bincount(f.snapshot.task_job, minlength=len(f.snapshot.arrival)),
+    "gpus": Facts.gpus,
+    "share_units": lambda f: sum_per_job(f.snapshot, f.units),
+    "tick_seconds": lambda f: f.snapshot.tick_ms / 1000,
+    "deadline": lambda f: f.snapshot.deadline,
+    "time_limit": lambda f: f.snapshot.time_limit,
+    "pause_cost": lambda f: f.snapshot.pause_cost,
+    "first_start": lambda f: f.snapshot.first_start,
+    "runs": lambda f: per_job(f.snapshot, f.snapshot.state == RUNNING) > 0,
+    "finished": lambda f: f.snapshot.finished,
+    "iterations_left": lambda f: f.stop_after - f.snapshot.finished,
+    "remaining": lambda f: remaining_time(f.snapshot, f.stop_after),
+    "remaining_work": Facts.remaining_work,
+    "executed": lambda f: f.snapshot.executed,
+    "gpu_seconds": Facts.gpu_seconds,
+    "gpu_rate": Facts.gpu_rate,
+}
+
+
+def unknown(name: str) -> AttributeError:
+    """Return the error about a fact that jobs do not have."""
+    known = sorted(Job.__annotations__)
+    return AttributeError(f"job.{name}: unknown fact{meant(name, known)}; there are {', '.join(known[:8])}, ...")
+
+
+class SnapshotJob:
+    """A job of a snapshot, as keys see it (`Job`)."""
+
+    __slots__ = ("_at", "_facts")
+
+    def __init__(self, facts: Facts, at: int) -> None:
+        self._facts, self._at = facts, at
+
+    def __getattr__(self, name: str) -> Any:
+        return self._facts.column(name)[self._at]
+
+
+def by_order(snapshot: Snapshot, *, rng: np.random.Generator, key: Any) -> Round:
+    """Answer a snapshot by a key of anyone's that `order` has declared."""
+    return answer(snapshot, key.__order__)
+
+
+def order(
+    key: Callable[[Any], Key] | None = None, *, strict: bool = False, preempts: bool = False, ages: bool = False
+) -> Any:
+    """Declare a function that returns a job's key a scheduler: jobs are served by their keys, the smallest first.
+
+    `mlsched.simulate(workload, my_key)` and `mlsched simulate my_rules:my_key` run it over logs at the speed of the
+    built-in rules. A gang starts as a whole; nodes are chosen as by all list rules. Equal keys: the earlier arrival.
+
+    Args:
+        key: the function `(job) -> number or tuple`. Its facts: see `mlsched.heuristics.taskgraph._order.Job`.
+        strict: a job without room blocks all behind it; otherwise later jobs may pass.
+        preempts: jobs that run are preempted by jobs before them. The simulation lets runs pause, unless options say
+            otherwise.
+        ages: the key changes while a job waits (it uses `job.now`). Then all keys are computed at every decision.
+
+    Returns:
+        The function itself.
+
+    Raises:
+        InvalidInput: the argument is not a function of a job.
+
+    Examples:
+        >>> @mlsched.order
+        ... def short_and_small(job):
+        ...     return job.remaining * job.gpus
+    """
+    if key is None:
+        return functools.partial(order, strict=strict, preempts=preempts, ages=ages)
+    if not callable(key):
+        raise InvalidInput(f"order: {key!r}, expected a function of a job; decorate one with @mlsched.order")
+    made = Order(_Checked(key), strict=strict, preempts=preempts, ages=ages)
+    key.__dict__["__order__"] = made
+    return key
+
+
+class _Checked:
+    """A key function of anyone's: what it returns must have an order."""
+
+    def __init__(self, function: Callable[[Any], Key]) -> None:
+        self.function = function
+
+    def __call__(self, job: Any) -> Key:
+        name = getattr(self.function, "__name__", "key")
+        try:
+            key = self.function(job)
+        except MlschedError:
+            raise
+        except Exception as error:  # anyone's function raises what it likes
+            raise SolverError(f"{name}: job {job.number} at tick {job.now}: raised {said(error)}") from error
+        for part in key if type(key) is tuple else (key,):
+            if not isinstance(part, (int, float, np.integer, np.floating)) or math.isnan(part):
+                rule = "expected a number or a tuple of numbers that are not NaN"
+                raise SolverError(f"{name}: job {job.number} at tick {job.now}: key {shortened(repr(part))}, {rule}")
+        return key

@@ -1,0 +1,274 @@
+"""A run under an order of jobs: queues by shape, which are brought up to date at changes and not built at every event.
+
+It covers gangs (and single tasks) without edges whose GPUs are one pool (`serves`); other workloads are served by
+snapshots. Both serve the same order: the round at a time is that of `heuristics/taskgraph/_order.answer` on the
+snapshot of that time.
+
+Jobs that wait for the same shape form one queue, sorted by key. Room only shrinks within a round, so a shape that found
+no room is left out for the rest of it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import operator
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.heuristics.taskgraph._capacity import Shape, places
+from mlsched.heuristics.taskgraph._order import Order
+from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing
+from mlsched.instances.taskgraph.units import gpu_seconds
+from mlsched.simulation.taskgraph.iterations import preempt
+from mlsched.simulation.taskgraph.iterations.facts import Facts, RunningJob
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.state import JobState
+    from mlsched.simulation.taskgraph.iterations.world import IterationWorld
+
+Entry = tuple[Any, ...]
+
+
+def serves(world: IterationWorld, order: Order) -> bool:
+    """Return whether an order can be served without snapshots in a world."""
+    jobs, options = world.workload, world.options
+    if order.stop != "most" or order.nodes not in ("auto", "best-fit") or len(jobs.edge_from) or jobs.gpu_unit:
+        return False
+    still = options.pausing == "none" and not len(jobs.failure_node)
+    if options.usage != "demand" or not (world.movement == "anytime" or still):
+        return False
+    first = np.array([begin for begin, _ in jobs.tasks], dtype=np.int64)
+    counts = np.bincount(jobs.task_template, minlength=len(first))
+    of_first = first[jobs.task_template]
+    equal = all((c == c[of_first]).all() for c in (jobs.duration, jobs.estimate, jobs.task_class))
+    return bool(equal and ((jobs.gang == 1) | (counts == 1)).all())
+
+
+class Queue:
+    """Jobs that wait for one shape: their entries in order, from `head` on."""
+
+    __slots__ = ("entries", "head", "number", "shape")
+
+    def __init__(self, number: int, shape: Shape) -> None:
+        self.number, self.shape, self.head = number, shape, 0
+        self.entries: list[Entry] = []
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries[self.head :])
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry at its place."""
+        if not self.entries or self.entries[-1] < entry:
+            self.entries.append(entry)
+        else:
+            insort(self.entries, entry, self.head)
+
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry."""
+        if self.entries[self.head] is entry:
+            self.head += 1
+            if self.head > 64 and self.head * 2 > len(self.entries):
+                del self.entries[: self.head]
+                self.head = 0
+        else:
+            del self.entries[bisect_left(self.entries, entry, self.head)]
+
+
+class Engine:
+    """The queues of the jobs that wait, and for a preemptive order the `ranked` jobs that run."""
+
+    def __init__(self, world: IterationWorld, order: Order, name: str) -> None:
+        self.world, self.order, self.name = world, order, name
+        if order.needs_gpus:
+            gpu_seconds(world.workload, order.needs_gpus)  # type: ignore[arg-type]
+        if order.must_pause:
+            refuse_unless_pausing(world.options, order.must_pause)
+        self.preempts = order.preempts and world.options.pausing == "keep"
+        self.facts = Facts(world)
+        #: Whether keys of running jobs only fall: not if a first iteration may show that a job takes longer.
+        self._falls = order.falls and all(map(operator.le, self.facts.true, self.facts.told))
+        self.queues = [Queue(number, shape) for number, shape in enumerate(world.shapes)]
+        self.waiting = self.decisions = 0
+        self.filled: dict[int, Queue] = {}  # those queues in which jobs wait, by their number
+        self.ranked: list[tuple[Entry, JobState]] = []
+        self._first = [-priority for priority in self.facts.priority]
+        self._changes: list[tuple[int, int, int]] = []  # (time, job, serial): when the key of a running job changes
+        #: Of each template, the resources that its jobs demand; how many jobs in the system have each such set.
+        demand = world.workload.demand > 0
+        self._asked = [tuple(np.asarray(demand[first:end].any(axis=0)).tolist()) for first, end in world.workload.tasks]
+        self._there: defaultdict[tuple[bool, ...], int] = defaultdict(int)
+        self._demanded: tuple[bool, ...] = ()
+        for job in world.jobs.values():
+            self.arrive(job)
+
+    # -- changes in the world -----------------------------------------------------------------------------------------
+
+    def arrive(self, job: JobState) -> None:
+        """A job is in the system from now on."""
+        asked = self._asked[job.template]
+        self._there[asked] += 1
+        if self._there[asked] == 1:
+            self._count()
+        self.wait(job)
+
+    def leave(self, job: JobState) -> None:
+        """A job is gone."""
+        asked = self._asked[job.template]
+        self._there[asked] -= 1
+        if not self._there[asked]:
+            del self._there[asked]
+            self._count()
+
+    def _count(self) -> None:
+        """Rules see the resources that some job in the system demands: shares and fullness count these."""
+        demanded = tuple(any(column) for column in zip(*self._there, strict=True))
+        if demanded and demanded != self._demanded:
+            self._demanded = demanded
+            self.world.room.layout.weigh(demanded)
+            self.facts.count_shares(list(demanded))
+            self._key_again()
+
+    def _key_again(self) -> None:
+        """Compute the keys of all jobs."""
+        for queue in self.filled.values():
+            numbers = [entry[-1] for entry in queue]
+            queue.entries, queue.head = [], 0
+            for number in numbers:
+                job = self.world.jobs[number]
+                job.entry = self._entry(job)
+                queue.entries.append(job.entry)
+            queue.entries.sort()
+        self._rank_again(0)
+
+    def _entry(self, job: JobState) -> Entry:
+        number = job.number
+        arrival = self.world.arrivals[number]
+        key = self.order.keyed(RunningJob(self.facts, job))
+        if self.order.preempts:
+            return (self._first[number], *key, job.segment is None, arrival, number)
+        return (self._first[number], *key, arrival, number)
+
+    def wait(self, job: JobState) -> None:
+        """A job waits from now on."""
+        job.entry = self._entry(job)
+        queue = self.queues[job.template]
+        queue.add(job.entry)
+        self.filled[job.template] = queue
+        self.waiting += 1
+
+    def start(self, job: JobState, nodes: tuple[int, ...]) -> None:
+        """Start a job that waits."""
+        queue = self.queues[job.template]
+        queue.remove(job.entry)
+        if queue.head == len(queue.entries):
+            del self.filled[job.template]
+        self.waiting -= 1
+        self.world.begin(job, nodes)
+
+    def runs(self, job: JobState) -> None:
+        """A job runs from now on."""
+        if not self.preempts:
+            return
+        job.rank = self._entry(job)
+        insort(self.ranked, (job.rank, job), key=preempt.rank)
+        if self.order.until is not None and (time := self.order.until(RunningJob(self.facts, job))) is not None:
+            heapq.heappush(self._changes, (time, job.number, job.serial))
+
+    def stops(self, job: JobState) -> None:
+        """A job does not run any more."""
+        if self.preempts:
+            at = bisect_left(self.ranked, job.rank, key=preempt.rank)
+            assert self.ranked[at][1] is job, "the ranks are those that were noted"
+            del self.ranked[at]
+
+    # -- decisions ----------------------------------------------------------------------------------------------------
+
+    def decide(self) -> int | None:
+        """Serve the jobs, if there is something to decide; return when to be asked again."""
+        if not self.world.asks():
+            return None
+        self.decisions += 1
+        return self._serve()
+
+    def _serve(self) -> int | None:
+        if self.order.ages:
+            self._key_again()
+        if not self.preempts:
+            self._start_in_order()
+            return None
+        self._rank_changed()
+        preempt.serve(self)
+        if self.order.until is None or not self.waiting:
+            return None
+        self._drop_stale()
+        return self.world.scheduling_events(self._changes[0][0]) if self._changes else None
+
+    def heads(self) -> list[tuple[Entry, int]]:
+        """Return the first entry of each queue in which jobs wait, with its number."""
+        return [(queue.entries[queue.head], number) for number, queue in self.filled.items()]
+
+    def _start_in_order(self) -> None:
+        """Start the jobs that find room, in their order."""
+        heads = self.heads()
+        heads.sort()
+        world, room, strict = self.world, self.world.room, self.order.strict
+        while heads:
+            entry, number = heads[0]
+            queue = self.queues[number]
+            nodes = places(queue.shape, room, world.alive)
+            if nodes is None:
+                if strict:
+                    return
+                del heads[0]
+                continue
+            self.start(world.jobs[entry[-1]], tuple(nodes))
+            if queue.head < len(queue.entries):
+                head = (queue.entries[queue.head], number)
+                if len(heads) > 1 and head > heads[1]:
+                    del heads[0]
+                    insort(heads, head)
+                else:
+                    heads[0] = head
+            else:
+                del heads[0]
+
+    # -- ranks of jobs that run ---------------------------------------------------------------------------------------
+
+    def _rank_changed(self) -> None:
+        """Rank those jobs again whose keys have changed by now."""
+        if self.order.until is None:
+            if not self._falls:
+                self._rank_again(0)
+            return
+        while self._changes and self._changes[0][0] <= self.world.now:
+            _, number, serial = heapq.heappop(self._changes)
+            job = self.world.segments.get(number)
+            if job is not None and job.serial == serial:
+                self.stops(job)
+                self.runs(job)
+
+    def _rank_again(self, first: int) -> None:
+        """Rank the jobs from a position on again."""
+        if self.preempts:
+            behind = [job for _, job in self.ranked[first:]]
+            del self.ranked[first:]
+            for job in behind:
+                job.rank = self._entry(job)
+                insort(self.ranked, (job.rank, job), key=preempt.rank)
+
+    def rank_from(self, entry: Entry) -> int:
+        """Return the position of the first running job behind an entry; keys that fall are computed again there."""
+        at = bisect_left(self.ranked, entry, key=preempt.rank)
+        if self._falls and at < len(self.ranked):
+            self._rank_again(at)
+            at = bisect_left(self.ranked, entry, key=preempt.rank)
+        return at
+
+    def _drop_stale(self) -> None:
+        changes, segments = self._changes, self.world.segments
+        while changes and ((job := segments.get(changes[0][1])) is None or job.serial != changes[0][2]):
+            heapq.heappop(changes)

@@ -1,0 +1,223 @@
+"""The independent check of runs of gangs without graphs, over all segments at once, in columns.
+
+It decides whether such a run is sound by the rules of `replay`, and leaves the sentences about a run that is not to
+it. `None`: this check does not cover the run (graphs, parts of GPUs, drawn usage, jobs that were told to stop, ticks
+alone, movement that is bound to nodes, or numbers beyond 64 bits).
+
+Shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.wake import Wake
+
+WHOLE = 10**6
+#: Sums of two such numbers are exact in 64 bits.
+MOST = 2**62
+Flags = npt.NDArray[np.bool_]
+
+
+def is_sound(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool | None:
+    """Return whether a run keeps all rules; None if this check does not cover it."""
+    if not _covers(jobs, options, scheduling_events, log):
+        return None
+    if not len(jobs.arrival) or not log.rows:
+        return not len(jobs.arrival) and not log.rows
+    if len(log.places) != len(log.rows):
+        return None
+    check = _Check(jobs, options, log)
+    if not check.named:
+        return False
+    if not check.fits_64_bits() or (check.again.any() and check.movement != "anytime"):
+        return None
+    rules = (check.time, check.interruptions, check.places, check.pace, check.work, check.failures, check.capacity)
+    return all(rule() for rule in rules)
+
+
+def _covers(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool:
+    single = np.bincount(jobs.task_template, minlength=len(jobs.gang)) == 1
+    ticks_alone = scheduling_events.interval and not scheduling_events.events
+    told = log.gpus or log.stops or log.above
+    gangs = bool(((jobs.gang == 1) | single).all()) and not len(jobs.edge_from) and not jobs.gpu_unit
+    return gangs and options.usage == "demand" and not ticks_alone and not told
+
+
+class _Check:
+    """The segments as columns, by job and then by time. Each rule is a method; True: no segment breaks it.
+
+    `named`: whether all rows name jobs, nodes and outcomes; else nothing else is there. `again`: whether a segment is
+    not the first of its job; `before`: of those, the segment before it is the row before.
+    """
+
+    def __init__(self, jobs: Jobs, options: Options, log: Segments) -> None:
+        self.jobs, self.options = jobs, options
+        count = np.fromiter(map(len, log.places), np.int64, len(log.places))
+        node = np.fromiter(itertools.chain.from_iterable(log.places), np.int64, int(count.sum()))
+        rows = np.array(log.rows, dtype=np.int64).reshape(-1, 10)
+        spans = np.array(jobs.tasks, dtype=np.int64)
+        known = (rows[:, 0] >= 0) & (rows[:, 0] < len(jobs.arrival)) & (rows[:, 1] <= rows[:, 2])
+        known &= np.isin(rows[:, 9], (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL))
+        self.named = bool(known.all() and (node >= 0).all() and (node < len(jobs.node_capacity)).all())
+        if self.named:
+            template = jobs.template[rows[:, 0]]
+            self.named = bool((count == (spans[:, 1] - spans[:, 0])[template]).all())
+        if not self.named:
+            return
+        order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
+        offset = (np.cumsum(count) - count)[order]
+        self.count = count[order]
+        self.first = np.cumsum(self.count) - self.count  # of each segment, its first place
+        within = np.arange(len(node)) - np.repeat(self.first, self.count)
+        self.node = node[np.repeat(offset, self.count) + within]
+        self.of = np.repeat(np.arange(len(order)), self.count)  # of each place, its segment
+        self.task = spans[template[order], 0][self.of] + within
+        columns = rows[order].T
+        self.job, self.start, self.end, self.finished, self.part, self.lead, self.cycle, self.delay = columns[:8]
+        self.cost, self.outcome = columns[8:]
+        self.again = np.r_[False, self.job[1:] == self.job[:-1]]
+        self.last = np.r_[~self.again[1:], True]
+        self.held = jobs.demand * (jobs.duration > 0)[:, None]
+        still = options.pausing == "none" and jobs.movement == "anytime" and not len(jobs.failure_node)
+        given = "none" if still else jobs.movement
+        self.movement = given if options.movement == "given" else options.movement
+
+    def _before(self, column: IntArray) -> IntArray:
+        """Of each segment, the entry of the segment before it."""
+        return np.asarray(np.r_[column[:1], column[:-1]])
+
+    @property
+    def _length(self) -> IntArray:
+        """10^-6 ticks of an iteration of each segment."""
+        jobs, tasks = self.jobs, self.task[self.first]
+        longest = np.maximum.reduceat(jobs.duration, np.array([begin for begin, _ in jobs.tasks]))
+        length = longest[jobs.template[self.job]] * jobs.scale[self.job]
+        if jobs.slowness.shape[1]:
+            slow = jobs.slowness[jobs.task_class[tasks], jobs.node_type[self.node[self.first]]]
+            length = -(-length * slow // WHOLE)
+        return np.asarray(np.maximum(length, 1))
+
+    def fits_64_bits(self) -> bool:
+        """Return whether no product below wraps, in floats."""
+        jobs = self.jobs
+        slow = float(jobs.slowness.max(initial=WHOLE))
+        length = float(jobs.duration.max()) * float(jobs.scale.max()) * max(1.0, slow / WHOLE)
+        most = float(jobs.max_iterations.max())
+        fields = (self.finished, self.part, self.lead, self.cycle, self.delay, self.cost)
+        large = max(float(np.abs(column).max()) for column in fields)
+        ticks = float(max(np.abs(self.end).max(), np.abs(self.start).max()))
+        within = (
+            float(jobs.duration.max()) * float(jobs.scale.max()) * slow < MOST
+            and length * WHOLE < MOST
+            and length * most < MOST
+            and ticks * WHOLE < MOST
+            and large < MOST
+        )
+        return bool(within and float(jobs.pause_cost.max(initial=0)) < MOST)
+
+    def time(self) -> bool:
+        """Rule 1: segments follow each other, from the arrival to the end of every job."""
+        again = self.again
+        late = self.start[~again] < self.jobs.arrival[self.job[~again]]
+        overlap = self.start[again] < self._before(self.end)[again]
+        lost = len(np.unique(self.job)) != len(self.jobs.arrival)
+        ends = np.isin(self.outcome[self.last], (FINISH, PAUSE)).all() and (self.outcome[~self.last] != FINISH).all()
+        return bool(ends) and not (late.any() or overlap.any() or lost)
+
+    def interruptions(self) -> bool:
+        """Rules 1 and 4: what happens between two segments is what the first says, and may be."""
+        again = self.again
+        joined = again & (self.start == self._before(self.end))
+        moved = np.zeros(len(self.job), dtype=np.bool_)
+        twice = np.flatnonzero(joined)
+        for row in twice.tolist():
+            here, there = self.first[row], self.first[row - 1]
+            moved[row] = (self.node[here : here + self.count[row]] != self.node[there : there + self.count[row]]).any()
+        failed = np.r_[False, self._fails_at_end()[:-1]] & again
+        what = np.where(failed, FAIL, np.where(~joined, PAUSE, np.where(moved, MOVE, -1)))
+        wrong = again & (self._before(self.outcome) != what)
+        paused = again & ~failed & ~joined & (self.options.pausing == "none")
+        strayed = again & ~failed & moved & (self.movement != "anytime")
+        return not (wrong | paused | strayed).any()
+
+    def _fails_at_end(self) -> Flags:
+        """Of each segment, whether one of its nodes fails when it ends."""
+        found = np.zeros(len(self.job), dtype=np.bool_)
+        jobs = self.jobs
+        for node, start in zip(jobs.failure_node.tolist(), jobs.failure_from.tolist(), strict=True):
+            found[self.of[(self.node == node) & (self.end[self.of] == start)]] = True
+        return found
+
+    def places(self) -> bool:
+        """Rule 5: nodes are eligible, and those of a job are of one type."""
+        jobs = self.jobs
+        if (jobs.eligible[jobs.task_class[self.task], self.node] == 0).any():
+            return False
+        kinds = jobs.node_type[self.node]
+        return bool((kinds == kinds[self.first][self.of]).all())
+
+    def pace(self) -> bool:
+        """Rule 3: iterations take as long as stated, and a pause costs its price."""
+        due = self.again & np.isin(self._before(self.outcome), (PAUSE, MOVE, FAIL))
+        length = self._length
+        right = (self.lead == length) & (self.cycle == length) & (self.delay == 0)
+        return bool((right & (self.cost == np.where(due, self.jobs.pause_cost[self.job], 0))).all())
+
+    def work(self) -> bool:
+        """Rule 2: work is conserved; the numbers of a segment follow from those of the one before."""
+        total, length, part = self.jobs.max_iterations[self.job], self._length, self.part
+        if ((part < 0) | (part >= WHOLE) | (self.finished < 0) | (self.finished >= total)).any():
+            return False
+        ticks = np.maximum(0, (self.end - self.start) * WHOLE - self.cost)
+        head = (WHOLE - part) * length  # 10^-12 ticks
+        short, part_of_it = head // WHOLE, head % WHOLE  # in 10^-6 ticks, and the rest
+        over = ticks >= short + (part_of_it > 0)  # the iteration under way has ended
+        since = np.where(over, ticks - short, 0)
+        whole = np.where(over, (since - (part_of_it > 0)) // length, 0)
+        rest = (since - whole * length) * WHOLE - part_of_it
+        finished = self.finished + np.where(over, 1 + whole, 0)
+        done = np.where(over, rest // length, part + np.where(over, 0, ticks) * WHOLE // length)
+        ended = self.outcome == FINISH
+        needed = self.cost + short + (part_of_it > 0) + (total - self.finished - 1) * length
+        due = self.start - (-needed // WHOLE)
+        beyond = (finished > total) | ((finished == total) & np.where(over, rest > 0, False))
+        if (ended & (self.end != due)).any() or (~ended & beyond).any():
+            return False
+        lost = (self.outcome == FAIL) | ((self.outcome == PAUSE) & (self.options.pausing == "restart"))
+        done = np.where(lost, 0, done)
+        if self.options.restart == "scratch":
+            finished = np.where(self.outcome == FAIL, 0, finished)
+        again, idle = self.again, self.last & ~ended
+        same = (self.finished == self._before(finished)) & (self.part == self._before(done))
+        fresh = (self.finished == 0) & (part == 0)
+        complete = (finished == total) & (done == 0)
+        return bool((same[again]).all() and fresh[~again].all() and complete[idle].all())
+
+    def failures(self) -> bool:
+        """Rule 7: no segment is on a node that has failed."""
+        jobs, start, end = self.jobs, self.start[self.of], self.end[self.of]
+        columns = (jobs.failure_node, jobs.failure_from, jobs.failure_to)
+        return not any(
+            ((self.node == node) & (start < until) & (end > since)).any()
+            for node, since, until in zip(*(column.tolist() for column in columns), strict=True)
+        )
+
+    def capacity(self) -> bool:
+        """Rule 5: on every node, at every time, no more is in use than there is; an end frees before a start takes."""
+        real = self.start[self.of] < self.end[self.of]
+        node, task, of = self.node[real], self.task[real], self.of[real]
+        sign = np.repeat([1, -1], len(node))
+        time = np.concatenate([self.start[of], self.end[of]])
+        node, task = np.tile(node, 2), np.tile(task, 2)
+        order = np.lexsort((sign, time, node))
+        node, amounts = node[order], (sign[:, None] * self.held[task])[order]
+        use = np.cumsum(amounts, axis=0)  # what was used of one node is all free before the next begins
+        return bool((use <= self.jobs.node_capacity[node]).all())

@@ -1,0 +1,66 @@
+"""Runs that pause jobs again and again without progress: found, so that they end, and remarked on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.core.errors import shortened
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.world import IterationWorld
+
+#: Pauses without progress after which a run is stuck, besides so many per job that is not finished.
+FRUITLESS, PER_JOB = 1000, 10
+#: A run with so many pauses at least is remarked on if most of them were shorter than their cost.
+MANY = 100
+REMEDY = "use a longer quantum or higher thresholds"
+
+
+class Thrashing:
+    """The pauses of a run since some job last got further, and those that were shorter than their cost."""
+
+    def __init__(self) -> None:
+        self._since = self._pauses = self._short = 0
+        self._jobs: set[int] = set()
+        self._running: dict[int, tuple[int, int]] = {}
+
+    def advanced(self) -> None:
+        """A job got further."""
+        self._since = 0
+        self._jobs.clear()
+        self._running.clear()
+
+    def paused(self, job: int, progress: bool) -> None:
+        """A job pauses; progress: it got further since it last started."""
+        if progress:
+            self.advanced()
+        else:
+            self._since += 1
+            self._jobs.add(job)
+
+    def resumed(self, idle: int, cost: int) -> None:
+        """A job continues after so many ticks, and pays so many 10^-6 ticks."""
+        self._pauses += 1
+        self._short += idle * WHOLE < cost
+
+    def found(self, world: IterationWorld) -> str:
+        """Return a sentence if nothing but fruitless pauses has happened for too long; else ""."""
+        if self._since <= FRUITLESS + PER_JOB * world.unfinished():
+            return ""
+        running = {job.number: job.segment.progress(world.now)[:2] for job in world.segments.values() if job.segment}
+        if any(before < running[job] for job, before in self._running.items() if job in running):
+            self.advanced()
+            return ""
+        if not self._running:  # look once more before the run is given up: a job that is not paused may get further
+            self._since, self._running = FRUITLESS, running
+            return ""
+        names = world.workload.job_names
+        jobs = ", ".join(names[job] if names else str(job) for job in sorted(self._jobs))
+        return f"{len(self._jobs)} jobs are paused again and again and get no further ({shortened(jobs, 40)}); {REMEDY}"
+
+    def remark(self) -> str:
+        """Return a sentence if most pauses were shorter than their cost; else ""."""
+        if self._pauses < MANY or 2 * self._short <= self._pauses:
+            return ""
+        return f"{self._short} of {self._pauses} pauses were shorter than their pause cost; {REMEDY}"
