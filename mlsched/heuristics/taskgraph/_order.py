@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError, meant, said, shortened
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph.measures import (
@@ -240,6 +241,7 @@ def by_order(snapshot: Snapshot, *, rng: np.random.Generator, key: Any) -> Round
     return answer(snapshot, key.__order__)
 
 
+@checked
 def order(
     key: Callable[[Any], Key] | None = None, *, strict: bool = False, preempts: bool = False, ages: bool = False
 ) -> Any:

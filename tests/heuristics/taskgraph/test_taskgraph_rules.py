@@ -64,7 +64,7 @@ def solved(instance, rule, stop):
 
 
 def test_the_rules_that_promise_something_are_there():
-    assert {*CONSERVING, *COUNTING} <= {a.name for a in OURS}
+    assert {*CONSERVING, *COUNTING} <= {a.name for a in RULES}
 
 
 @given(snapshot=snapshots(), stop=st.sampled_from(["most", "least", "required"]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,17 +60,6 @@ def test_what_is_read_of_a_result_is_what_its_plan_is_worth(instance, rule):
     assert document["sort_keys"]["value"] == result.sort_key
     if result.status == "optimal":
         assert document["bound"] == document["value"]
-
-
-def test_a_file_of_the_first_version_is_read(tmp_path):
-    """It has the values that order plans where those that people read are now."""
-    result = mlsched.solve(small(te_demand=[[5, 2], [100, 100]]), "fifo")
-    mlsched.save(result, tmp_path / "new.json")
-    data = json.loads((tmp_path / "new.json").read_text())
-    data |= data.pop("sort_keys")
-    del data["primary"]["count"]
-    (tmp_path / "old.json").write_text(json.dumps(data))
-    assert mlsched.load(tmp_path / "old.json") == mlsched.load(tmp_path / "new.json") == result
 
 
 def test_gaps_between_plans_that_defer_equally_many_and_others():
