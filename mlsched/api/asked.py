@@ -13,8 +13,7 @@ from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, resolve
 from mlsched.core.registry import registry
-from mlsched.core.solver import Solver, adapted
-from mlsched.heuristics.taskgraph._order import Order, by_order
+from mlsched.core.solver import Solver
 
 #: What `solve` and `simulate` accept as a solver: a registered name with parameters, or anyone's function, also by
 #: its name ("my_rules:rule").
@@ -42,8 +41,10 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
     if declared:
         return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
-    if isinstance(order := getattr(solver, "__order__", None), Order):
-        return _by_order(name, problem, solver, order, params), {}
+    if hasattr(solver, "__order__"):
+        from mlsched.heuristics.taskgraph._order import solver_of  # which a rule of another kind does not need
+
+        return solver_of(name, problem, solver, params), {}
     _check_signature(name, solver)
     information: Any = getattr(solver, "information", "observed")
     one_of(f"{name}.information", information, get_args(Information))
@@ -52,34 +53,6 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
         one_of(f"{name}.called", called, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
     return guarded(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
-
-
-def _by_order(name: str, problem: str, key: Callable[..., Any], order: Order, params: Mapping[str, Any]) -> Solver:
-    """A key of jobs (`mlsched.order`) as a solver of task graphs."""
-    if problem != "taskgraph":
-        raise InvalidInput(f"{name}: is an order of jobs, expected a scheduler of {problem}; use it with taskgraph")
-    if params:
-        raise InvalidInput(f"{name}: has parameter '{next(iter(params))}', expected none; write it into the key")
-    rule = adapted(functools.partial(by_order, key=key), stateful=False)
-    return Solver(
-        name,
-        problem,
-        "heuristic",
-        key,
-        rule=rule,
-        called="online",
-        order=functools.partial(_given, order),
-        world=functools.partial(_pausing, order),
-    )
-
-
-def _given(order: Order) -> Order:
-    return order
-
-
-def _pausing(order: Order, params: dict[str, Any]) -> dict[str, Any]:
-    """What a preemptive order implies of the world."""
-    return {"pausing": "keep"} if order.preempts else {}
 
 
 def _check_signature(name: str, rule: Callable[..., Any]) -> None:

@@ -114,7 +114,7 @@ def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
         (["--objective", "total_scor"], "preemption has no objective 'total_scor' (did you mean 'total_score'?)"),
         (["--time-limit", "0"], "--time-limit 0.0: must be above 0"),
         (["--time-limit", "nan"], "--time-limit nan: must be above 0"),
-        (["--threads", "0"], "--threads 0: must be at least 1"),
+        (["--threads", "0"], "--threads 0: must be between 1 and 10000"),
         (["--time-limt", "3"], "No such option: --time-limt (Possible options: --memory-limit, --time-limit)"),
         (["--threads", "x"], "see `mlsched solve --help`"),
         (["more"], "see `mlsched solve --help`"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError, meant, said, shortened
 from mlsched.core.fields import IntArray
+from mlsched.core.solver import Solver, adapted
 from mlsched.heuristics.taskgraph.measures import (
     Flags,
     by_job,
@@ -296,3 +297,32 @@ class _Checked:
                 rule = "expected a number or a tuple of numbers that are not NaN"
                 raise SolverError(f"{name}: job {job.number} at tick {job.now}: key {shortened(repr(part))}, {rule}")
         return key
+
+
+def solver_of(name: str, problem: str, key: Any, params: Mapping[str, Any]) -> Solver:
+    """Return a key of jobs that `order` declared as a solver of task graphs."""
+    declared: Order = key.__order__
+    if problem != "taskgraph":
+        raise InvalidInput(f"{name}: is an order of jobs, expected a scheduler of {problem}; use it with taskgraph")
+    if params:
+        raise InvalidInput(f"{name}: has parameter '{next(iter(params))}', expected none; write it into the key")
+    rule = adapted(functools.partial(by_order, key=key), stateful=False)
+    return Solver(
+        name,
+        problem,
+        "heuristic",
+        key,
+        rule=rule,
+        called="online",
+        order=functools.partial(_given, declared),
+        world=functools.partial(_pausing, declared),
+    )
+
+
+def _given(order: Order) -> Order:
+    return order
+
+
+def _pausing(order: Order, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the simulator that a preemptive order implies."""
+    return {"pausing": "keep"} if order.preempts else {}
