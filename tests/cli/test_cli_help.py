@@ -28,7 +28,10 @@ LAYERS = (
     "instances",
 )
 #: Core's modules that a signature may need; the others describe instances and solvers, and need numpy.
-LIGHT = {f"mlsched.core{name}" for name in ("", ".deferred", ".errors", ".files", ".opening", ".plugins")}
+LIGHT = {
+    f"mlsched.core{name}"
+    for name in ("", ".deadline", ".deferred", ".errors", ".files", ".interrupts", ".opening", ".plugins")
+}
 
 
 def loaded_by(calls: list[list[str]]) -> dict[str, set[str]]:

@@ -304,7 +304,6 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     assert not new.exists(), "what is refused leaves nothing"
 
     cli("check", folder).refused("is a reference: check it with --log LOG")
-    cli("check", folder, "--log", log, "--time-limit", 3).refused("with --log LOG, and with nothing else")
     cli("check", folder, "--log", tmp_path / "none.csv").refused("none.csv: there is no such file")
     cli("check", mine, "--log", log).refused(f"{mine}: is no reference; give --log with a folder that")
     cli("check", new, "--log", log).refused(f"{new}: there is no such folder; check the path")

@@ -126,10 +126,10 @@ COMPLETED = {
 def test_the_shell_completes_names():
     """As bash asks typer's completion script to, one after the other in one process."""
     code = (
-        "import os, sys\nfrom mlsched.cli.main import app\n"
+        "import os, sys\nfrom mlsched.cli.main import everything\n"
         "for words in sys.argv[1:]:\n"
         "    os.environ |= {'COMP_WORDS': f'mlsched {words}', 'COMP_CWORD': str(len(words.split()))}\n"
-        "    try:\n        app(prog_name='mlsched')\n"
+        "    try:\n        everything()(prog_name='mlsched')\n"
         "    except SystemExit:\n        print('.')"
     )
     done = subprocess.run(

@@ -143,7 +143,7 @@ def test_a_command_that_fails_is_one_line_and_the_others_work(install, mlsched):
     assert status == 0
     assert "Say hello." in out
     assert [line.partition("mlsched.commands ")[2] for line in errors] == [
-        "is left out: SystemExit: 3",
+        "is left out: SystemExit: 3 (plugin_bad.py, line 1)",
         "is left out: ModuleNotFoundError: No module named 'plugin_odd'",
     ]
     assert mlsched("hello", "--name", "world") == (0, "hello world\n", [])
