@@ -134,17 +134,21 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
     # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and AttributeError
     # where it fails to make one.
     interrupter = SolveInterrupter()
-    try:
-        return interruptible(
-            lambda: mathopt.solve(
-                model,
-                mathopt.SolverType[NAMES[name]],
-                params=mathopt.SolveParameters(**given),
-                model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
-                interrupter=interrupter,
-            ),
-            interrupter.interrupt,
+
+    def search(**more: Any) -> Any:
+        return mathopt.solve(
+            model,
+            mathopt.SolverType[NAMES[name]],
+            params=mathopt.SolveParameters(**given),
+            model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
+            **more,
         )
+
+    try:
+        if name == "scip":
+            # OR-Tools 9.15 prints errors of SCIP's events if it gets an interrupter: Ctrl-C waits for the solve.
+            return search()
+        return interruptible(lambda: search(interrupter=interrupter), interrupter.interrupt)
     except (RuntimeError, AttributeError) as error:
         raise BackendError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 

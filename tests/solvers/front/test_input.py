@@ -182,7 +182,7 @@ def test_what_is_refused(make, words):
         ({"stages": "three"}, "stages = 'three': must be one of one, two"),
         ({"time_limit": 0}, "time_limit = 0: must be above 0"),
         ({"solve_limit": -1}, "solve_limit = -1: must be at least 1"),
-        ({"threads": 0}, "threads = 0: must be at least 1"),
+        ({"threads": 0}, "threads = 0: must be between 1 and 10000"),
     ],
 )
 def test_calls_that_are_refused(settings, words):
