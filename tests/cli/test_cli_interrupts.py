@@ -29,7 +29,7 @@ def pressed(monkeypatch, control_c):
     return times
 
 
-@pytest.mark.parametrize("name", ["cp-sat", "highs", "highs:engine=scip"])
+@pytest.mark.parametrize("name", ["cp-sat", "highs"])
 def test_the_incumbent_is_written(tmp_path, capsys, pressed, name):
     if name != "cp-sat" and not THOROUGH:
         pytest.skip("compiles a large model; in the thorough profile")
