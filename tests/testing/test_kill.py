@@ -23,7 +23,7 @@ KILLS = draws(1, 50)
 #: Fronts are ended midway in every run of the tests (`test_resume`); the others here differ little from one another.
 thorough = pytest.mark.skipif(not THOROUGH, reason="kill -9 of pareto, train and simulate: in the thorough profile")
 #: What differs between two runs of the same.
-TIMES = ("seconds", "cpu_seconds", "confirm_seconds", "peak_mib", "made")
+TIMES = ("seconds", "cpu_seconds", "confirm_seconds", "peak_mib", "made", "checksum")
 
 
 #: What fronts and trainings import.
