@@ -18,7 +18,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
-from mlsched.core.formulation import Limits, safe_bound
+from mlsched.core.formulation import TOLERANCE, Limits
 
 #: Integer feasibility tolerance of a proof, and the looser one that must not find a point of an infeasible model.
 TIGHT, LOOSE = 1e-9, 1e-7
@@ -127,8 +127,10 @@ def _agreed(one: Claim, other: Claim) -> Claim | None:
     if one.status == "infeasible":
         return one
     best = min(one, other, key=lambda c: c.value or 0.0)
-    bounds = [safe_bound(c.bound) for c in (one, other) if c.bound is not None]
-    certain = [b for b in bounds if b is not None and b >= round(best.value or 0.0)]
+    # A bound of floats is as exact as its size allows; below that, two engines that call it optimal agree.
+    value = best.value or 0.0
+    least = value - max(0.5, TOLERANCE * abs(value))
+    certain = [c for c in (one, other) if c.bound is not None and c.bound >= least]
     return best if len(certain) == 2 else None
 
 
