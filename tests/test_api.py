@@ -298,3 +298,8 @@ def test_nan_in_a_file_is_refused(tmp_path):
     path.write_text(json.dumps({**GOOD, "job_grace": [60, 120, math.nan]}))
     with pytest.raises(InvalidFile, match="NaN is not a JSON number"):
         api.load(path)
+
+
+def test_a_rule_without_rng_is_refused_with_the_remedy():
+    with pytest.raises(InvalidInput, match=r"<lambda>\(i\): expected <lambda>\(instance, \*, rng\); add `\*, rng`"):
+        api.solve(small(), lambda i: BEST)
