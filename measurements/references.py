@@ -29,7 +29,7 @@ import numpy as np
 from _keep import Kept
 
 import mlsched
-from mlsched.cli.simulation_losses import part
+from mlsched.cli.simulation_runs import part_cell
 from mlsched.core.clock import cpu_time
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
 
@@ -190,7 +190,7 @@ def of_parts(rows: list[dict[str, Any]]) -> dict[str, Any]:
         names = dict.fromkeys(part for row in own for part in row["table"]["part"])
         names = {part: None for part in names if part not in (*LAST_PARTS, SUM)}
         columns = [*names, *LAST_PARTS, SUM]
-        cells = [[f"`{row['rule']}`", *(part(row["table"], name) for name in columns)] for row in own]
+        cells = [[f"`{row['rule']}`", *(part_cell(row["table"], name) for name in columns)] for row in own]
         found[name] = {"header": ["rule", *columns], "rows": cells}
     return found
 

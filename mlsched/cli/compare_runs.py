@@ -8,7 +8,7 @@ from typing import Any
 
 from mlsched.benchmark.formats import gap
 from mlsched.cli.output import Columns
-from mlsched.cli.simulation_losses import of_weights
+from mlsched.cli.simulation_runs import weights_name
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import read_json
 from mlsched.core.opening import shown_path
@@ -141,7 +141,7 @@ def _values(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
     }
     for weights, loss in run.get("losses", {}).items():
         for key in ("at_least", "at_most"):
-            found[f"{of_weights(weights)} loses {key.replace('_', ' ')}"] = (float(loss[key]), True)
+            found[f"{weights_name(weights)} loses {key.replace('_', ' ')}"] = (float(loss[key]), True)
     return found
 
 

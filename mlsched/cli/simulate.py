@@ -1,4 +1,4 @@
-"""`mlsched simulate POLICY...`: run policies over a trace or a synthetic workload. The work is in `simulation_runs`."""
+"""`mlsched simulate POLICY...`: run policies over a trace or a synthetic workload (see `simulation_output`)."""
 
 from __future__ import annotations
 
@@ -85,14 +85,17 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run policies over a workload; every run is checked by an independent replay."""
-    from mlsched.cli.simulation_documents import Wanted
-    from mlsched.cli.simulation_runs import How, make_runs
-    from mlsched.cli.simulation_scenarios import Asked, Seen, loads_of
+    from mlsched.cli.simulation_output import OutputOptions, make_runs
+    from mlsched.cli.simulation_runs import RunOptions
+    from mlsched.cli.simulation_workloads import WindowOptions, WorkloadOptions, loads_of
 
     given, loads = settings(option or [], "--set"), loads_of(scale_load)
-    asked = Asked(
+    workloads = WorkloadOptions(
         trace, problem, simulator, read, strict, limit, cluster or [], read_cluster, loads=loads, given=given, seed=seed
     )
-    how = How(scheduling_events, objective, time_limit, record, seed, isolate=isolate, memory_limit=memory_limit)
-    seen = Seen(start, end, every, tuple(by.split(",")) if by else ())
-    make_runs(policies, asked, how, Wanted(output, jobs, plot, table, as_json, seen, tuple(reference or ()), parts))
+    runs = RunOptions(
+        scheduling_events, objective, time_limit, record, seed, isolate=isolate, memory_limit=memory_limit
+    )
+    windows = WindowOptions(start, end, every, tuple(by.split(",")) if by else ())
+    written = OutputOptions(output, jobs, plot, table, as_json, windows, tuple(reference or ()), parts)
+    make_runs(policies, workloads, runs, written)

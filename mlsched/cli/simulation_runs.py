@@ -1,23 +1,49 @@
-"""The runs of `mlsched simulate`: prepared, made, checked by the independent replay, written and shown."""
+"""Runs of `mlsched simulate`: make each, describe it for the document, and compare it with references."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from mlsched import api
-from mlsched.cli.output import ChecksFailed, only_documents, progress, say
-from mlsched.cli.simulation_documents import Made, Wanted, finish
-from mlsched.cli.simulation_scenarios import Asked, Scenarios, scenarios
-from mlsched.cli.taskgraph import simulation_references
+from mlsched.benchmark.formats import gap
+from mlsched.cli.output import only_documents, progress, say
+from mlsched.cli.simulation_workloads import Scenario, Scenarios, WindowOptions
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError
+from mlsched.core.gap import Gaps, gap_between, sum_up
+from mlsched.core.registry import registry
 from mlsched.simulation import Run
-from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
+from mlsched.simulation.taskgraph.iterations import Jobs
+from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
+from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, Reference, other_simulator
+from mlsched.simulation.taskgraph.iterations.reference.proof import identity
+from mlsched.simulation.windows import Window
+
+#: Definition of "above its bound" in the tables of runs.
+BOUND_NOTE = (
+    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and, where runs "
+    "may pause, however often it preempts; so a run is at most this far from the best possible one."
+)
+#: Definition of "loses" there.
+LOSS_NOTE = (
+    "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
+    "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is "
+    "below the reference's bound, which was searched for longer than the run's own."
+)
+#: Explanation of the table of parts.
+PARTS_NOTE = (
+    "Parts, as shares of the relaxed bound (jobs pause and move for nothing on one large node): they add up to how far "
+    "the run is above that bound, as a rule more than above its own. Each is against the best schedule of a world that "
+    "forbids one thing more than the one before; in brackets what is known of it: at least, at most. The last row "
+    "names the best rule that knows running times."
+)
 
 
 @dataclasses.dataclass(frozen=True)
-class How:
-    """How each run is made: arguments of `api.simulate`, by its names."""
+class RunOptions:
+    """Arguments of `api.simulate` that are the same for every run, under its names."""
 
     scheduling_events: str | None
     objective: str | None
@@ -28,55 +54,36 @@ class How:
     memory_limit: int | None
 
 
-def make_runs(policies: list[str], asked: Asked, how: How, wanted: Wanted) -> None:
-    """Run the policies one after another and show them together.
+@dataclasses.dataclass
+class PolicyRun:
+    """A policy in a scenario: its run, or the reason that prevents one."""
 
-    A policy that refuses or breaks does not keep the others from running: what will be refused is said before the first
-    run. Raises ChecksFailed, after everything is written, where one refused, broke or does not pass its replay;
-    InvalidInput where all refuse.
-    """
-    world = asked.world(policies)
-    wanted.check(world)
-    found = scenarios(world, asked)
-    trusted = _references(found, wanted)
-    made = _ready(found, policies, how)
-    notes = [] if found.log is None or wanted.as_json else list(found.log.notes)
-    started: list[Made] = []
-    failures: list[str] = []
-    try:
-        for one in made:
-            started.append(one)
-            if not one.refused:
-                _make(one, notes, len(made) == 1, options=found.options, **dataclasses.asdict(how))
-    finally:
-        # An interrupt keeps the policies that are done.
-        if any(one.run is not None for one in started):
-            kept = [one for one in started if one.run is not None or one.reason]
-            rows = None if found.log is None else found.log.account
-            failures = finish(world, kept, rows, how.time_limit, wanted, trusted)
-        else:
-            failures = [one.failed for one in started if one.reason]
-    if all(one.refused or one.invalid for one in made):
-        raise InvalidInput(made[0].reason)
-    if failures:
-        for sentence in failures[1:]:
-            say(sentence)
-        raise ChecksFailed(failures[0])
+    scenario: Scenario
+    policy: str
+    run: Run | None = None
+    reason: str = ""
+    refused: bool = False  # known before any run
+    invalid: bool = False  # what it failed with says that the input or the call is wrong
+
+    @property
+    def status(self) -> str:
+        """ "ran", "refused" or "failed"."""
+        return "ran" if self.run is not None else "refused" if self.refused else "failed"
+
+    @property
+    def name(self) -> str:
+        """The policy, with the scenario where there are several."""
+        return f"{self.policy} on {self.scenario.label}" if self.scenario.label else self.policy
+
+    @property
+    def failed(self) -> str:
+        """Why there is no run, behind the name; the policy, with which what it failed with may begin, is said once."""
+        return f"{self.name}: {self.reason.removeprefix(f'{self.policy}: ')}"
 
 
-def _references(found: Scenarios, wanted: Wanted) -> list[Reference]:
-    """The references, recomputed; refuses windows, parts and references that these workloads do not have."""
-    if wanted.seen.asked:
-        for workload in found.workloads:
-            wanted.seen.check(workload)
-    if wanted.parts:
-        simulation_references.check_parts(found.workloads)
-    return [simulation_references.trusted(folder, found.workloads) for folder in wanted.references]
-
-
-def _ready(found: Scenarios, policies: list[str], how: How) -> list[Made]:
-    """Every policy in every scenario; those that will be refused are named, InvalidInput where all are."""
-    made = [Made(scenario, policy) for scenario in found.every for policy in policies]
+def prepare_runs(found: Scenarios, policies: list[str], how: RunOptions) -> list[PolicyRun]:
+    """Pair every policy with every scenario and print which will be refused; raise InvalidInput if all are."""
+    made = [PolicyRun(scenario, policy) for scenario in found.every for policy in policies]
     for one in made:
         one.reason = api.refusal(
             one.scenario.workload, one.policy, options=found.options, objective=how.objective, seed=how.seed
@@ -90,8 +97,8 @@ def _ready(found: Scenarios, policies: list[str], how: How) -> list[Made]:
     return made
 
 
-def _make(one: Made, notes: list[str], alone: bool, **arguments: Any) -> None:
-    """One run. What it fails with is kept; where it is the only one, what is no solver's fault is raised as it is."""
+def run_one(one: PolicyRun, notes: list[str], alone: bool, **arguments: Any) -> None:
+    """Make one run and record its failure; an only run raises an error that is not the solver's."""
     try:
         one.run = _run(one.scenario.workload, one.policy, one.name, notes, **arguments)
     except SolverError as error:
@@ -105,7 +112,7 @@ def _make(one: Made, notes: list[str], alone: bool, **arguments: Any) -> None:
 
 
 def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: Any) -> Run:
-    """One run, with its progress. What a log lacks (`notes`) is said once, when a run has begun."""
+    """Simulate with a progress line; print the notes on the log once, when a run has begun."""
     count = len(workload.submit)
 
     def moved(time: int, unfinished: int) -> None:
@@ -115,3 +122,201 @@ def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: A
 
     with progress(name, count) as update, only_documents():
         return api.simulate(workload, policy, progress=moved, **arguments)
+
+
+def describe(
+    one: PolicyRun, time_limit: float | None, windows: WindowOptions, references: list[Reference], parts: bool
+) -> dict[str, Any]:
+    """Return the entry of a policy in a scenario: the measures of its run, or the reason that prevented it."""
+    named = {"policy": one.policy} | ({"scenario": one.scenario.label} if one.scenario.label else {})
+    run = one.run
+    if run is None:
+        return {**named, "status": one.status, "reason": one.reason}
+    return {
+        **named,
+        "params": run.params,
+        "options": dataclasses.asdict(run.options),
+        "assumed": run.assumed,
+        "scheduling_events": str(run.scheduling_events),
+        "seed": run.seed,
+        "cpu_seconds": run.cpu_seconds,
+        "summary": run.summary(),
+        **_bounded(run),
+        **regrets(run, references),
+        **(parts_of(run, references) if parts else {}),
+        **(_windowed(run, windows) if windows.used else {}),
+        "recorded_decisions": len(run.recorded),
+        "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
+        "versions": run.versions,
+    }
+
+
+def _windowed(run: Run, windows: WindowOptions) -> dict[str, Any]:
+    """Return the measures of each window, and those of groups of all jobs of these windows."""
+    view = run.windows()
+    parts = windows.parts(run.workload)
+    whole = Window(parts[0].start, parts[-1].end)
+    return {
+        "unit": view.unit,
+        "windows": [{"from": w.start, "to": w.end, "measures": view.figures(w)} for w in parts],
+        "all_jobs": len(run.workload.submit),
+        "by": {grouping: view.by(whole, grouping) for grouping in windows.by},
+    }
+
+
+def _bounded(run: Run) -> dict[str, Any]:
+    """Return the bound of the workload and the gaps of the run to it; empty without a bound."""
+    if run.simulation.bound is None:
+        return {}
+    if findings := run.lint():
+        return {"bound": run.bound, "lint": [dataclasses.asdict(finding) for finding in findings]}
+    gaps = {name: gap.share for name, gap in run.gaps.items()}
+    return {"bound": run.bound, "bounded_by": run.bounded_by, "gaps": gaps}
+
+
+def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
+    """Return the gaps of the recorded decisions to the proven optimum of the problem's first objective."""
+    if not any(decision.instance.objectives for decision in run.recorded):
+        return None  # nothing recorded, or decisions without an objective of their own
+    exact = registry().problem(run.simulation.problem).default
+    gaps = []
+    for decision in run.recorded:
+        best = api.solve(decision.instance, exact, time_limit=time_limit)
+        value = decision.instance.evaluate(decision.plan)[best.objective]
+        if best.sort_key is not None and best.status == "optimal":
+            gaps.append(gap_between(value, best.sort_key, sense=best.sense, unit=best.unit, rank=best.primary))
+    return sum_up(gaps)
+
+
+def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
+    """Read the reference of one of the workloads and check it by recomputation."""
+    if not (folder / MANIFEST).exists():
+        raise InvalidInput(f"--reference {folder}: is no reference; give a folder that `mlsched reference` made")
+    claim = api.read_reference(folder)
+    workload = next(
+        (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None
+    )
+    if workload is None:
+        raise InvalidInput(
+            f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
+            "`mlsched reference` makes one with the same options"
+        )
+    wrong = api.check_reference(folder, workload)[2]
+    if wrong:
+        raise InvalidInput(f"--reference {folder}: does not hold: {wrong[0]}; make it anew")
+    return claim
+
+
+def regrets(run: Run, references: list[Reference]) -> dict[str, Any]:
+    """Return the regret intervals of a run, by references of its workload that allow the same.
+
+    Of several references of one kind, each side comes from the tightest.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for reference in references:
+        if _fits(run, reference):
+            least, most = api.losses(run, reference)
+            known = found.get(reference.weights, {"at_least": least, "at_most": most})
+            found[reference.weights] = {
+                "at_least": max(least, known["at_least"]),
+                "at_most": min(most, known["at_most"]),
+            }
+    return {"losses": found} if found else {}
+
+
+def refuse_parts(workloads: list[Any]) -> None:
+    """Refuse --parts before any run if a workload has none."""
+    if not all(isinstance(workload, Jobs) for workload in workloads):
+        raise InvalidInput("--parts: is for logs and their like (task graphs by iterations); leave it out")
+
+
+def parts_of(run: Run, references: list[Reference]) -> dict[str, Any]:
+    """Split the gap of a run to its bound into parts, or return the reason that prevents it."""
+    of_it = [r for r in references if r.weights == "jobs" and r.workload_hash == identity(run.workload)]
+    try:
+        return {"parts": api.decompose(run, of_it).to_json()}
+    except InvalidInput as error:
+        return {"no_parts": str(error)}
+
+
+def unused_references(runs: list[Run], references: list[Reference]) -> list[str]:
+    """Return one sentence for each reference that fits none of the runs."""
+    return [
+        f"The reference {'with' if reference.pausing else 'without'} pauses, {reference.value} ticks in all, is of "
+        f"ananother simulator than the runs: no losses are shown by it ({_why(runs[0], reference)})."
+        for reference in references
+        if runs and not any(_fits(run, reference) for run in runs)
+    ]
+
+
+def _why(run: Run, reference: Reference) -> str:
+    """Return the reason why a reference does not fit a run."""
+    if not _of_it(run, reference):
+        return "it is of another log or cluster"
+    return f"{run.solver}: {other_simulator(run.workload, run.options, reference)}"
+
+
+def _fits(run: Run, reference: Reference) -> bool:
+    """Return whether a reference is of the run's workload and simulator."""
+    return _of_it(run, reference) and not other_simulator(run.workload, run.options, reference)
+
+
+def _of_it(run: Run, reference: Reference) -> bool:
+    return bool(reference.workload_hash == identity(run.workload))
+
+
+def weights_name(weights: str) -> str:
+    """Return the name of the value that a reference with these weights bounds."""
+    return "total_jct" if weights == "jobs" else f"completion times by {weights}"
+
+
+def gap_notes(ran: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the notes that explain gaps to bounds and references, and name the policies of each bound."""
+    of: dict[str, list[str]] = {}
+    for entry in ran:
+        if entry.get("gaps"):
+            of.setdefault(entry["bounded_by"], []).append(entry["policy"])
+    found = (BOUND_NOTE,) * bool(of)
+    found += tuple(f"The bound of {', '.join(dict.fromkeys(who))} is of {runs}." for runs, who in of.items())
+    return found + (LOSS_NOTE,) * any(entry.get("losses") for entry in ran)
+
+
+def regret_lines(entry: dict[str, Any]) -> dict[str, str]:
+    """Return the regret interval of a run by line name, for each reference."""
+    found = {}
+    for weights, loss in entry.get("losses", {}).items():
+        for key, share in loss.items():
+            found[f"{weights_name(weights)} loses {key.replace('_', ' ')}"] = gap(share)
+    return found
+
+
+def regret_rows(entries: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """Return the regret intervals of several runs: one row per line name."""
+    columns = [regret_lines(entry) for entry in entries]
+    names = dict.fromkeys(name for column in columns for name in column)
+    return [[name, *(column.get(name, "-") for column in columns)] for name in names]
+
+
+def gap_with_regret(share: float | None, loss: dict[str, float] | None) -> str:
+    """Format a gap to the bound, followed by the regret interval if it is known."""
+    if loss is None:
+        return gap(share)
+    return f"{gap(share)} (loses {gap(loss['at_least'])} to {gap(loss['at_most'])})"
+
+
+def part_rows(told: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """Return one row per part of the gaps, one column per run; then the sum and the best rule beside it."""
+    tables = [entry["parts"]["table"] for entry in told]
+    names = list(dict.fromkeys(name for table in tables for name in table["part"][:-1]))
+    names.sort(key=lambda name: name in LAST_PARTS)
+    found = [[name, *(part_cell(table, name) for table in tables)] for name in [*names, SUM]]
+    return [*found, ["running times known", *(entry["parts"]["beside"] for entry in told)]]
+
+
+def part_cell(table: dict[str, list[Any]], name: str) -> str:
+    """Format a part with its interval: "4.2 % (1.0 to 5.3)"; an exact part has no brackets."""
+    if name not in table["part"]:
+        return "-"
+    at = table["part"].index(name)
+    share, least, most = (100 * table[key][at] for key in ("share", "at_least", "at_most"))
+    return f"{share:.1f} %" if least == share == most else f"{share:.1f} % ({least:.1f} to {most:.1f})"

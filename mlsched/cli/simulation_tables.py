@@ -1,77 +1,135 @@
-"""What `mlsched simulate` shows of its runs: the lines above its tables, a table of policies, and of parts."""
+"""Tables of `mlsched simulate`, from the descriptions of its runs: policies, windows, groups, scenarios, parts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
-from mlsched.cli import simulation_losses as losses
+from mlsched.benchmark.replications import compared, mean_of
 from mlsched.cli.output import Columns, number
-from mlsched.cli.simulation_shown import Block, Shown, unit_of
-from mlsched.cli.simulation_what_if import what_if
-from mlsched.cli.simulation_windows import of_groups, of_windows
+from mlsched.cli.simulation_runs import PARTS_NOTE, gap_notes, gap_with_regret, part_rows, regret_lines, regret_rows
+from mlsched.cli.simulation_workloads import WindowOptions
 from mlsched.core.gap import Gaps
+from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import SUM
 
-#: What runs take for granted -> how a source begins to say the same.
+#: Seconds of a tick -> the name of its length.
+LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
+#: Assumption -> beginning of the clause of a source that states the same.
 SAID_BELOW = {"pause cost": "a pause costs ", "movement": "movement=", "tick": "ticks of "}
+#: Figures of a window that are times.
+_TIMES = ("waiting", "completion", "response")
+#: Figures of a window by which policies and scenarios are compared.
+COMPARED = (
+    *("mean waiting", "waiting p95", "mean completion", "mean bounded slowdown", "area-weighted response"),
+    *("utilisation gpu", "utilisation cpu", "queue"),
+)
+#: Figures of groups, and how many groups of a kind are shown; a file has all.
+OF_GROUPS, MOST_GROUPS = ("mean waiting", "waiting p95", "mean bounded slowdown"), 20
+WINDOW_NOTE = (
+    "Counted are the jobs that were submitted in the window; those before and after it run as well, and are in their "
+    "way. Utilisation and queue are means over the window's time."
+)
+INTERVAL_NOTE = (
+    "Intervals: 95 %, Student's t over the windows; policies are compared window by window. Windows that follow "
+    "each other share a queue: take them much longer than jobs wait."
+)
 
 
-def rendered(shown: Shown) -> list[Any]:
-    """The lines and tables for people."""
-    details = shown.ran
-    found: list[Any] = about(shown)
-    for block in blocks(shown):
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Content of all tables: the first scenario's workload, its log's rows, an entry per policy, and the failures."""
+
+    workload: Any
+    account: Account | None
+    details: list[dict[str, Any]]
+    failures: list[str]
+    windows: WindowOptions
+
+    @property
+    def ran(self) -> list[dict[str, Any]]:
+        """The entries of policies that ran."""
+        return [entry for entry in self.details if "summary" in entry]
+
+    @property
+    def scenarios(self) -> list[str]:
+        """The labels of the scenarios in order; only "" if there is one scenario."""
+        return list(dict.fromkeys(entry.get("scenario", "") for entry in self.details))
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A table: a line above it, names of columns, and rows; `sentences` stand below it. name: in documents."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    sentences: tuple[str, ...] = ()
+    name: str = ""
+
+
+def unit_of(report: Report) -> str:
+    """Return the unit of times: the name of a tick's length if it has one, else ticks."""
+    ticks = report.ran[0]["summary"].get("tick_seconds")
+    return "ticks" if not ticks else str(LENGTHS.get(ticks, f"ticks of {ticks:g} s"))
+
+
+def rendered(report: Report) -> list[Any]:
+    """Return the lines and tables for the terminal."""
+    details = report.ran
+    found: list[Any] = about(report)
+    for block in blocks(report):
         found += [block.title] if block.title else []
         found += [Columns(block.header, block.rows), *block.sentences]
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
     found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
-    found += why_not(shown)
-    if not shown.failures:
+    found += why_not(report)
+    if not report.failures:
         found.append("every run passed the independent replay check")
     return found
 
 
-def about(shown: Shown) -> list[str]:
-    """What was run where, what of the log was used, and what the runs took for granted: the lines above the tables."""
-    workload, details = shown.workload, shown.ran
+def about(report: Report) -> list[str]:
+    """Return the lines above the tables: source, cluster, rows used and assumptions."""
+    workload, details = report.workload, report.ran
     ticks = details[0]["summary"].get("tick_seconds")
-    unit = f"; times in {unit_of(shown)}" if ticks and len(shown.scenarios) == 1 else ""
+    unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
     found = [
         _origin(workload.source, details[0]["assumed"]),
         f"{len(workload.submit)} jobs on {workload.cluster}{unit}",
     ]
-    found += [f"rows: {sentence}" for sentence in shown.account.sentences()] if shown.account else []
+    found += [f"rows: {sentence}" for sentence in report.account.sentences()] if report.account else []
     return found + _assumed(details)
 
 
 def _origin(source: str, assumed: Collection[str]) -> str:
-    """What a workload says of its source, without what the lines on `assumed` say in a sentence of their own."""
+    """Return the source of a workload without the clauses that the lines on assumptions repeat."""
     below = tuple(begin for name, begin in SAID_BELOW.items() if name in assumed)
     return "; ".join(clause for clause in source.split("; ") if not clause.startswith(below))
 
 
-def as_data(shown: Shown) -> list[dict[str, Any]]:
-    """The tables as plain data, by the names `policies`, `windows`, `against`, or by what each is of."""
-    return [{"name": b.name or b.title, "title": b.title, "header": b.header, "rows": b.rows} for b in blocks(shown)]
+def as_data(report: Report) -> list[dict[str, Any]]:
+    """Return the tables as plain data, each with its name or title."""
+    return [{"name": b.name or b.title, "title": b.title, "header": b.header, "rows": b.rows} for b in blocks(report)]
 
 
-def blocks(shown: Shown) -> list[Block]:
-    """The tables: of policies, or of windows and groups; of several scenarios, the policies in each."""
-    if len(shown.scenarios) > 1:
-        found = what_if(shown)
+def blocks(report: Report) -> list[Block]:
+    """Return the tables of policies, of windows and groups, or of several scenarios; then those of parts."""
+    if len(report.scenarios) > 1:
+        found = what_if(report)
     else:
-        found = [*of_windows(shown), *of_groups(shown)] if shown.seen.asked else [_of_policies(shown)]
-    return found + [block for label in shown.scenarios for block in _of_parts(shown, label)]
+        found = [*of_windows(report), *of_groups(report)] if report.windows.used else [_of_policies(report)]
+    return found + [block for label in report.scenarios for block in _of_parts(report, label)]
 
 
-def _of_policies(shown: Shown) -> Block:
-    """A column per policy, a row for a scalar or percentile of its summary; one that did not run says so."""
+def _of_policies(report: Report) -> Block:
+    """Return one column per policy and one row per measure; a row `status` if a policy did not run."""
     header, rows = list[str](), list[dict[str, Any]]()
-    failed = len(shown.ran) < len(shown.details)
-    for entry in shown.details:
+    failed = len(report.ran) < len(report.details)
+    for entry in report.details:
         flat: dict[str, Any] = {"status": entry.get("status", "ran")} if failed else {}
         flat |= _figures(entry) if "summary" in entry else {}
         header += [key for key in flat if key not in header]
@@ -79,49 +137,42 @@ def _of_policies(shown: Shown) -> Block:
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
     body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
-    return Block("", ["", *names], body, losses.notes(shown.ran), "policies")
+    return Block("", ["", *names], body, gap_notes(report.ran), "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
     flat = flattened({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
-    flat |= losses.lines(entry)
+    flat |= regret_lines(entry)
     if entry["optimality"] is not None:
         flat |= _gap_lines(Gaps(**entry["optimality"]))
     return flat
 
 
-def _of_parts(shown: Shown, label: str) -> list[Block]:
-    """Of what the distances of the policies from their bound are made, in a scenario: a row per part."""
-    entries = [entry for entry in shown.ran if entry.get("scenario", "") == label]
+def _of_parts(report: Report, label: str) -> list[Block]:
+    """Return the parts of the gaps to the bound in a scenario: one row per part."""
+    entries = [entry for entry in report.ran if entry.get("scenario", "") == label]
     told = [entry for entry in entries if "parts" in entry]
     sentences = tuple(f"{e['policy']}: no parts: {e['no_parts']}" for e in entries if "no_parts" in e)
     if not told:
         return [Block("", ["", "parts"], [], sentences, "no parts")] if sentences else []
     title = f"total_jct {SUM}, part by part" + (f", {label}" if label else "")
-    return [
-        Block(
-            title,
-            ["", *(entry["policy"] for entry in told)],
-            losses.parts(told),
-            (losses.PARTS_NOTE, *sentences),
-            "parts",
-        )
-    ]
+    header = ["", *(entry["policy"] for entry in told)]
+    return [Block(title, header, part_rows(told), (PARTS_NOTE, *sentences), "parts")]
 
 
-def why_not(shown: Shown) -> list[str]:
-    """A line for each policy that did not run."""
+def why_not(report: Report) -> list[str]:
+    """Return one line with the reason for each policy that did not run."""
     return [
         f"{entry['policy']}{' on ' + entry['scenario'] if entry.get('scenario') else ''} {entry['status']}: "
         f"{entry['reason']}"
-        for entry in shown.details
+        for entry in report.details
         if "reason" in entry
     ]
 
 
 def _assumed(details: list[dict[str, Any]]) -> list[str]:
-    """A line for everything that runs took for granted; where they differ, one for each way, with who took it."""
+    """Return one line per assumption; if policies differ, one line for each version with their names."""
     lines = []
     for name in details[0]["assumed"]:
         by: dict[str, list[str]] = {}
@@ -133,12 +184,12 @@ def _assumed(details: list[dict[str, Any]]) -> list[str]:
 
 
 def worded(key: str) -> str:
-    """A line's name, with resources as people call them: the numbers of such lines are shares."""
+    """Return the name of a line with its resources under their common names."""
     return " ".join(called(word) for word in key.split())
 
 
 def _gap_lines(gaps: Gaps) -> dict[str, Any]:
-    """The table's lines on recorded decisions: a mean of percentages, and apart from it what has none."""
+    """Return the lines on recorded decisions: the mean gap, and separately the gaps without a percentage."""
     lines = {"decisions compared": gaps.count, "decisions optimal": percent(gaps.optimal), "mean gap": gap(gaps.mean)}
     if gaps.absolute:
         lines["optimum 0"] = apart(gaps.absolute, gaps.mean_difference)
@@ -148,6 +199,7 @@ def _gap_lines(gaps: Gaps) -> dict[str, Any]:
 
 
 def flattened(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested measures as one dict, with the keys joined by spaces; None is left out."""
     flat: dict[str, Any] = {}
     for key, value in summary.items():
         if isinstance(value, dict):
@@ -155,3 +207,199 @@ def flattened(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         elif value is not None:
             flat[f"{prefix}{key}"] = value
     return flat
+
+
+def of_windows(report: Report) -> list[Block]:
+    """Return one column per policy and one row per measure: of one window, or a mean with its interval."""
+    ran = report.ran
+    scale, unit = scale_of(ran)
+    windows = ran[0]["windows"]
+    fullest = max((w for entry in ran for w in entry["windows"]), key=lambda w: len(w["measures"]))
+    names = list(fullest["measures"])
+    rows = [[said(name, unit), *(cell(values_of(entry, name, scale)) for entry in ran)] for name in names]
+    rows += [
+        [f"whole run: {name} above its bound", *(gap(entry.get("gaps", {}).get(name)) for entry in ran)]
+        for name in dict.fromkeys(name for entry in ran for name in entry.get("gaps", {}))
+    ]
+    rows += [[f"whole run: {name}", *cells] for name, *cells in regret_rows(ran)]
+    jobs = [int(w["measures"]["jobs"]) for w in windows]
+    title = (
+        f"{len(windows)} windows of {_length(windows[0])}, from" if len(windows) > 1 else "window: from"
+    ) + f" {_at(report.workload, windows[0]['from'])} to {_at(report.workload, windows[-1]['to'])}; {sum(jobs)} of "
+    title += f"{ran[0]['all_jobs']} jobs are counted"
+    title += f", {min(jobs)} to {max(jobs)} a window" if len(windows) > 1 else ""
+    header = ["", *(entry["policy"] for entry in ran)]
+    notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
+    notes += gap_notes(ran)
+    found = [Block(title, header, rows, notes, "windows")]
+    if len(windows) > 1 and len(ran) > 1:
+        against = [
+            [said(name, ""), *(_difference(entry, ran[0], name) for entry in ran[1:])]
+            for name in COMPARED
+            if name in names
+        ]
+        found.append(Block(f"against {ran[0]['policy']}, window by window", ["", *header[2:]], against, (), "against"))
+    return found
+
+
+def of_groups(report: Report) -> list[Block]:
+    """Return a table for each grouping and measure: one row per group, one column per policy."""
+    ran = report.ran
+    scale, unit = scale_of(ran)
+    found = []
+    for grouping in report.windows.by:
+        groups = list(dict.fromkeys(name for entry in ran for name in entry["by"][grouping]))
+        more = len(groups) - MOST_GROUPS
+        notes = (f"{more} more groups; --table FILE.csv has all",) if more > 0 else ()
+        for name in OF_GROUPS:
+            rows = []
+            for group in groups[:MOST_GROUPS]:
+                first = next(entry["by"][grouping][group] for entry in ran if group in entry["by"][grouping])
+                values = [entry["by"][grouping].get(group, {}).get(name) for entry in ran]
+                cells = ["-" if v is None else number(v / scaled(name, scale)) for v in values]
+                rows.append([group, number(int(first["jobs"])), number(first.get("GPU hours")), *cells])
+            header = [f"by {grouping}", "jobs", "GPU hours", *(entry["policy"] for entry in ran)]
+            found.append(Block(f"{said(name, unit)}, by {grouping}", header, rows, notes))
+    return found
+
+
+def scale_of(entries: Sequence[dict[str, Any]]) -> tuple[float, str]:
+    """Return the divisor of the windows' times and the name of the resulting unit."""
+    if entries[0]["unit"] != "s":
+        return 1.0, entries[0]["unit"]
+    longest = max((w["measures"].get("mean completion") or 0.0 for e in entries for w in e["windows"]), default=0.0)
+    return (3600.0, "hours") if longest >= 7200 else (60.0, "minutes") if longest >= 120 else (1.0, "seconds")
+
+
+def scaled(name: str, scale: float) -> float:
+    """Return the divisor of a measure: `scale` for times, else 1."""
+    return scale if any(word in name for word in _TIMES) else 1.0
+
+
+def values_of(entry: dict[str, Any], name: str, scale: float) -> list[float | None]:
+    """Return a measure in each window."""
+    found = [window["measures"].get(name) for window in entry["windows"]]
+    return [None if value is None else value / scaled(name, scale) for value in found]
+
+
+def said(name: str, unit: str) -> str:
+    """Return the name of a measure, followed by the unit if it is a time."""
+    return f"{name}, {unit}" if unit and any(word in name for word in _TIMES) else name
+
+
+def cell(values: Sequence[float | None]) -> str:
+    """Format a mean, with its interval if there are several values."""
+    found = mean_of(values)
+    if found is None:
+        return "-"
+    mean = number(int(found.mean) if found.mean == int(found.mean) and len(values) == 1 else float(found.mean))
+    return mean if found.half is None else f"{mean} ± {number(float(found.half))}"
+
+
+def _difference(entry: dict[str, Any], other: dict[str, Any], name: str) -> str:
+    """Format the difference of a policy to another: "-12.3 % ± 4.5 (less)"."""
+    found = compared(values_of(entry, name, 1.0), values_of(other, name, 1.0))
+    if found is None:
+        return "-"
+    if found.share is None:
+        half = "" if found.half is None else f" ± {number(float(found.half))}"
+        return f"{found.mean:+.4g}{half} ({found.word})"
+    half = "" if found.share_half is None else f" ± {found.share_half:.1f}"
+    return f"{found.share:+.1f} %{half} ({found.word})"
+
+
+def _length(window: dict[str, Any]) -> str:
+    seconds = window["to"] - window["from"]
+    return f"{seconds / 86400:.6g} d" if seconds >= 86400 else f"{seconds / 3600:.6g} h"
+
+
+def _at(workload: Any, seconds: float) -> str:
+    """Format a time of a run: days after the first submit, and the date if the log has dates."""
+    after = f"{seconds / 86400:.6g} d"
+    if getattr(workload, "clock", 0) < 2:
+        return after
+    import datetime
+
+    of_log = seconds * workload.rate_ppm / 10**6 + workload.origin_ms / 1000
+    when = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=round(of_log))
+    zone = " UTC" if workload.clock == 3 else ""
+    return f"{after} ({when.isoformat(sep=' ', timespec='minutes')}{zone})"
+
+
+def what_if(report: Report) -> list[Block]:
+    """Return a table for each measure: one row per scenario, one column per policy; then the bounds."""
+    first = report.scenarios[0]
+    policies = list(dict.fromkeys(entry["policy"] for entry in report.details))
+    known = {(entry.get("scenario", ""), entry["policy"]): entry for entry in report.details}
+    windowed = report.windows.used
+    scale, unit = scale_of(report.ran) if windowed else (1.0, "")
+    names = [name for name in COMPARED if any(name in w["measures"] for e in report.ran for w in e.get("windows", []))]
+    figures: list[tuple[str, Callable[[dict[str, Any]], list[float | None]]]] = (
+        [(said(name, unit), lambda entry, name=name: values_of(entry, name, scale)) for name in names]  # type: ignore[misc]
+        if windowed
+        else [
+            ("mean completion, " + unit_of(report), lambda entry: [entry["summary"].get("mean_jct")]),
+            ("mean waiting, " + unit_of(report), lambda entry: [entry["summary"].get("mean_waiting")]),
+            ("utilisation gpu", lambda entry: [_utilisation(entry)]),
+        ]
+    )
+    found = []
+    for title, values in figures:
+        rows = []
+        for label in report.scenarios:
+            cells = [_against(known.get((label, p)), known.get((first, p)), values, label == first) for p in policies]
+            rows.append([label, *cells])
+        found.append(Block(title, ["", *policies], rows))
+    return [*found, _bounds(report, known)]
+
+
+def _bounds(report: Report, known: dict[tuple[str, str], dict[str, Any]]) -> Block:
+    """Return the bound of each scenario and the gaps of the policies to it; known: entries by scenario and policy."""
+    policies = list(dict.fromkeys(policy for _, policy in known))
+    rows = []
+    for label in report.scenarios:
+        gaps = [(known.get((label, policy)) or {}).get("gaps", {}).get("total_jct") for policy in policies]
+        bound = next((e for e in report.ran if e.get("scenario") == label and "bound" in e), None)
+        mean = "-" if bound is None else number(bound["bound"]["total_jct"] / max(1, bound["summary"]["jobs"]))
+        lost = [(known.get((label, policy)) or {}).get("losses", {}).get("jobs") for policy in policies]
+        rows.append([label, mean, *map(gap_with_regret, gaps, lost)])
+    sentences = (
+        "In brackets: against the first row"
+        + (", window by window, with the 95 % interval." if report.windows.used and report.windows.every else ".")
+        + (f" {WINDOW_NOTE}" if report.windows.used else ""),
+    )
+    return Block(
+        f"total completion time above its bound (of the whole run; bound: per job, in {unit_of(report)})",
+        ["", "bound", *policies],
+        rows,
+        (*gap_notes(report.ran), *sentences),
+        "bounds",
+    )
+
+
+def _utilisation(entry: dict[str, Any]) -> float | None:
+    """Return the share of the GPUs in use."""
+    shares = entry["summary"].get("utilisation", {})
+    return next((share for name, share in shares.items() if called(name) == "gpu"), None)
+
+
+def _against(
+    entry: dict[str, Any] | None,
+    other: dict[str, Any] | None,
+    values: Callable[[dict[str, Any]], list[float | None]],
+    first: bool,
+) -> str:
+    """Format a measure of a policy in a scenario, with its difference to the first scenario."""
+    if entry is None:
+        return "-"
+    if "summary" not in entry:
+        return str(entry["status"])
+    mine = values(entry)
+    if first or other is None or "summary" not in other:
+        return cell(mine)
+    theirs = values(other)
+    found = compared(mine, theirs) if len(mine) == len(theirs) else None
+    if found is None or found.share is None:
+        return cell(mine)
+    half = "" if found.share_half is None else f" ± {found.share_half:.1f}"
+    return f"{cell(mine)} ({found.share:+.1f} %{half})"

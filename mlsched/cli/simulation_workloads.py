@@ -1,4 +1,4 @@
-"""What `mlsched simulate` runs: a log on one cluster or several, at one load or several; and through which windows."""
+"""Workloads of `mlsched simulate`: a log on every cluster at every load, and the windows that count."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mlsched.instances.traces import Trace
 from mlsched.simulation import Simulation, every_simulation, of_logs, simulations
 from mlsched.simulation.windows import GROUPINGS, Window, consecutive, moment, span
 
-#: By how much arrivals may come faster.
+#: Largest factor of `--scale-load`.
 MOST_LOAD = 1000
 
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """A workload, and what tells it from the others: cluster and load; "" where there is only one."""
+    """A workload with its cluster and load; the label is "" for a single scenario."""
 
     label: str
     workload: Any
@@ -30,10 +30,10 @@ class Scenario:
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
-    """What to run, as the options say it: a log or a synthetic workload, how it is read, where, and at which load.
+class WorkloadOptions:
+    """Options that choose the workloads: the log or synthetic source, its reading, the clusters and the loads.
 
-    given: options of the workload's source and of the world, by key.
+    given: options of the source and of the simulator, by key.
     """
 
     trace: str
@@ -49,7 +49,7 @@ class Asked:
     seed: int
 
     def world(self, policies: list[str]) -> Simulation:
-        """The world that the policies run in; UnknownName where one of them is not known there."""
+        """Return the simulator of the policies; raise UnknownName if it does not have one of them."""
         own = (
             next((s.problem for s in every_simulation() if s.simulator == self.simulator), None)
             if self.simulator
@@ -65,7 +65,7 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Scenarios:
-    """What will be run: every scenario, the options of their world, and the log that they are of, if any."""
+    """All scenarios, the options of their simulator, and their log if they have one."""
 
     every: list[Scenario]
     options: dict[str, str]
@@ -77,19 +77,19 @@ class Scenarios:
         return [scenario.workload for scenario in self.every]
 
 
-def scenarios(world: Simulation, asked: Asked) -> Scenarios:
-    """The log read, and every cluster with every load as a scenario of its own."""
-    source, options = _split_options(world, asked.trace, asked.given)
-    read: dict[str, Any] = {"limit": asked.limit, "read": asked.read, "strict": asked.strict}
-    if asked.trace.startswith("synthetic:") or world.from_file is not None:  # of its own
-        return Scenarios(_every(world, asked, None, {**read, **source}), options, None)
-    log = api.read_log(asked.trace, **read)
-    return Scenarios(_every(world, asked, log, source), options, log)
+def scenarios(world: Simulation, options: WorkloadOptions) -> Scenarios:
+    """Read the log and make one scenario for each pair of cluster and load."""
+    source, of_world = _split_options(world, options.trace, options.given)
+    read: dict[str, Any] = {"limit": options.limit, "read": options.read, "strict": options.strict}
+    if options.trace.startswith("synthetic:") or world.from_file is not None:  # of its own
+        return Scenarios(_every(world, options, None, {**read, **source}), of_world, None)
+    log = api.read_log(options.trace, **read)
+    return Scenarios(_every(world, options, log, source), of_world, log)
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """Through which windows runs are seen: from and to as given, the length of each of several, and groupings."""
+class WindowOptions:
+    """Options that choose the windows: from and to as given, the length of each of several, and groupings."""
 
     start: str | None = None
     end: str | None = None
@@ -104,12 +104,12 @@ class Seen:
                 raise InvalidInput(f"--by {shortened(name)}: must be of {', '.join(GROUPINGS)}, separated by commas")
 
     @property
-    def asked(self) -> bool:
-        """Whether runs are to be seen through windows at all."""
+    def used(self) -> bool:
+        """Whether any window or grouping was chosen."""
         return any(given is not None for given in (self.start, self.end, self.every)) or bool(self.by)
 
     def whole(self, workload: Any) -> Window:
-        """The window from `start` to `end`; without them from the first submit until just after the last."""
+        """Return the window from `start` to `end`, by default from the first submit until just after the last."""
         ticks = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
         start = 0.0 if self.start is None else moment(workload, self.start)
         end = ticks * ((workload.tick_ms or 1000) / 1000) + 1 if self.end is None else moment(workload, self.end)
@@ -119,7 +119,7 @@ class Seen:
         return Window(start, end)
 
     def parts(self, workload: Any) -> list[Window]:
-        """The windows of equal length, or the one window."""
+        """Return the windows of equal length, or the one window."""
         whole = self.whole(workload)
         if self.every is None:
             return [whole]
@@ -132,16 +132,18 @@ class Seen:
         return found
 
     def check(self, workload: Any) -> None:
-        """Refuse, before any run, windows that there are none of, and groups that the log does not name."""
+        """Refuse, before any run, windows outside the log and groups that it does not name."""
         self.parts(workload)
         for name in self.by:
             if name in ("group", "partition", "status") and not getattr(workload, f"{name}_names", ()):
                 raise InvalidInput(f"--by {name}: the log names none; read {name}=COLUMN, or leave it out")
 
 
-def _every(world: Simulation, asked: Asked, log: Trace | None, settings: Mapping[str, Any]) -> list[Scenario]:
-    """The workloads: every cluster with every load. settings: of the source."""
-    clusters, loads = asked.clusters, asked.loads
+def _every(
+    world: Simulation, options: WorkloadOptions, log: Trace | None, settings: Mapping[str, Any]
+) -> list[Scenario]:
+    """Make the workload of every cluster with every load; settings: of the source."""
+    clusters, loads = options.clusters, options.loads
     if len(loads) > 1 or loads[0] != 1:
         if log is None:
             raise InvalidInput("--scale-load: is for logs; a synthetic workload has a load of its own (--set load=0.9)")
@@ -157,12 +159,12 @@ def _every(world: Simulation, asked: Asked, log: Trace | None, settings: Mapping
         for load in loads:
             scaled = settings if load == 1 else {**settings, "arrivals": own * load}
             workload = api.workload(
-                asked.trace if log is None else log,
+                options.trace if log is None else log,
                 world.problem,
                 cluster=cluster,
-                read_cluster=asked.read_cluster,
-                seed=asked.seed,
-                simulator=asked.simulator,
+                read_cluster=options.read_cluster,
+                seed=options.seed,
+                simulator=options.simulator,
                 **scaled,
             )
             found.append(Scenario(_label(cluster, load, clusters, loads), workload, cluster, load))
@@ -176,7 +178,7 @@ def _label(cluster: str | None, load: float, clusters: Sequence[str], loads: Seq
 
 
 def loads_of(text: str | None) -> list[float]:
-    """ "0.8,1,1.2" as numbers above 0, each once."""
+    """Parse "0.8,1,1.2" as distinct numbers above 0."""
     if text is None:
         return [1.0]
     try:
@@ -192,7 +194,7 @@ def loads_of(text: str | None) -> list[float]:
 
 
 def _problem_of(policies: list[str], trace: str) -> str:
-    """The one simulated problem that knows every policy; where several do, the one that the workload is for."""
+    """Return the simulated problem that has every policy; of several, that of the workload."""
     as_logged = {s.as_logged.name: s.problem for s in every_simulation() if s.as_logged is not None}
     names = [split(policy)[0] for policy in policies if not api.is_function(policy)]
     logged, names = [name for name in names if name in as_logged], [name for name in names if name not in as_logged]
@@ -214,7 +216,7 @@ def _problem_of(policies: list[str], trace: str) -> str:
 
 
 def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """What belongs to the workload's source, and what to the world."""
+    """Split options into those of the workload's source and those of the simulator."""
     if trace.startswith("synthetic:"):
         maker = world.sources.get(split(trace.removeprefix("synthetic:"))[0])
     else:
