@@ -70,7 +70,11 @@ def _planned(request: Request) -> Plan | None:
     rng = np.random.default_rng(request.limits.seed)
     plan: Plan | None
     plan, _ = request.solver.rule(
-        request.solver.shown(request.instance), memory=None, rng=rng, limits=request.limits, **request.params
+        request.instance.shown(request.solver.information),
+        memory=None,
+        rng=rng,
+        limits=request.limits,
+        **request.params,
     )
     return plan
 
@@ -84,7 +88,7 @@ class _Call:
 
     def _request(self, instance: Instance, rng: np.random.Generator) -> Request:
         request = self.setup.on(instance)
-        return request.but(limits=dataclasses.replace(request.limits, seed=int(rng.integers(2**31))))
+        return dataclasses.replace(request, limits=dataclasses.replace(request.limits, seed=int(rng.integers(2**31))))
 
     def exact(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         # With a limit the start matters; a proof does not depend on it.
@@ -102,7 +106,7 @@ class _Call:
         solver, params = self.setup.solver, self.setup.params
         assert solver.rule is not None
         # A rule of a run has no limit, so that another machine gives the same run.
-        return solver.rule(solver.shown(instance), memory=memory, rng=rng, limits=NO_LIMITS, **params)
+        return solver.rule(instance.shown(solver.information), memory=memory, rng=rng, limits=NO_LIMITS, **params)
 
 
 def as_rule(setup: Setup, *, starts: bool = False) -> Rule:

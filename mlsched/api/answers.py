@@ -9,7 +9,7 @@ from typing import Any
 from mlsched.api.asked import AnySolver, default_solver, resolve_solver
 from mlsched.api.calls import call_solver
 from mlsched.api.exact import check_hint, solve_exactly
-from mlsched.api.isolation import Isolated, check_memory_limit
+from mlsched.api.isolation import NO_MEMORY_LIMIT, Isolated
 from mlsched.api.judging import judged
 from mlsched.core.arguments import checked
 from mlsched.core.contract import Instance, Plan
@@ -88,7 +88,8 @@ def solve(
         raise InvalidInput(f"{registered.name} cannot optimise {objective}; it can {', '.join(registered.objectives)}")
     limits = Limits(time_limit, work_limit, int(threads), int(seed))
     request = Request(registered, objective, values, limits, instance=instance)
-    check_memory_limit(memory_limit, isolate)
+    if memory_limit is not None and not isolate:
+        raise InvalidInput(NO_MEMORY_LIMIT)
     call = call_solver
     with contextlib.ExitStack() as stack:
         if isolate:

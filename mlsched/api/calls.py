@@ -30,7 +30,9 @@ def call_solver(request: Request) -> Outcome:
                     raise SolverError(f"{solver.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
                 return outcome
             rng = np.random.default_rng(request.limits.seed)
-            plan, _ = solver.rule(solver.shown(instance), memory=None, rng=rng, limits=request.limits, **request.params)
+            plan, _ = solver.rule(
+                instance.shown(solver.information), memory=None, rng=rng, limits=request.limits, **request.params
+            )
         except MlschedError:
             raise
         except BaseException as error:

@@ -61,7 +61,7 @@ def confirmed(
         )
         better_than = None if other.solver.algorithm is not None else result.sort_key
         start = result.plan if other.solver.takes_hint and better_than is None else None
-        other = other.but(limits=limits, better_than=better_than, start=start)
+        other = dataclasses.replace(other, limits=limits, better_than=better_than, start=start)
         try:
             outcome = solvers.run(other)
         except (InvalidInput, BackendError):
@@ -91,7 +91,7 @@ def second_opinions(request: Request) -> list[Request]:
         for given in settings:
             values = resolve(other.name, other.parameters, given)
             if other.engine_of(values) != engine:
-                opinions.append(request.but(solver=other, params=values, start=None))
+                opinions.append(dataclasses.replace(request, solver=other, params=values, start=None))
     rank = {name: number for number, name in enumerate(ORDER)}
     return sorted(opinions, key=lambda own: rank.get(own.solver.engine_of(own.params), len(ORDER)))
 

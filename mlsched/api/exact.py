@@ -16,6 +16,8 @@ from mlsched.core.request import Request
 
 #: Share of the time limit that one search for a start may take, and the share that remains for the solve in any case.
 START_SHARE, SOLVE_SHARE = 0.3, 0.01
+#: What an exact solver returns that stopped before it proved the best value.
+UNPROVED = ("feasible", "unknown")
 
 
 def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Plan | str | None = None) -> Outcome:
@@ -40,7 +42,7 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
             start = unsearched_start(request, start)
         outcome = _without_backend(request, start, error)
     else:
-        if cold and _stopped_unproved(request, outcome):
+        if cold and outcome.status in UNPROVED:
             start = unsearched_start(request, start)
     return with_incumbent(request, start, outcome)
 
@@ -49,13 +51,17 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
 
 
 def start_within(request: Request, hint: Plan | str | None = None) -> Request:
-    """Return the request with its warm start, and with the time that remains after finding it."""
+    """Return the request with its warm start, and with the time that remains after finding it.
+
+    The start is the better of a given plan and the best plan of the warm-start rules, which wins a tie.
+    """
     limits, deadline = request.limits, Deadline(request.limits.seconds)
-    started = request.but(start=_warm_start(request, check_hint(request.instance, hint), cold=hint == "none"))
-    if limits.seconds is None or not request.solver.takes_hint:
-        return started
-    remaining = deadline.remaining(SOLVE_SHARE * limits.seconds)
-    return started.but(limits=dataclasses.replace(limits, seconds=remaining))
+    solver, instance, start = request.solver, request.instance, check_hint(request.instance, hint)
+    if hint != "none" and solver.answers(instance.called) and solver.starts_warm(instance, request.objective):
+        start = _best(request, _rule_plans(request, searching=True) + ([] if start is None else [start]))
+    if limits.seconds is not None and solver.takes_hint:
+        limits = dataclasses.replace(limits, seconds=deadline.remaining(SOLVE_SHARE * limits.seconds))
+    return dataclasses.replace(request, start=start, limits=limits)
 
 
 def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
@@ -68,13 +74,6 @@ def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
         shown = repr(hint) if isinstance(hint, str) else a_or_an(type(hint).__name__)
         raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
     return None
-
-
-def _warm_start(request: Request, given: Plan | None, *, cold: bool) -> Plan | None:
-    """Return the better of a given plan and the best plan of the warm-start rules, which wins a tie."""
-    if cold or not request.starts_warm:
-        return given
-    return _best(request, _rule_plans(request, searching=True) + ([] if given is None else [given]))
 
 
 def unsearched_start(request: Request, start: Plan | None) -> Plan | None:
@@ -94,7 +93,7 @@ def _rule_plans(request: Request, *, searching: bool) -> list[Plan]:
             continue
         if plans and deadline.passed():
             break
-        values = resolve(rule.name, rule.parameters, rule.as_start(request.instance))
+        values = resolve(rule.name, rule.parameters, rule.as_start(request.instance) if rule.as_start else {})
         own = dataclasses.replace(limits, seconds=seconds, work=None, threads=1)
         plan = call_solver(Request(rule, request.objective, values, own, instance=request.instance)).plan
         plans += [plan] if plan is not None else []
@@ -111,7 +110,9 @@ def with_incumbent(request: Request, start: Plan | None, outcome: Outcome) -> Ou
     reports a bound from the ranges of its variables. A plan that reaches the bound is optimal. A restricted model
     covers only some of the plans, so it has no bound; if it proves the best of them, that is its answer.
     """
-    if not _stopped_unproved(request, outcome) or (outcome.plan is None) != (outcome.status == "unknown"):
+    if not request.optimises or outcome.status not in UNPROVED:
+        return outcome
+    if (outcome.plan is None) != (outcome.status == "unknown"):
         return outcome  # the judge reports an outcome that contradicts itself
     restricted = request.solver.restricted
     if restricted and outcome.stopped_by == "proof":
@@ -127,11 +128,6 @@ def with_incumbent(request: Request, start: Plan | None, outcome: Outcome) -> Ou
         if plan is not None and value == bound:
             return Outcome("optimal", plan, bound, "proof", outcome.work)
     return dataclasses.replace(outcome, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
-
-
-def _stopped_unproved(request: Request, outcome: Outcome) -> bool:
-    """Whether an exact solver stopped before it proved the best value."""
-    return request.optimises and outcome.status in ("feasible", "unknown")
 
 
 def _without_backend(request: Request, start: Plan | None, error: BackendError) -> Outcome:

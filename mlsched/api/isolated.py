@@ -12,6 +12,7 @@ JSON, which is data wherever it comes from.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import pickle
@@ -219,7 +220,7 @@ def _solver(setup: Setup) -> Callable[[Any], dict[str, Any]]:
 
     def answer(message: Any) -> dict[str, Any]:
         instance, limits, start = message
-        outcome = call_solver(setup.on(instance).but(limits=limits, start=start))
+        outcome = call_solver(dataclasses.replace(setup.on(instance), limits=limits, start=start))
         return {
             "status": outcome.status,
             "plan": None if outcome.plan is None else _written(setup.solver, instance, outcome.plan),

@@ -182,7 +182,7 @@ class Isolated:
 
     def answer(self, request: Request) -> Outcome:
         """Return the outcome of the solver for an instance, the plan read as strictly as a file."""
-        message = (request.solver.shown(request.instance), request.limits, request.start)
+        message = (request.instance.shown(request.solver.information), request.limits, request.start)
         parsed: Any = self.ask(message, allowed(request.solver, request.limits.seconds))
         plan = None if parsed.get("plan") is None else _plan(self.name, request.instance, parsed["plan"])
         status, bound, stopped = parsed.get("status"), parsed.get("bound"), parsed.get("stopped_by")
@@ -252,7 +252,7 @@ def isolated_rule(setup: Setup, memory_limit: int | None, *, tell_memory: bool) 
     def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
         given = (memory,) if tell_memory else None
         with process if not process.runs else contextlib.nullcontext():  # after the run, for one decision again
-            parsed = process.ask((solver.shown(instance), rng, given, tell_memory), seconds)
+            parsed = process.ask((instance.shown(solver.information), rng, given, tell_memory), seconds)
         return _plan(process.name, instance, parsed.get("plan")), parsed.get("memory")
 
     return Rule(solver.name, call), process
@@ -264,10 +264,8 @@ def allowed(solver: Solver, time_limit: float | None) -> float | None:
     return None if time_limit is None else time_limit * (1 + GRACE_SHARE * keeps) + GRACE_SECONDS * keeps
 
 
-def check_memory_limit(memory_limit: int | None, isolate: bool) -> None:
-    """Refuse a limit that nothing would hold to."""
-    if memory_limit is not None and not isolate:
-        raise InvalidInput("memory_limit: needs isolate=True; only a process of its own has a limit of its own")
+#: Why a memory limit is refused that nothing would hold to.
+NO_MEMORY_LIMIT = "memory_limit: needs isolate=True; only a process of its own has a limit of its own"
 
 
 def _packed(setup: Setup) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 from mlsched.api.adapters import as_rule
 from mlsched.api.asked import AnySolver, resolve_solver
 from mlsched.api.functions import is_function
-from mlsched.api.isolation import check_memory_limit, isolated_rule
+from mlsched.api.isolation import NO_MEMORY_LIMIT, isolated_rule
 from mlsched.core.arguments import checked
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput
@@ -93,7 +93,8 @@ def simulate(
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=3)  # above `checked`
     setup = Setup(registered, _objective(world.problem, objective), values, Limits(seconds=time_limit))
-    check_memory_limit(memory_limit, isolate)
+    if memory_limit is not None and not isolate:
+        raise InvalidInput(NO_MEMORY_LIMIT)
     state, cadence = (
         world.world(workload, settings),
         Wake.parse(world.scheduling_events if scheduling_events is None else scheduling_events),

@@ -133,7 +133,12 @@ class ArraySpec(Spec):
             if dims.setdefault(dim, size) != size:
                 where = "length" if array.ndim == 1 else f"length of dimension {axis}"
                 raise InvalidInput(f"{name}: {where} is {size}: must be {dims[dim]} (the number of {dim})")
-        if array.size and not self._admits(array):
+        if array.size <= FEW:
+            entries = array.ravel().tolist()
+            admitted = not entries or (self.low <= min(entries) and max(entries) <= self.high)
+        else:
+            admitted = bool(array.min() >= self.low and array.max() <= self.high)
+        if not admitted:
             bad = (array < self.low) | (array > self.high)
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             place = name + "".join(f"[{i}]" for i in index)
@@ -148,13 +153,6 @@ class ArraySpec(Spec):
         # [] is written for every array without rows, and read as one of the sizes that are known.
         same = value.shape == known or not (len(value) or known[0])
         return self.fill is not None and same and bool((value == self.fill).all())
-
-    def _admits(self, array: IntArray) -> bool:
-        """Whether all entries, of which there are some, are within the range."""
-        if array.size <= FEW:
-            entries = array.ravel().tolist()
-            return self.low <= min(entries) and max(entries) <= self.high
-        return bool(array.min() >= self.low and array.max() <= self.high)
 
     def _as_array(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
         """A private copy as int64. Integers only: a float array would be truncated silently."""

@@ -9,6 +9,7 @@ within seconds, raise KeyboardInterrupt as ever.
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import threading
 import time
@@ -115,7 +116,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
             handler = signal.getsignal(number)
             if callable(handler):
                 previous[number] = handler
-                signal.signal(number, _noting(came, handler))
+                signal.signal(number, functools.partial(_note, came, handler))
     try:
         yield lambda: bool(came)
     finally:
@@ -123,9 +124,6 @@ def interrupts() -> Iterator[Callable[[], bool]]:
             signal.signal(one, handler)
 
 
-def _noting(came: list[int], handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:
-    def note(number: int, frame: FrameType | None) -> Any:
-        came.append(number)
-        return handler(number, frame)
-
-    return note
+def _note(came: list[int], handler: Callable[..., Any], number: int, frame: FrameType | None) -> Any:
+    came.append(number)
+    return handler(number, frame)

@@ -40,19 +40,10 @@ class Request(Setup):
     start: Plan | None = None
     better_than: int | None = None
 
-    def but(self, **changes: Any) -> Request:
-        """Return the request with other values in some fields."""
-        return dataclasses.replace(self, **changes)
-
     @property
     def optimises(self) -> bool:
         """Whether an exact solver looks for the best value of the instance (a snapshot has no value)."""
         return self.solver.kind == "exact" and bool(self.instance.objectives)
-
-    @property
-    def starts_warm(self) -> bool:
-        """Whether the solver receives the best plan of the warm-start rules."""
-        return self.solver.answers(self.instance.called) and self.solver.starts_warm(self.instance, self.objective)
 
 
 def goal_of(instance: Instance, objective: str | None) -> Objective:

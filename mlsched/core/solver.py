@@ -92,10 +92,6 @@ def _no_options(of: Any) -> dict[str, Any]:
     return {}
 
 
-def _never(instance: Any, objective: str) -> bool:
-    return False
-
-
 @dataclasses.dataclass(frozen=True)
 class Solver:
     """A registered way to answer a problem: a rule, an algorithm or a model, and what is known of it.
@@ -128,7 +124,7 @@ class Solver:
     information: Information = "observed"
     stateful: bool = False
     warm_start: bool = False
-    as_start: Callable[[Any], dict[str, Any]] = _no_options
+    as_start: Callable[[Any], dict[str, Any]] | None = None
     world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
@@ -139,7 +135,7 @@ class Solver:
     backend: str | None = None
     takes_hint: bool = False
     prunes: bool = False
-    cold: Callable[[Any, str], bool] = _never
+    cold: Callable[[Any, str], bool] | None = None
     searches: bool = False
     restricted: bool = False
     engine: str | None = None
@@ -175,7 +171,7 @@ class Solver:
 
     def starts_warm(self, instance: Instance, objective: str) -> bool:
         """Whether it is given a plan of the warm-start rules to start from."""
-        return self.takes_hint and not self.cold(instance, objective)
+        return self.takes_hint and not (self.cold and self.cold(instance, objective))
 
     @property
     def solved_by(self) -> str | None:
@@ -186,10 +182,6 @@ class Solver:
     def fronts_by(self) -> str | None:
         """The backend that a model of all its plans is for, by which fronts are made; None where there is no such."""
         return None if self.model is None or self.restricted else self.backend
-
-    def shown(self, instance: Instance) -> Instance:
-        """What the solver is handed of an instance, by the information that it declares."""
-        return instance.shown(self.information)
 
     @property
     def summary(self) -> str:

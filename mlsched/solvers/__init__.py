@@ -46,7 +46,11 @@ def run(request: Request) -> Outcome:
     if solver.algorithm is not None:
         try:
             found = solver.algorithm(
-                solver.shown(instance), objective=request.objective, limits=limits, hint=request.start, **request.params
+                instance.shown(solver.information),
+                objective=request.objective,
+                limits=limits,
+                hint=request.start,
+                **request.params,
             )
         except OutOfTime:
             return Outcome("unknown", None, None, "time limit")
@@ -91,7 +95,7 @@ def _built(request: Request, params: dict[str, Any], compiling: float) -> Formul
         importlib.import_module("pyomo.environ")
     deadline = Deadline(share.seconds)
     assert request.solver.model is not None  # a solver without rule and algorithm has a model
-    shown = request.solver.shown(request.instance)
+    shown = request.instance.shown(request.solver.information)
     question = request.solver.model(shown, objectives=(request.objective,), limits=share, **params)
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
         deadline.check()

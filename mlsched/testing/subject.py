@@ -42,7 +42,9 @@ class Subject(Setup):
             return plan
         rng = np.random.default_rng(0)
         assert self.solver.rule is not None  # `subject` refuses the others
-        return self.solver.rule(self.solver.shown(instance), memory=None, rng=rng, limits=NO_LIMITS, **self.params)[0]
+        return self.solver.rule(
+            instance.shown(self.solver.information), memory=None, rng=rng, limits=NO_LIMITS, **self.params
+        )[0]
 
     def rule(self) -> Rule:
         """The scheduler as the clock calls it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import types
 
@@ -97,8 +98,8 @@ def test_models_find_what_is_better_and_nothing_else(problem, backend):
         solver, values = registry().solver(problem, backend)
         worse = best + (1 if objective.sense == "min" else -1)
         request = Request(solver, objective.name, values, instance=instance)
-        assert solvers.run(request.but(better_than=best)).status == "infeasible"
-        found = solvers.run(request.but(better_than=worse))
+        assert solvers.run(dataclasses.replace(request, better_than=best)).status == "infeasible"
+        found = solvers.run(dataclasses.replace(request, better_than=worse))
         assert instance.evaluate(found.plan)[objective.name] == best
 
 

@@ -40,7 +40,7 @@ def minimise(
     if better_than is not None:
         within_reach = expression < better_than - constant if sense == "min" else expression > better_than - constant
         model.add(within_reach)
-    _set_objective(model, expression, sense)
+    (model.minimize if sense == "min" else model.maximize)(expression)
     model.clear_hints()
     if hint is not None:
         pairs = formulation.encode(hint)
@@ -63,13 +63,6 @@ def features(model: Any) -> frozenset[Feature]:
     numbers = [float(x) for row in rows for x in (*row.coeffs, *row.domain) if abs(x) < 2**62]
     low, high = [float(a) for a, _ in ends], [float(b) for _, b in ends]
     return features_of(low, high, [True] * len(ends), numbers)
-
-
-def _set_objective(model: Any, expression: Any, sense: Sense) -> None:
-    if sense == "min":
-        model.minimize(expression)
-    else:
-        model.maximize(expression)
 
 
 def _outcome(

@@ -18,11 +18,6 @@ T = TypeVar("T")
 AGAIN = 0.05
 
 
-def on_main_thread() -> bool:
-    """Whether signals are handled on this thread."""
-    return threading.current_thread() is threading.main_thread()
-
-
 def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
     """What `search` returns, or raises; what a signal's handler raises meanwhile ends it by `stop` and is raised here.
 
@@ -31,10 +26,13 @@ def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
     who asks for the end (`interrupts.stopping`) ends the search by `stop` as well, and what it has found is returned.
     """
     with on_stop(stop):
-        return _interruptible(search, stop) if on_main_thread() else search()
+        if threading.current_thread() is not threading.main_thread():  # signals are handled on the main one alone
+            return search()
+        return _apart(search, stop)
 
 
-def _interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
+def _apart(search: Callable[[], T], stop: Callable[[], object]) -> T:
+    """Return what `search` returns on a thread of its own."""
     found: list[T] = []
     failures: list[BaseException] = []
     begun, given_up, over, lock = False, False, threading.Event(), threading.Lock()

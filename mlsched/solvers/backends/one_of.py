@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from mlsched.core.contract import Plan, Sense
-from mlsched.core.deadline import Deadline
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome, StoppedBy
-from mlsched.solvers.backends.limits import until
 
 #: A backend: solve one formulation for one objective, within limits, from a hint, for what is better than a value.
 Backend = Callable[[Formulation, str, Sense, Limits, Plan | None, int | None], Outcome]
@@ -31,12 +30,8 @@ class Budget:
 
     def remaining(self) -> Limits:
         """What remains for the next solve."""
-        remaining = until(self._deadline, self._limits)
-        return (
-            remaining
-            if remaining.work is None
-            else dataclasses.replace(remaining, work=remaining.work - self.work[self._unit])
-        )
+        work = None if self._limits.work is None else self._limits.work - self.work[self._unit]
+        return dataclasses.replace(self._limits, seconds=self._deadline.remaining(MOMENT), work=work)
 
 
 def solve_one_of(

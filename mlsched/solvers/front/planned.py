@@ -86,7 +86,7 @@ def _scalar(
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
     """The solver's formulation, what answers its sub-problems, and what to call when that is no longer used."""
     assert solver.model is not None
-    question = solver.model(solver.shown(instance), objectives=tuple(names), limits=NO_LIMITS, **params)
+    question = solver.model(instance.shown(solver.information), objectives=tuple(names), limits=NO_LIMITS, **params)
     if not isinstance(question, Formulation):
         raise InvalidInput(f"{solver.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}

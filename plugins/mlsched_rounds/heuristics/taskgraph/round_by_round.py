@@ -77,7 +77,7 @@ def _kinds(jobs: Typed, name: str, rng: np.random.Generator, seconds: float) -> 
     assert found.rule is not None
     instance, kind = _question(jobs, seconds)
     params = resolve(name, found.parameters, {})
-    plan, _ = found.rule(found.shown(instance), memory=None, rng=rng, limits=Limits(), **params)
+    plan, _ = found.rule(instance.shown(found.information), memory=None, rng=rng, limits=Limits(), **params)
     return np.where(plan.config >= 0, kind[plan.config], -1)
 
 
