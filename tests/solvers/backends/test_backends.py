@@ -28,14 +28,14 @@ def crowd():
 
 def check(found, instance, best: int) -> None:
     assert found.status in ("optimal", "feasible", "unknown")
-    assert found.bound is None or found.bound <= best
+    assert found.sort_bound is None or found.sort_bound <= best
     if found.plan is None:
-        assert (found.status, found.value, found.gap) == ("unknown", None, None)
+        assert (found.status, found.sort_key, found.gap) == ("unknown", None, None)
     else:
         assert instance.violations(found.plan) == []
-        assert found.value >= best
+        assert found.sort_key >= best
     if found.status == "optimal":
-        assert found.value == found.bound == best
+        assert found.sort_key == found.sort_bound == best
         assert found.stopped_by == "proof"
 
 
