@@ -34,7 +34,7 @@ from trained_policies import OTHERS, clock, runs_of, untrained
 
 import mlsched
 from mlsched.learned.weights import Weights, read
-from mlsched.learned.workers._chic import USUAL, VARIANTS, shipped
+from mlsched.learned.workers.chic_policy import USUAL, VARIANTS, shipped
 from mlsched_papers.claim import estimate
 from mlsched_papers.trainings import over_trainings
 from mlsched_papers.view import change

@@ -4,8 +4,8 @@
 
 DIR holds POLICY-SEED.safetensors files and POLICY-VARIANT-SEED.safetensors files, as `mlsched train` writes them; a
 variant is named as the shipped file is (`-w60`, `-i2`, `-r0.9`, `-settled`, see VARIANTS in
-mlsched/learned/workers/_chic.py); one that DIR has no trainings of keeps its weights. Of the trainings that ended as
-their protocol says, the one whose weights have the lowest average completion time on the validation sequences is
+mlsched/learned/workers/chic_policy.py); one that DIR has no trainings of keeps its weights. Of the trainings that ended
+as their protocol says, the one whose weights have the lowest average completion time on the validation sequences is
 chosen; if none did, of all, and its card says that it is not trained. The card of a variant for the usual sizes gets
 some validated points of every training's curve (`seeds`), from which Figure 6 is made; those of the others have no
 curve: the package stays small.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.learned.weights import Weights, read, write
-from mlsched.learned.workers._chic import USUAL, VARIANTS, Variant
+from mlsched.learned.workers.chic_policy import USUAL, VARIANTS, Variant
 
 TARGET = Path(__file__).parents[1] / "mlsched" / "learned" / "workers" / "weights"
 #: What is kept of a training's curve, and of the chosen one's: what the claims and Figure 6 of `reproduce chic` read.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.learned.taskgraph._plus_order import HOUR, features
+from mlsched.learned.taskgraph.plus_order import HOUR, features
 from mlsched.learned.weights import of
 from mlsched_papers.claim import estimate
 from mlsched_papers.mlfs import grid as g

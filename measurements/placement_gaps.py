@@ -28,7 +28,7 @@ import numpy as np
 import mlsched
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
-from mlsched.heuristics.placement._lif import SCORES, TIES
+from mlsched.heuristics.placement.interference import SCORES, TIES
 from mlsched.instances.placement.gavel import generate_measured, read_gavel
 from mlsched.instances.placement.models import KINDS
 from mlsched_papers.claim import estimate

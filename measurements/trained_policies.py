@@ -27,8 +27,8 @@ import mlsched
 from mlsched.core.gap import gap_between
 from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of, read
-from mlsched.learned.workers._chic import allowed_actions
-from mlsched.learned.workers._plus import PlusNet
+from mlsched.learned.workers.chic_policy import allowed_actions
+from mlsched.learned.workers.plus_net import PlusNet
 from mlsched.simulation.workers.phase import Phase
 from mlsched.simulation.workers.rollout import horizon_of
 from mlsched_papers.claim import estimate

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlsched.core.registry import solver
 from mlsched.instances.placement import Instance, Plan
-from mlsched.learned.placement._harmony import policy, world
+from mlsched.learned.placement.harmony_policy import policy, world
 
 
 @solver("harmony", problem="placement", world=world, paper="Harmony Sections IV and V")

@@ -1,8 +1,8 @@
 """Harmony-plus: a learned rule of what to place next, on slowdowns that were learned from history.
 
 Ours, after Harmony (Bao, Peng, Wu, INFOCOM 2019). As there, nothing is known of interference but the speeds that
-placements of the past were measured to have: a model of slowdowns by type is fitted to them (`_plus_speeds`). Other
-than there, the network is the same function for every job and every server (`_plus_net`), so that it answers any number
+placements of the past were measured to have: a model of slowdowns by type is fitted to them (`plus_speeds`). Other
+than there, the network is the same function for every job and every server (`plus_net`), so that it answers any number
 of jobs, servers and resources; it places parts of jobs and may choose any waiting job next; and it learns from exact
 answers to small questions, asked of the fitted model, and then from its own best ones (`mlsched train harmony-plus`).
 """
@@ -17,9 +17,9 @@ import numpy as np
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
 from mlsched.instances.placement import Instance, Plan
-from mlsched.learned.placement._plus_net import PlusNet, View
-from mlsched.learned.placement._plus_speeds import Speeds
-from mlsched.learned.placement._plus_state import Question, States
+from mlsched.learned.placement.plus_net import PlusNet, View
+from mlsched.learned.placement.plus_speeds import Speeds
+from mlsched.learned.placement.plus_state import Question, States
 from mlsched.learned.weights import Weights, of
 
 #: Instead of a candidate: none is taken.

@@ -4,7 +4,7 @@ A network scores which task leaves an overloaded node, which waiting or leaving 
 node it goes; what is not chosen stays in the queue. Where every iteration queues anew (`queueing=iteration`), it first
 scores which running jobs give way; that network is another one, with weights of its own. How the paper's action becomes
 a sequence of such choices, and what each row of the state holds, is in `simulation/taskgraph/allocation.py` and
-`_allocation_features.py`. Trained by `mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7
+`allocation_features.py`. Trained by `mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7
 (`training/taskgraph/_mlf_rl.py`).
 """
 

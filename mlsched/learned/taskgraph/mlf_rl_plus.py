@@ -2,7 +2,7 @@
 
 Ours, in the place of MLFS' reinforcement learning (MLF-RL, Wang, Liu and Shen, CoNEXT 2020, Section 3.4), for worlds in
 which runs may pause and go on. What the policy learns is who goes first: a job's place in the order is a weighted sum
-of what is seen of it and of the jobs beside it (`_plus_order.py`), the least first. Who then runs, pauses and starts is
+of what is seen of it and of the jobs beside it (`plus_order.py`), the least first. Who then runs, pauses and starts is
 up to the engine of all preemptive rules (`heuristics/taskgraph/preemption.py`). Trained by `mlsched train mlf-rl-plus`
 (`training/taskgraph/_mlf_rl_plus.py`): it begins with the order by the time that jobs have left, and is improved by
 an evolution strategy.
@@ -17,7 +17,7 @@ from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.learned.net import scorer
-from mlsched.learned.taskgraph._plus_order import FEATURES, features, standing
+from mlsched.learned.taskgraph.plus_order import FEATURES, features, standing
 from mlsched.learned.weights import of
 
 

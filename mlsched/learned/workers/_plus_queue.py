@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.learned.workers._plus import PlusNet
+from mlsched.learned.workers.plus_net import PlusNet
 
 if TYPE_CHECKING:
     from mlsched.learned.workers.chic_plus import Allocation

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.core.registry import solver
 from mlsched.instances.workers import Instance, Plan
-from mlsched.learned.workers._chic import Protocol, Variant, policy, world
+from mlsched.learned.workers.chic_policy import Protocol, Variant, policy, world
 
 
 @solver("chic", problem="workers", world=world("chic"), paper="Chic Sections 4 and 5")

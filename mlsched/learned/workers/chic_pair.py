@@ -9,7 +9,7 @@ import numpy as np
 
 from mlsched.core.registry import solver
 from mlsched.instances.workers import Instance, Plan
-from mlsched.learned.workers._chic import Protocol, Variant, policy, world
+from mlsched.learned.workers.chic_policy import Protocol, Variant, policy, world
 
 
 @solver("chic-pair", problem="workers", world=world("chic-pair"), paper="Chic Section 4.4")

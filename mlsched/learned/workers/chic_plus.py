@@ -16,8 +16,8 @@ from mlsched.core.registry import solver
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned.net import sample
 from mlsched.learned.weights import Weights, of
-from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
 from mlsched.learned.workers._plus_queue import fill
+from mlsched.learned.workers.plus_net import PlusNet, dynamic, static, valid
 
 #: Time of a step more in each direction: as it is, a worker, a PS, both.
 MOVES = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])

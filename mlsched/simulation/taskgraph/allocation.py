@@ -1,7 +1,7 @@
 """A round of a cluster of training jobs as a sequence of choices: MLFS' action {(task, node or queue)} (Section 3.4).
 
 The paper does not say how one network says where any number of tasks go. Here the action is made one choice after the
-other, each among rows of one table (`_allocation_features`), so that one scoring function serves them all:
+other, each among rows of one table (`allocation_features`), so that one scoring function serves them all:
 
 STOP, where it is asked for: which job ends as early as it may; row 0: no more. MLF-RL leaves that to MLF-C.
 GIVE, where every iteration queues anew and something waits: which running job gives way; row 0: nobody else.
@@ -43,7 +43,7 @@ from mlsched.heuristics.taskgraph.mlf_h import goes_on, made_round
 from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
-from mlsched.simulation.taskgraph._allocation_features import (
+from mlsched.simulation.taskgraph.allocation_features import (
     FEATURES,
     FEATURES_OF,
     GIVE,

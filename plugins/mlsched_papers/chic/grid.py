@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from mlsched.core.registry import registry
-from mlsched.learned.workers._chic import VARIANTS, Variant
+from mlsched.learned.workers.chic_policy import VARIANTS, Variant
 
 #: Section 6.1: arrivals per hour, and the one at which Fig. 5 and 6 are measured.
 RATES = (0.9, 1.35, 1.8, 2.25, 2.7)

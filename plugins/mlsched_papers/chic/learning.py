@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.learned.weights import of
-from mlsched.learned.workers._chic import VARIANTS, shipped
+from mlsched.learned.workers.chic_policy import VARIANTS, shipped
 from mlsched_papers.chic.grid import (
     CHIC,
     CHIC_PAIR,

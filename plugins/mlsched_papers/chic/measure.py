@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.learned.workers._chic import policy as chic_policy
+from mlsched.learned.workers.chic_policy import policy as chic_policy
 from mlsched_papers.chic.grid import Case, Grid
 from mlsched_papers.runs import refuse_unsound
 

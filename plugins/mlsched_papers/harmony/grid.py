@@ -40,7 +40,7 @@ BASELINES = (
     Policy("LIF-Quad", "lif-quadratic", "baseline"),
 )
 LOAD_BALANCING = BASELINES[0]
-#: What the text leaves open of LIF (see `heuristics.placement._lif`).
+#: What the text leaves open of LIF (see `heuristics.placement.interference`).
 LIF_READINGS = {"by the increase": "score=increase", "random ties": "tie=random"}
 INTERPRETATIONS = tuple(
     Policy(f"{lif.label}, {variant}", f"{lif.text}:{setting}", "interpretation", f"LIF {variant}", lif.label)

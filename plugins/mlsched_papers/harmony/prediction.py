@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.heuristics.placement import _lif
+from mlsched.heuristics.placement import interference
 from mlsched.instances.placement import Instance
 from mlsched.learned.weights import of
 from mlsched.simulation.placement.board import NOBODY
 from mlsched_papers.harmony import paper
 from mlsched_papers.harmony.grid import TESTBED, Grid
 from mlsched_papers.harmony.studies import NAMES
-from mlsched_training.placement._harmony_speeds import speeds
-from mlsched_training.placement._history import placement, slowdowns
+from mlsched_training.placement.harmony_speeds import speeds
+from mlsched_training.placement.history import placement, slowdowns
 
 #: Label -> LIF's regressors.
-METHODS = {"LIF-Line": _lif.linear, "LIF-Quad": _lif.quadratic}
+METHODS = {"LIF-Line": interference.linear, "LIF-Quad": interference.quadratic}
 WAYS = ("profiled", "fitted")
 #: The reward network among the methods, and its way.
 NETWORK = ("trained", "reward network")
@@ -53,7 +53,7 @@ def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
         instance = placements[-1]
         tested = rng.permutation(len(samples.kind)) < paper.TESTED * len(samples.kind)
         for method, features in METHODS.items():
-            profiled = _lif.fit(instance, rng, features, PROFILES, 0.0)
+            profiled = interference.fit(instance, rng, features, PROFILES, 0.0)
             for way, predicted in (
                 ("profiled", _profiled(samples, features, profiled)),
                 ("fitted", _fitted(samples, features, ~tested)),

@@ -24,9 +24,9 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Range, one_of, parameters_of, resolve
 from mlsched.heuristics.taskgraph.measures import STOPS, stops_after
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
-from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
-from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation
+from mlsched.simulation.taskgraph.allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
+from mlsched.simulation.taskgraph.competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Segments
 from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
@@ -56,8 +56,8 @@ class RoundsEnv(MaskedEnv):
     Observation: "rows", (window + 1) x columns, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
     and "action_mask", int8, which may be chosen. `observation_names` has the columns of a row: five marks of the kind
     of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's task, its job
-    and the node where it is or would be (`simulation/taskgraph/_allocation_features.py` says how each is counted); with
-    queueing="iteration" then how the jobs stand to each other (`_competition_features.py`).
+    and the node where it is or would be (`simulation/taskgraph/allocation_features.py` says how each is counted); with
+    queueing="iteration" then how the jobs stand to each other (`competition_features.py`).
     """
 
     @checked

@@ -36,7 +36,7 @@ from mlsched.core.arguments import Checked
 from mlsched.core.params import Count, Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
 from mlsched.learned.net import sample
-from mlsched.learned.placement._harmony import Net, Policy
+from mlsched.learned.placement.harmony_policy import Net, Policy
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
 from mlsched_training._recipe import Validation, layers_of
@@ -44,8 +44,8 @@ from mlsched_training._torch import adam_state, layer_state, restore_adam, resto
 from mlsched_training.placement._harmony_clusters import Clusters
 from mlsched_training.placement._harmony_live import Measured
 from mlsched_training.placement._harmony_replay import Replay, Samples, columns, shuffled
-from mlsched_training.placement._harmony_speeds import speeds
 from mlsched_training.placement._harmony_validation import completion, random_completion, workloads
+from mlsched_training.placement.harmony_speeds import speeds
 
 if TYPE_CHECKING:
     from mlsched_training.placement._harmony_together import Group

@@ -14,8 +14,8 @@ from mlsched.instances.placement import Instance
 from mlsched.instances.placement.models import RESOURCES, SERVER, interference
 from mlsched.simulation.placement.board import NOBODY
 from mlsched_training.placement._harmony_rewards import TYPES, History, RewardNet, RewardParams, history
-from mlsched_training.placement._harmony_speeds import Speeds
-from mlsched_training.placement._history import ALONE, slowdowns
+from mlsched_training.placement.harmony_speeds import Speeds
+from mlsched_training.placement.history import ALONE, slowdowns
 
 #: Random placements of the first history that retraining mixes with what was measured.
 PAST = 2000

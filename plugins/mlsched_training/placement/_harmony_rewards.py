@@ -7,7 +7,7 @@ Interpretations:
 - "13177 samples" are so many placements, each with the speeds of all its jobs: a sample's label is a vector.
 - A tenth of the placements, whole ones, is held out: two jobs of one placement tell of each other.
 - "196 or 128 neurons in each hidden layer": 196-196-128, as the policy has.
-- Speeds are relative to the job alone (`_harmony_speeds`), the network's output is their logarithm.
+- Speeds are relative to the job alone (`harmony_speeds`), the network's output is their logarithm.
 - form="flat" is the paper's network. In its minibatches slots and servers change places at random (`shuffle`), since
   which job is in which slot is an accident of the history.
 """
@@ -27,8 +27,8 @@ from mlsched.learned.net import Mlp
 from mlsched.simulation.placement.board import NOBODY
 from mlsched_training._recipe import Validation, layers_of
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
-from mlsched_training.placement._harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
-from mlsched_training.placement._history import placement, slowdowns
+from mlsched_training.placement.harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
+from mlsched_training.placement.history import placement, slowdowns
 
 #: Seeds of histories: no test draws placements by them.
 HISTORY = 2_000_000
@@ -39,7 +39,7 @@ EPS = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class RewardParams(Checked):
-    """samples: placements of the history. held_out: share of them that is tested on. form: see `_harmony_speeds`.
+    """samples: placements of the history. held_out: share of them that is tested on. form: see `harmony_speeds`.
     shuffle: of the flat form. hidden, learning_rate, minibatch: the paper's. model: interference of the history's
     cluster. servers: M. slots: N of the flat form. error: the criterion, a relative error on the held-out placements.
     An iteration is one pass over the history.

@@ -22,9 +22,9 @@ from mlsched.core.arguments import Checked
 from mlsched.core.params import Count, CountOrNone, Range
 from mlsched.instances.placement import Plan
 from mlsched.instances.placement.models import KINDS
-from mlsched.learned.placement._plus_net import MOST_ATTENTION, PlusNet, View, shapes
-from mlsched.learned.placement._plus_state import States
 from mlsched.learned.placement.harmony_plus import fill
+from mlsched.learned.placement.plus_net import MOST_ATTENTION, PlusNet, View, shapes
+from mlsched.learned.placement.plus_state import States
 from mlsched_training._recipe import Validation
 from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch
 from mlsched_training.placement._plus_examples import Asked, drawn, solved, steps
@@ -242,7 +242,7 @@ def joined(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
 
 
 def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
-    """As `_plus_net.attend`, in torch; groups in any order."""
+    """As `plus_net.attend`, in torch; groups in any order."""
     t = torch()
     total = t.zeros(count, device=values.device).index_add(0, group, weight)
     attended = t.zeros((count, values.shape[1]), device=values.device).index_add(0, group, values * weight[:, None])

@@ -21,9 +21,9 @@ from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
 from mlsched.instances.placement import Instance, Plan, generate
-from mlsched.learned.placement._plus_net import View
-from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, Speeds
-from mlsched.learned.placement._plus_state import Question, States
+from mlsched.learned.placement.plus_net import View
+from mlsched.learned.placement.plus_speeds import ALONE, PAIRS, Speeds
+from mlsched.learned.placement.plus_state import Question, States
 from mlsched.learned.weights import Floats
 
 #: Spread of the changed coefficients: each is multiplied by exp of a normal variable of this deviation.

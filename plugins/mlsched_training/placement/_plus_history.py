@@ -16,7 +16,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.judge import speeds
-from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, network
+from mlsched.learned.placement.plus_speeds import ALONE, PAIRS, network
 
 #: Rounds of the fit.
 ROUNDS = 30
@@ -37,7 +37,7 @@ def fit(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any]
     """Tables of the speed model (tensor -> float32), its types, and its mean relative error on held-out jobs.
 
     draw(rng): an instance of the cluster; new jobs of such are placed at random until there are `jobs` with those that
-    run. The last tenth is held out. Fitted are the coefficients of `_plus_speeds`, at least 0, by the
+    run. The last tenth is held out. Fitted are the coefficients of `plus_speeds`, at least 0, by the
     squares of relative errors.
     """
     rows, owner, types, slowdown, names = _history(rng, jobs, draw)

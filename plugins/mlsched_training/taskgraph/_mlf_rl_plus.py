@@ -24,7 +24,7 @@ from mlsched.core.arguments import Checked
 from mlsched.core.params import Count, NotNegative, Range, within
 from mlsched.core.student import half_width
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
-from mlsched.learned.taskgraph._plus_order import FEATURES, HOUR, LEFT, NAMES, SIZE, Standing, features
+from mlsched.learned.taskgraph.plus_order import FEATURES, HOUR, LEFT, NAMES, SIZE, Standing, features
 from mlsched_training._recipe import Validation
 from mlsched_training.taskgraph._episodes import TRAINING, VALIDATION
 from mlsched_training.taskgraph._plus_world import Clusters, clusters, mean_jct

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.learned.taskgraph._plus_order import HOUR, Floats, Standing
+from mlsched.learned.taskgraph.plus_order import HOUR, Floats, Standing
 from mlsched.simulation.taskgraph.iterations.bound import pieces
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched_training.taskgraph._episodes import LOAD

@@ -37,7 +37,7 @@ import numpy as np
 from mlsched.core.arguments import Checked
 from mlsched.core.params import Count, CountOrNone, Range, Share
 from mlsched.learned.net import Mlp, sample
-from mlsched.learned.workers._chic import PAPER, VOIDS, allowed_actions
+from mlsched.learned.workers.chic_policy import PAPER, VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase
 from mlsched_training._recipe import Validation, layers_of
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch

@@ -11,8 +11,8 @@ from mlsched.core.registry import registry
 from mlsched.instances.workers import Instance, Plan
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES
 from mlsched.instances.workers.tables import from_models
-from mlsched.learned.workers._plus import DYNAMIC, STATIC
 from mlsched.learned.workers.chic_plus import Allocation
+from mlsched.learned.workers.plus_net import DYNAMIC, STATIC
 
 #: Size of the questions' tables: the paper's cluster gives no job more (see `simulation/workers/synthetic.py`).
 MOST_WORKERS, MOST_PS = 10, 20

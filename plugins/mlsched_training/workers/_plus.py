@@ -18,7 +18,7 @@ import numpy as np
 from mlsched.core.arguments import Checked
 from mlsched.core.params import Count, CountOrNone, Range, within
 from mlsched.learned.net import sample
-from mlsched.learned.workers._plus import CODE, DYNAMIC, STATIC, PlusNet
+from mlsched.learned.workers.plus_net import CODE, DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase
 from mlsched_training._recipe import Validation
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.instances.workers import NEVER
-from mlsched.learned.workers._plus import STATIC, PlusNet, dynamic, static, valid
 from mlsched.learned.workers.chic_plus import MOVES, dominant_shares
+from mlsched.learned.workers.plus_net import STATIC, PlusNet, dynamic, static, valid
 from mlsched.simulation.workers.phase import FIELDS
 from mlsched.simulation.workers.workload import Workload, startable
 from mlsched_training.workers.batch import Batch

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.learned.workers._chic import PAPER
+from mlsched.learned.workers.chic_policy import PAPER
 from mlsched_training.workers.batch import Batch
 
 

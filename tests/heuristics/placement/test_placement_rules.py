@@ -11,7 +11,7 @@ from placement_examples import small
 import mlsched
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
-from mlsched.heuristics.placement import _lif
+from mlsched.heuristics.placement import interference
 from mlsched.heuristics.placement._room import PS, WORKER, Room
 from mlsched.instances import strategies
 
@@ -21,7 +21,10 @@ LIF = ("lif-linear", "lif-quadratic")
 READINGS = (
     "tetris:order=task",
     "tetris:weight=0",
-    *(f"lif-quadratic:score={score},tie={tie}" for score, tie in zip(_lif.SCORES, _lif.TIES[::-1], strict=True)),
+    *(
+        f"lif-quadratic:score={score},tie={tie}"
+        for score, tie in zip(interference.SCORES, interference.TIES[::-1], strict=True)
+    ),
 )
 
 
@@ -162,13 +165,13 @@ def lif(instance, placed, job, kind, **reading):
     for task in placed:
         room.put(*task)
     rng = np.random.default_rng(0)
-    models = _lif.fit(instance, rng, _lif.linear, 50, 0.0)
+    models = interference.fit(instance, rng, interference.linear, 50, 0.0)
     reading = {"score": "excess", "tie": "index"} | reading
-    choose = _lif.least_interference(instance, _lif.linear, models, rng=rng, **reading)
+    choose = interference.least_interference(instance, interference.linear, models, rng=rng, **reading)
     return choose(room, job, kind, np.arange(len(instance.server_free)))
 
 
-@pytest.mark.parametrize("score", _lif.SCORES)
+@pytest.mark.parametrize("score", interference.SCORES)
 def test_lif_avoids_company(score):
     """Beside a task of the other job both are slowed down by 0.25 x 1.2: 0.6 in sum, against 0 on the empty server."""
     assert lif(empty_servers(**LINEAR_WORLD), [(0, WORKER, 0)], 1, WORKER, score=score) == 1
@@ -224,9 +227,9 @@ def test_lif_looks_at_cpu_and_bandwidth_by_name():
 @pytest.mark.parametrize(("rule", "model"), [("linear", "linear"), ("quadratic", "quadratic")])
 def test_lif_recovers_a_world_that_is_as_it_assumes(rule, model):
     instance = mlsched.generate("placement", "6x5", model=model)
-    features = getattr(_lif, rule)
-    fitted = _lif.fit(instance, np.random.default_rng(0), features, 200, 0.0)
-    use, measured = _lif.profile(instance, np.random.default_rng(1), 50, 0.0)
+    features = getattr(interference, rule)
+    fitted = interference.fit(instance, np.random.default_rng(0), features, 200, 0.0)
+    use, measured = interference.profile(instance, np.random.default_rng(1), 50, 0.0)
     for t in range(len(instance.types)):
         assert np.allclose(features(use[t]) @ fitted[t], measured[t], atol=1e-6)
 

@@ -10,7 +10,7 @@ import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.registry import registry
 from mlsched.instances.placement import generate
-from mlsched.learned.placement._harmony import Policy, policy
+from mlsched.learned.placement.harmony_policy import Policy, policy
 from mlsched.learned.weights import Weights, of
 
 

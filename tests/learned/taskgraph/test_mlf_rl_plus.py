@@ -11,7 +11,7 @@ from draws import draws
 from mlsched import api
 from mlsched.core.errors import InvalidFile
 from mlsched.heuristics.taskgraph.measures import per_job, remaining_time, shares
-from mlsched.learned.taskgraph._plus_order import FEATURES, NAMES, features, standing
+from mlsched.learned.taskgraph.plus_order import FEATURES, NAMES, features, standing
 from mlsched.learned.weights import Weights, of, read, write
 
 WORLD = {"usage": "drawn", "usage_every": 1800, "movement": "anytime", "pausing": "keep"}

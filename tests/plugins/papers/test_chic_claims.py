@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlsched.learned.workers._chic import Variant
+from mlsched.learned.workers.chic_policy import Variant
 from mlsched_papers.chic import grid as g
 from mlsched_papers.chic import learning, paper
 from mlsched_papers.chic.claims import ALL, OF_OPTIMUS, STATEMENTS, claims

@@ -360,7 +360,7 @@ def test_torch_and_numpy_score_alike():
         learner = PolicyGradient(PlusParams(**PLUS), 0, "cpu")
         *inputs, target = examples("max-rate", 10, 4, np.random.default_rng(0))
         ours = learner.logits(*(torch.from_numpy(x) for x in inputs)).detach().numpy()
-    from mlsched.learned.workers._plus import PlusNet
+    from mlsched.learned.workers.plus_net import PlusNet
     from mlsched_training.workers._plus_batch import scores
 
     theirs = scores(PlusNet(learner.weights()), *inputs)

@@ -12,8 +12,8 @@ from mlf_examples import snapshot
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
-from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.allocation import FEATURES, FEATURES_OF, GIVE, HOST, LEAVE, NEXT, Allocation, chosen
+from mlsched.simulation.taskgraph.competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.strategies import snapshots
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlsched_training.placement._history import placement, slowdowns
+from mlsched_training.placement.history import placement, slowdowns
 
 
 def test_a_history_is_saturated_and_measured_by_the_judge():

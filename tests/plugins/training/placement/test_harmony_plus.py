@@ -11,10 +11,10 @@ import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.placement import Instance, instances
 from mlsched.instances.placement.pace import Pace
-from mlsched.learned.placement._plus_net import CANDIDATE, JOB, SERVER, WHOLE, PlusNet, shapes
-from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, Speeds
-from mlsched.learned.placement._plus_state import Question, States, amounts
 from mlsched.learned.placement.harmony_plus import fill
+from mlsched.learned.placement.plus_net import CANDIDATE, JOB, SERVER, WHOLE, PlusNet, shapes
+from mlsched.learned.placement.plus_speeds import ALONE, PAIRS, Speeds
+from mlsched.learned.placement.plus_state import Question, States, amounts
 from mlsched.learned.weights import Weights, of, read, write
 
 SECRETS = ("sigma_worker", "sigma_ps", "linear", "quadratic", "rho_ps", "rho_worker")

@@ -8,7 +8,7 @@ import pytest
 from mlsched.core.errors import InvalidFile
 from mlsched.learned.weights import Weights
 from mlsched.simulation.placement.board import NOBODY
-from mlsched_training.placement._harmony_speeds import Speeds, flat_inputs, job_inputs, speeds
+from mlsched_training.placement.harmony_speeds import Speeds, flat_inputs, job_inputs, speeds
 
 torch = pytest.importorskip("torch")
 from mlsched_training import train  # noqa: E402

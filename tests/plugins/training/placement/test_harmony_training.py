@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidInput
-from mlsched.learned.placement._harmony import Net
+from mlsched.learned.placement.harmony_policy import Net
 from mlsched.simulation.placement.board import NOBODY, Shape
 
 torch = pytest.importorskip("torch")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-from mlsched.learned.taskgraph._plus_order import FEATURES, SIZE
+from mlsched.learned.taskgraph.plus_order import FEATURES, SIZE
 from mlsched_training.taskgraph import _mlf_rl_plus as plus
 from mlsched_training.taskgraph._mlf_rl_plus import Evolution, MlfRlPlusParams, begin, trained
 

@@ -13,10 +13,10 @@ from mlsched.instances.workers import instances
 from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.learned.workers import _plus_queue
-from mlsched.learned.workers._chic import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped
-from mlsched.learned.workers._chic import policy as shipped_policy
-from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
 from mlsched.learned.workers.chic_plus import Allocation
+from mlsched.learned.workers.chic_policy import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped
+from mlsched.learned.workers.chic_policy import policy as shipped_policy
+from mlsched.learned.workers.plus_net import DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase, features
 from mlsched.simulation.workers.synthetic import chic
 from mlsched_training.workers._plus_batch import Views, scores

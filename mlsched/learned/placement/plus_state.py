@@ -2,7 +2,7 @@
 
 A step puts a part of a job (so many workers and PSs) on a server. A job that is begun is finished first; one that
 cannot be is taken back and waits. Of servers that are equal in all that counts only the first may be chosen. Nothing
-here reads the instance's interference or network coefficients: slowdowns are those of a fitted model (`_plus_speeds`).
+here reads the instance's interference or network coefficients: slowdowns are those of a fitted model (`plus_speeds`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.instances.placement import Instance, Plan
-from mlsched.learned.placement._plus_net import JOB, View
-from mlsched.learned.placement._plus_speeds import Speeds, network
+from mlsched.learned.placement.plus_net import JOB, View
+from mlsched.learned.placement.plus_speeds import Speeds, network
 
 #: All numbers of tasks up to this may be put on a server at once; beyond it, powers of two.
 SMALL = 3

@@ -5,7 +5,7 @@ and its node there, and a few sums over the cluster, so that one network scores 
 lists, a snapshot does not say the name of the algorithm, the size of its training data and of a mini-batch; the number
 of tasks, replicas, parameters and ticks of an iteration stand for them. The graph is summed up by what follows a task:
 the rest of the longest path, the discounted number of tasks on all paths, and Eq. 6's priority, which is a sum over
-them. Where every iteration queues anew, a row has more columns (`_competition_features`).
+them. Where every iteration queues anew, a row has more columns (`competition_features`).
 
 Times t are log2(t / T), from T / 1024 to 64 T, as 0 to 1; T is the mean over jobs of their whole estimated running
 time, so that nothing depends on the length of a tick. Counts n are log2(1 + n) over a constant. Shares are shares.
@@ -31,7 +31,7 @@ from mlsched.heuristics.taskgraph._mlf_priority import (
 from mlsched.heuristics.taskgraph.measures import iteration_ticks, per_job, remaining_ticks, remaining_time
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.states import RUNNING
-from mlsched.simulation.taskgraph._competition_features import OF_COMPETITION, Standing
+from mlsched.simulation.taskgraph.competition_features import OF_COMPETITION, Standing
 
 Floats = npt.NDArray[np.float32]
 
