@@ -41,10 +41,8 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
     if declared:
         return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
-    if hasattr(solver, "__order__"):
-        from mlsched.heuristics.taskgraph._order import solver_of  # which a rule of another kind does not need
-
-        return solver_of(name, problem, solver, params), {}
+    if hasattr(solver, "__order__"):  # a problem's way of serving what the function returns
+        return solver.__order__.as_solver(name, problem, solver, params), {}
     _check_signature(name, solver)
     information: Any = getattr(solver, "information", "observed")
     one_of(f"{name}.information", information, get_args(Information))

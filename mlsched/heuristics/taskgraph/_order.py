@@ -105,6 +105,23 @@ class Order:
         key = self.key(job)
         return key if type(key) is tuple else (key,)
 
+    def as_solver(self, name: str, problem: str, key: Any, params: Mapping[str, Any]) -> Solver:
+        """Return a key of jobs that `order` declared with this order as a solver of task graphs."""
+        if problem != "taskgraph":
+            raise InvalidInput(f"{name}: is an order of jobs, expected a scheduler of {problem}; use it with taskgraph")
+        if params:
+            raise InvalidInput(f"{name}: has parameter '{next(iter(params))}', expected none; write it into the key")
+        return Solver(
+            name,
+            problem,
+            "heuristic",
+            key,
+            rule=adapted(functools.partial(by_order, key=key), stateful=False),
+            called="online",
+            order=functools.partial(_given, self),
+            world=functools.partial(_pausing, self),
+        )
+
 
 def answer(snapshot: Snapshot, order: Order) -> Round:
     """Return the round that serves the jobs of a snapshot in an order."""
@@ -297,26 +314,6 @@ class _Checked:
                 rule = "expected a number or a tuple of numbers that are not NaN"
                 raise SolverError(f"{name}: job {job.number} at tick {job.now}: key {shortened(repr(part))}, {rule}")
         return key
-
-
-def solver_of(name: str, problem: str, key: Any, params: Mapping[str, Any]) -> Solver:
-    """Return a key of jobs that `order` declared as a solver of task graphs."""
-    declared: Order = key.__order__
-    if problem != "taskgraph":
-        raise InvalidInput(f"{name}: is an order of jobs, expected a scheduler of {problem}; use it with taskgraph")
-    if params:
-        raise InvalidInput(f"{name}: has parameter '{next(iter(params))}', expected none; write it into the key")
-    rule = adapted(functools.partial(by_order, key=key), stateful=False)
-    return Solver(
-        name,
-        problem,
-        "heuristic",
-        key,
-        rule=rule,
-        called="online",
-        order=functools.partial(_given, declared),
-        world=functools.partial(_pausing, declared),
-    )
 
 
 def _given(order: Order) -> Order:
