@@ -69,8 +69,7 @@ class MixedProgram:
 
     def front(self):
         """All non-dominated values, sorted."""
-        values = self.values()
-        return sorted([*p] for p in values if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in values))
+        return front_of(self.values())
 
     def pyomo(self):
         """(model, expressions of both objectives)."""
@@ -84,6 +83,11 @@ class MixedProgram:
             if any(a) or any(b):
                 model.rows.add((None if low is None else float(low), body, None if high is None else float(high)))
         return model, [sum(k * v for k, v in zip(o, model.x.values(), strict=True)) for o in self.objectives]
+
+
+def front_of(values):
+    """The non-dominated pairs among some, sorted."""
+    return sorted([*p] for p in values if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in values))
 
 
 def drawn(rng: random.Random) -> MixedProgram:

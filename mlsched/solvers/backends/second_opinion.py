@@ -101,7 +101,7 @@ class Ruling:
 def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> Ruling:
     """The ruling on a proof of `first.engine`, which took `seconds`, within limits for all further solves."""
     deadline, nodes = Deadline(limits.seconds), 0
-    claims = [first]
+    claims = [_sound(first, model)]
     second, third = OTHERS.get(first.engine, OTHERS["highs"])
     tries: list[tuple[str, float | None]] = [(second, FACTOR * seconds + PATIENCE), (third, None), (second, None)]
     for number, (engine, most) in enumerate(tries):
@@ -121,17 +121,26 @@ def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> 
 
 
 def _agreed(one: Claim, other: Claim) -> Claim | None:
-    """The claim that two proofs make; None where they do not say the same."""
+    """The claim that two proofs make; None where they do not say the same.
+
+    Values are integers: a proof's bound must exclude the next better one, and neither may refute the other's point.
+    """
     if not one.proof or one.status != other.status:
         return None
     if one.status == "infeasible":
         return one
-    best = min(one, other, key=lambda c: c.value or 0.0)
-    # A bound of floats is as exact as its size allows; below that, two engines that call it optimal agree.
-    value = best.value or 0.0
-    least = value - max(0.5, TOLERANCE * abs(value))
-    certain = [c for c in (one, other) if c.bound is not None and c.bound >= least]
-    return best if len(certain) == 2 else None
+    best = min(one, other, key=_value)
+    whole = round(_value(best))
+    # At a large value a bound is less exact, so that one half remains of the unit.
+    least = whole - 1 + min(0.5, TOLERANCE * max(1.0, abs(whole)))
+    most = whole + 0.5
+    proofs = [c.bound is not None and least <= c.bound <= most and _value(c) <= most for c in (one, other)]
+    return best if all(proofs) else None
+
+
+def _value(claim: Claim) -> float:
+    """The value of a claim's point; infinite without one."""
+    return math.inf if claim.value is None else claim.value
 
 
 def _refuted(claim: Claim, claims: Sequence[Claim]) -> bool:
@@ -166,7 +175,7 @@ _LATE = "the limit ended the second proof"
 def _in_doubt(claims: Sequence[Claim], deadline: Deadline, nodes: int) -> Ruling:
     """The ruling where no two engines agree: the best point that any of them found, and what they say."""
     points = [c for c in claims if c.solution is not None]
-    best = min(points, key=lambda c: c.value or 0.0, default=claims[0])
+    best = min(points, key=_value, default=claims[0])
     best = dataclasses.replace(best, status="failed")
     if sum(c.proof for c in claims) > 1:
         return Ruling(best, "; ".join(str(c) for c in claims), nodes=nodes)
@@ -183,10 +192,15 @@ def asked(engine: str, model: Mixed, limits: Limits, *, tolerance: float = TIGHT
         claim = _scip(model, limits) if engine == "scip" else _highs(engine, model, limits, tolerance)
     except BackendError as error:
         return Claim(engine, "failed", note=str(error))
+    return _sound(claim, model)
+
+
+def _sound(claim: Claim, model: Mixed) -> Claim:
+    """The claim, which has failed where its solution breaks the model or is missing."""
     if claim.solution is not None and not model.holds(claim.solution):
-        return Claim(engine, "failed", note="a solution that breaks the model", nodes=claim.nodes)
+        return Claim(claim.engine, "failed", note="a solution that breaks the model", nodes=claim.nodes)
     if claim.status == "optimal" and claim.solution is None:
-        return Claim(engine, "failed", note="a proof without a solution", nodes=claim.nodes)
+        return Claim(claim.engine, "failed", note="a proof without a solution", nodes=claim.nodes)
     return claim
 
 

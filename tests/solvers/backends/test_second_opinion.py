@@ -109,8 +109,6 @@ def claims(*said):
 
 
 def test_two_proofs_that_a_point_refutes_are_in_doubt(monkeypatch):
-    import numpy as np
-
     claim = second_opinion.Claim
     point = np.zeros(1)
     said = claims(claim("scip", "optimal", 3.0, 3.0, point), claim(second_opinion.PLAIN, "infeasible"))
@@ -118,6 +116,41 @@ def test_two_proofs_that_a_point_refutes_are_in_doubt(monkeypatch):
     ruling = second_opinion.proved_twice(None, claim("highs", "infeasible"), Limits(), 0.0)
     assert ruling.doubt == "highs says infeasible; scip says optimal 3; highs without presolve says infeasible"
     assert ruling.claim.solution is point
+
+
+OPTIMA = {
+    "the same": ((10.0, 10.0), (10.0, 10.0), True),
+    "the next better value excluded": ((10.0, 9.001), (10.0, 10.0), True),
+    "the next better value not excluded": ((10.0, 9.0), (10.0, 10.0), False),
+    "no bound": ((10.0, None), (10.0, 10.0), False),
+    "another value": ((10.0, 10.0), (12.0, 12.0), False),
+    "another value, a bound below both": ((10.0, 10.0), (12.0, 10.0), False),
+    "a bound that the other's point refutes": ((10.0, 10.0), (10.0, 12.0), False),
+    "large, the same": ((1e9, 1e9 - 0.4), (1e9, 1e9), True),
+    "large, the next better value not excluded": ((1e9, 1e9 - 2), (1e9, 1e9), False),
+    "large, another value": ((1e9, 1e9), (1e9 + 1, 1e9 + 1), False),
+}
+
+
+@pytest.mark.parametrize("case", OPTIMA)
+def test_two_optima_agree_only_on_one_value_that_both_prove(case):
+    (value, bound), (other, its_bound), agreed = OPTIMA[case]
+    one = second_opinion.Claim("highs", "optimal", value, bound)
+    two = second_opinion.Claim("scip", "optimal", other, its_bound)
+    assert (second_opinion._agreed(one, two) is not None) == agreed
+    assert (second_opinion._agreed(two, one) is not None) == agreed
+
+
+def test_a_first_proof_whose_point_breaks_the_model_does_not_count(monkeypatch):
+    """x >= 2, and the first engine says that x = 1 is optimal."""
+    one = np.ones(1)
+    whole = np.ones(1, dtype=bool)
+    start, index = np.array([0, 1]), np.array([0])
+    model = second_opinion.Mixed(one, 0.0, 2 * one, 9 * one, whole, start, index, one, 0 * one, 9 * one)
+    said = second_opinion.Claim("highs", "optimal", 1.0, 1.0, np.ones(1))
+    ruling = second_opinion.proved_twice(model, said, Limits(), 0.0)
+    assert (ruling.doubt, ruling.claim.value) == ("", 2.0)
+    assert ruling.claim.engine in second_opinion.OTHERS["highs"]
 
 
 def test_a_second_proof_that_a_limit_ends_proves_nothing(monkeypatch):
