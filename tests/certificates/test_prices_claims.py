@@ -99,11 +99,37 @@ def test_the_checker_alone_refuses_bounds_between_integers(tmp_path):
     instance = next(drawn("workers", 1))
     best = api.certify(instance, tmp_path / "proof", objective="total_jct").sort_key
     manifest = json.loads((tmp_path / "proof" / "manifest.json").read_text())
-    for bound, said in ((best, "proved: no plan"), (best + 0.5, "not proved: the bound is no integer")):
+    for bound, said in ((best, "proved: no plan"), (best + 0.5, "not proved: a number is no integer")):
         (tmp_path / "proof" / "manifest.json").write_text(json.dumps(manifest | {"bound": bound}))
         command = [sys.executable, "-I", str(tmp_path / "proof" / "checker.py"), str(tmp_path / "proof")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.stdout + done.stderr).startswith(said)
+
+
+#: What mlsched would not read -> how the instance's text is changed, and what the checker says alone.
+UNREADABLE = {
+    "no number": (lambda text: text.replace('"reserved":', '"none": NaN, "reserved":'), "no integer: NaN"),
+    "a float": (lambda text: text.replace('"cores":', '"none": 1e9, "cores":'), "no integer: 1e9"),
+    "beyond floats": (lambda text: text.replace('"cores":', f'"none": {2**53 + 1}, "cores":'), "above 2^53"),
+    "below 0": (lambda text: text.replace('"cores":', '"none": -1, "cores":'), "below 0"),
+    "twice": (lambda text: text.replace('"cores":', '"cores": 5, "cores":'), "a field twice"),
+    "another kind": (lambda text: text.replace('"quality.instance"', '"quality.horizon"'), "no quality.instance"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_the_checker_alone_reads_what_mlsched_would_read(tmp_path, case):
+    """With NaN among the costs, no choice is below any target; a loss below 0 is smaller than the least."""
+    change, said = UNREADABLE[case]
+    folder = tmp_path / "proof"
+    api.certify(next(drawn("quality", 1)), folder, objective="worst_loss", proof="dual")
+    text = (folder / "instance.json").read_text()
+    data = json.loads(text) | {"reserved": 0}
+    (folder / "instance.json").write_text(change(json.dumps(data)))
+    command = [sys.executable, "-I", str(folder / "checker.py"), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr[:12]) == (1, "not proved: ")
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

@@ -135,3 +135,15 @@ def test_a_leaf_of_too_many_states_is_refused(monkeypatch):
     claim = Listed(99, {"row": 50}, [[(0, {}), (0, {"row": 2**k})] for k in range(5)])
     with pytest.raises(Wrong, match="more than 3 states"):
         core.check(claim, [[{}]])
+
+
+def test_states_are_counted_one_by_one_and_by_their_rows(monkeypatch):
+    """One block makes as many states as it has options; a state keeps a number of each row."""
+    many = Listed(10, {"row": 100}, [[(0, {"row": n}) for n in range(50)], [(0, {})]])
+    monkeypatch.setattr(core, "MOST_STATES", 40)
+    with pytest.raises(Wrong, match="more than 40 states"):
+        core.check(many, [[{}]])
+    monkeypatch.setattr(core, "MOST_STATES", 1000)
+    monkeypatch.setattr(core, "MOST_NUMBERS", 60)
+    with pytest.raises(Wrong, match="more than 30 states"):
+        core.check(many, [[{}]])

@@ -19,7 +19,7 @@ from mlsched import api
 from mlsched.certificates import engine
 from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices import core, timed
-from mlsched.certificates.prices.core import SCALE
+from mlsched.certificates.prices.core import SCALE, Wrong
 from mlsched.certificates.prices.timed import Event, Timed
 from mlsched.certificates.taskgraph import prices as stated
 from mlsched.core.deadline import Deadline
@@ -299,3 +299,10 @@ def test_formulas_go_on_where_prices_leave_a_gap(tmp_path):
     assert (made.proof, made.evidence) == ("logic", "certified")
     gap = api.certify(instance, tmp_path / "gap", objective="total_jct", proof="dual")
     assert (gap.proof, gap.evidence) == ("dual", None)
+
+
+def test_what_cannot_start_before_the_end_of_time_is_refused():
+    """Its window is empty, which would prove anything; mlsched reads no such instance, `checker.py` alone might."""
+    event = Event(timed.LATEST, timed.END, 1, 0, timed.END, [])
+    with pytest.raises(Wrong, match="cannot start before 2"):
+        Timed(1, timed.Rows({}, {}), [event], lambda steps: None)

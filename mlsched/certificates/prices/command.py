@@ -1,22 +1,18 @@
 """The end of every `checker.py`: what it reads, and what it says."""
 
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mlsched.certificates.prices.core import Wrong, check
+from mlsched.certificates.prices.documents import documents
 
 
-def main(claims: dict[str, Callable[..., list[Any]]], folder: str) -> None:
+def main(claims: dict[str, Callable[..., list[Any]]], kind: str, folder: str) -> None:
     """Check the trees of a certificate's folder against its instance; print what they prove, or what is wrong."""
-    instance, manifest, proof = (
-        json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("instance", "manifest", "tree")
-    )
-    objective, bound = manifest["objective"], manifest["bound"]
     try:
+        instance, manifest, proof = documents(folder, kind)
+        objective, bound = manifest["objective"], manifest["bound"]
         if type(bound) is not int:  # what costs 97 or more does not cost 97.9 or more
             raise Wrong("the bound is no integer")
         asked = claims[objective](instance, bound, lambda steps: None)
@@ -32,4 +28,4 @@ def main(claims: dict[str, Callable[..., list[Any]]], folder: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -I checker.py FOLDER")
-    main(globals()["CLAIMS"], sys.argv[1])
+    main(globals()["CLAIMS"], globals()["KIND"], sys.argv[1])

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 SCALE, NEVER = 2**24, 2**999
-MOST_STATES, MOST_BITS = 20_000, 200
+MOST_STATES, MOST_NUMBERS, MOST_BITS = 20_000, 5_000_000, 200
 Use = dict[str, int]  # row -> amount
 Price = dict[str, int]  # row -> price
 Sides = tuple[tuple[str, int, int], ...]
@@ -112,7 +112,7 @@ def states_below(
         room.append((most, most_later))
         most = [m - min(use[r] for _, use in options) for r, m in enumerate(most)]
         most_later = [m + max(use[r] for _, use in options) for r, m in enumerate(most_later)]
-    states = {tuple(0 for _ in rows): 0}
+    states, most_states = {tuple(0 for _ in rows): 0}, min(MOST_STATES, MOST_NUMBERS // (1 + len(rows)))
     for options in kept:
         most, most_later = room.pop()
         made: dict[tuple[int, ...], int] = {}
@@ -128,7 +128,7 @@ def states_below(
                 )
                 if total + unused <= slack and total < made.get(sums, NEVER) and all(map(int.__le__, sums, most)):
                     made[sums] = total
-            if len(made) > MOST_STATES:
-                raise Wrong(f"a leaf needs more than {MOST_STATES} states: branch there")
+                    if len(made) > most_states:
+                        raise Wrong(f"a leaf needs more than {most_states} states: branch there")
         states = made
     return states

@@ -84,7 +84,8 @@ def uninterrupted(jobs: Jobs, prices: Prices, look: Callable[[], None] = lambda:
         soonest = jobs.release - prices.start + ends * jobs.length
         low, high = -(-soonest // step), np.minimum((soonest + waits) // step, last)
         count = np.maximum(high - low + 1, 0)
-        for part in np.array_split(np.arange(len(low)), count.sum() // 2**20 + 1):
+        ends_of_parts = np.flatnonzero(np.diff(np.cumsum(count) // 2**20)) + 1
+        for part in np.split(np.arange(len(low)), ends_of_parts):
             look()
             j = np.repeat(part, count[part])
             k = np.arange(len(j)) - np.repeat(np.cumsum(count[part]) - count[part] - low[part], count[part])

@@ -1,22 +1,21 @@
 """The end of the `checker.py` of a front's points: what it reads, and what it says."""
 
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mlsched.certificates.prices.core import Wrong, check
+from mlsched.certificates.prices.documents import documents
 
 
-def main(claims: dict[str, Callable[..., list[Any]]], folder: str) -> None:
+def main(claims: dict[str, Callable[..., list[Any]]], kind: str, folder: str) -> None:
     """Check the tree of each claim of a certificate's folder; print what they prove, or what is wrong."""
-    instance, manifest, proof = (
-        json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("instance", "manifest", "tree")
-    )
-    if len(manifest["claims"]) != len(proof["trees"]):
-        sys.exit("not proved: there must be a tree for each claim")
+    try:
+        instance, manifest, proof = documents(folder, kind)
+        if len(manifest["claims"]) != len(proof["trees"]):
+            raise Wrong("there must be a tree for each claim")
+    except Wrong as wrong:
+        sys.exit(f"not proved: {wrong}")
     for said, tree in zip(manifest["claims"], proof["trees"], strict=True):
         objective, bound, within = said["objective"], said["bound"], said["within"]
         plans = "".join(f" with {name} as good as {value}" for name, value in within.items())
@@ -34,4 +33,4 @@ def main(claims: dict[str, Callable[..., list[Any]]], folder: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -I checker.py FOLDER")
-    main(globals()["CLAIMS"], sys.argv[1])
+    main(globals()["CLAIMS"], globals()["KIND"], sys.argv[1])

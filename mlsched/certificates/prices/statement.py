@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mlsched.certificates.prices import command, core, points_command
+from mlsched.certificates.prices import command, core, documents, points_command
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, a_or_an
 from mlsched.core.registry import scan_problems
@@ -71,8 +71,8 @@ class Statement:
 
     def sources(self, end: ModuleType = command) -> tuple[str, str, str]:
         """What the checker is made of: the core that is the same for all problems, the statement, and its command."""
-        first, second, third = map(_source, ((core,), (*self.shared, self.module), (end,)))
-        return first, second, third
+        first, second, third = map(_source, ((core,), (*self.shared, self.module), (documents, end)))
+        return first, f'{second}\nKIND = "{self.kind}"\n', third
 
     def checker(self) -> str:
         """A program that checks such certificates, for `python -I checker.py FOLDER`."""

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides, Spend, Use, Wrong
 
-END = 2**62  # after all ticks
+END, LATEST = 2**62, 2**60  # after all ticks; and what waits for what never happens, before END, is after all rows
 ROW = re.compile("([^ ]+) ([0-9]{1,18}) ([0-9]{1,18})")
 
 
@@ -34,8 +34,7 @@ class Rows(dict[str, int]):
 
     def __contains__(self, row: object) -> bool:
         found = ROW.fullmatch(str(row))
-        of_room = found is not None and found[1] in self.room and int(found[2]) < int(found[3])
-        return of_room or super().__contains__(row)
+        return super().__contains__(row) or bool(found and found[1] in self.room and int(found[2]) < int(found[3]))
 
     def __missing__(self, row: str) -> int:
         group, start, end = row.split(" ")
@@ -57,8 +56,9 @@ class Timed:
     """No starts of the events that keep to the rooms cost less than `target`."""
 
     def __init__(self, target: int, capacity: Rows, events: list[Event], spend: Spend) -> None:
-        self.target, self.capacity, self.events, self.spend = target, capacity, events, spend
-        self.blocks = len(events)
+        self.target, self.capacity, self.events, self.blocks, self.spend = target, capacity, events, len(events), spend
+        if max((event.low for event in events), default=0) >= LATEST:
+            raise Wrong("an event cannot start before 2^60; use longer ticks")
         self.turns: tuple[Any, dict[str, Counter[int]]] = (None, {})
 
     def least(self, block: int, price: Price, sides: Sides) -> int:
