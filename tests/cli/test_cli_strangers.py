@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -96,9 +97,9 @@ def test_the_log_is_read_as_printable_words_say(cli, forged, log):
 
 def child(*arguments) -> tuple[int, str, int]:
     """Status, what the command printed, and the memory that it took, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", _COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", _COMMAND, *map(str, arguments)]
+    # Without `env`, a child gets the COLUMNS that GNU readline, which pytest imports, has set behind Python's back.
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
     *lines, peak = done.stderr.splitlines()
     return done.returncode, "\n".join([*done.stdout.splitlines(), *lines]), int(peak)
 
