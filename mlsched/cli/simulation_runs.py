@@ -77,7 +77,7 @@ class PolicyRun:
 
     @property
     def failed(self) -> str:
-        """Why there is no run, behind the name; the policy, with which what it failed with may begin, is said once."""
+        """The name and the reason of a failure; a policy at the start of the reason is not repeated."""
         return f"{self.name}: {self.reason.removeprefix(f'{self.policy}: ')}"
 
 
