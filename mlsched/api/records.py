@@ -16,6 +16,7 @@ from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import Seed, parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
+from mlsched.core.unread_files import refuse_unread
 
 
 @checked
@@ -122,6 +123,7 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
         return reader.read(path, **resolve(shown_path(path), parameters_of(reader.read), options)), None
     if options:
         raise InvalidInput(f"{shown_path(path)}: {', '.join(options)}: a file of ours takes no options")
+    refuse_unread(path)
     data = read_json(path)
     if data.get("kind") in [*ANSWERS]:
         from mlsched.api import saved  # fronts take a tenth of a second to import

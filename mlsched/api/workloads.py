@@ -12,7 +12,8 @@ from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant, shortened
 from mlsched.core.files import read_json
 from mlsched.core.opening import open_file, shown_path
-from mlsched.core.params import Number, Seed, parameters_of, resolve, split
+from mlsched.core.params import CountOrNone, Number, Seed, parameters_of, resolve, split
+from mlsched.core.unread_files import refuse_unread
 from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
 from mlsched.instances.traces.public import located
 from mlsched.simulation import Simulation, every_simulation, of_logs, simulation
@@ -31,6 +32,8 @@ def workload(
     read: str | Mapping[str, str] | None = None,
     read_cluster: str | Mapping[str, str] | None = None,
     strict: bool = False,
+    log_cluster: str = "",
+    log_shards: CountOrNone = 0,
     **options: Any,
 ) -> Any:
     """Arrivals over time, and the cluster they run on.
@@ -52,6 +55,8 @@ def workload(
         read: which column of a log is what ("gpus=num_gpus").
         read_cluster: the same for the file of nodes.
         strict: refuse a row that is no job, instead of skipping it.
+        log_cluster: of Slurm's accounting of several clusters, the name of the one that is read.
+        log_shards: how many shards of Slurm (`gres/shard`) make a GPU; 0 leaves shards uncounted.
         options: further keywords are the source's own.
 
     Raises:
@@ -65,18 +70,20 @@ def workload(
     """
     world = simulation_of(source, problem, simulator)
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
+    reading: dict[str, Any] = {"read": read, "strict": strict, "log_cluster": log_cluster, "log_shards": log_shards}
+    given = [name for name, value in {**reading, "read_cluster": read_cluster}.items() if value]
     if text.startswith("synthetic:"):
-        if read is not None or read_cluster is not None or strict:
-            raise InvalidInput(f"{text}: read, read_cluster and strict are for logs; leave them out")
+        if given:
+            raise InvalidInput(f"{text}: {', '.join(given)}: options of logs; leave them out")
         name, settings = split(text.removeprefix("synthetic:"))
         return _synthetic(world, name, cluster, limit, {"seed": int(seed), **options, **settings})
     if world.from_file is not None and text and not _world_of_file(text):
-        if read is not None or read_cluster is not None or strict:
-            raise InvalidInput(f"{text}: read, read_cluster and strict are not for files of {world.problem}")
+        if given:
+            raise InvalidInput(f"{text}: {', '.join(given)}: not for files of {world.problem}; leave them out")
         return world.from_file(text, cluster, limit, **resolve("log", parameters_of(world.from_file), options))
-    trace = read_log(source, limit=limit, read=read, strict=strict)
+    trace = read_log(source, limit=limit, **reading)
     if trace is None:
-        if any(given is not None for given in (cluster, limit, simulator, read, read_cluster)) or strict or options:
+        if given or options or any(value is not None for value in (cluster, limit, simulator)):
             raise InvalidInput(
                 f"{source}: is a finished workload; cluster, limit, simulator and further options do not apply"
             )
@@ -104,9 +111,15 @@ def _finished(source: str | os.PathLike[str]) -> Any:
 
 @checked
 def read_log(
-    source: Any, *, limit: Number | None = None, read: str | Mapping[str, str] | None = None, strict: bool = False
+    source: Any,
+    *,
+    limit: Number | None = None,
+    read: str | Mapping[str, str] | None = None,
+    strict: bool = False,
+    log_cluster: str = "",
+    log_shards: CountOrNone = 0,
 ) -> Trace | None:
-    """The jobs of a log, checked row by row; None where `source` is no log (a synthetic name, a workload file).
+    """Return the jobs of a log, checked row by row; None if `source` is no log (a synthetic name, a workload file).
 
     `notes` of the trace says what the log lacks, `source` what was read, `account` what became of every row.
 
@@ -115,6 +128,8 @@ def read_log(
         limit: its first so many jobs.
         read: which column is what.
         strict: refuse a row that is no job, instead of skipping it.
+        log_cluster: of Slurm's accounting of several clusters, the name of the one that is read.
+        log_shards: how many shards of Slurm (`gres/shard`) make a GPU; 0 leaves shards uncounted.
 
     Raises:
         InvalidFile: the log cannot be read, or lacks a column.
@@ -125,18 +140,19 @@ def read_log(
         >>> len(mlsched.read_log(frame).submit)
         2
     """
+    reading: dict[str, Any] = {"read": read, "strict": strict, "log_cluster": log_cluster, "log_shards": log_shards}
     if isinstance(source, Trace):
-        if limit is not None or read is not None or strict:
-            raise InvalidInput("limit, read, strict: the log has been read already; give them to read_log")
+        if limit is not None or any(reading.values()):
+            raise InvalidInput(f"limit, {', '.join(reading)}: the log has been read already; give them to read_log")
         return source
     if is_frame(source):
-        return read_trace(source, limit=limit, read=read, strict=strict)
+        return read_trace(source, limit=limit, **reading)
     if not isinstance(source, (str, os.PathLike)):
         raise InvalidInput(f"source = {type(source).__name__}: must be a name, a path, or a table of columns")
     path = located(source)
     if path is None or _is_record(path):
         return None
-    return read_trace(path, limit=limit, read=read, strict=strict)
+    return read_trace(path, limit=limit, **reading)
 
 
 def simulation_of(source: Any, problem: str | None, simulator: str | None = None) -> Simulation:
@@ -205,7 +221,11 @@ def _synthetic(world: Simulation, name: str, cluster: str | None, limit: int | N
 
 
 def _is_record(path: Path) -> bool:
-    """Whether a file starts like a JSON object of ours; traces are CSV, gzip or JSON lists."""
+    """Whether a file starts like a JSON object of ours; traces are CSV, gzip or JSON lists.
+
+    Raises InvalidFile about a file of another program that is known and not read.
+    """
+    refuse_unread(path)
     with open_file(path) as stream:
         return stream.read(64).lstrip().startswith(b"{")
 

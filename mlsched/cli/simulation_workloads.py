@@ -9,12 +9,15 @@ from typing import Any
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
-from mlsched.core.params import parameters_of, split
+from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Trace
+from mlsched.instances.traces.builder import LogOptions
 from mlsched.simulation import Simulation, every_simulation, of_logs, simulations
 from mlsched.simulation.windows import GROUPINGS, Window, consecutive, moment, span
 
+#: Options of the reader of a log.
+READING = parameters_of(LogOptions)
 #: Largest factor of `--scale-load`.
 MOST_LOAD = 1000
 
@@ -81,6 +84,7 @@ def scenarios(world: Simulation, options: WorkloadOptions) -> Scenarios:
     """Read the log and make one scenario for each pair of cluster and load."""
     source, of_world = _split_options(world, options.trace, options.given)
     read: dict[str, Any] = {"limit": options.limit, "read": options.read, "strict": options.strict}
+    read |= resolve("--set", READING, {key: source.pop(key) for key in READING if key in source})
     if options.trace.startswith("synthetic:") or world.from_file is not None:  # of its own
         return Scenarios(_every(world, options, None, {**read, **source}), of_world, None)
     log = api.read_log(options.trace, **read)
@@ -222,6 +226,8 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     else:
         maker = world.from_file or world.from_trace
     of_source = set(parameters_of(maker)) - {"seed"} if maker else set()  # the seed has an option of its own
+    if not trace.startswith("synthetic:") and world.from_file is None:
+        of_source |= set(READING)
     of_world = {f.name for f in dataclasses.fields(world.options_type)}
     for key in given:
         if key not in of_source | of_world:

@@ -129,8 +129,11 @@ def _declared(function: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
     hints = typing.get_type_hints(getattr(function, "func", function), include_extras=True)
     fields = _is_group(function)
     for name, p in inspect.signature(function).parameters.items():
-        if (fields or p.kind is inspect.Parameter.KEYWORD_ONLY) and name not in RESERVED:
-            yield name, hints.get(name), p.default
+        kind, passed = hints.get(name), name in RESERVED
+        if passed and typing.get_origin(kind) is Literal:  # one of some texts: nothing that the library passes
+            passed = False
+        if (fields or p.kind is inspect.Parameter.KEYWORD_ONLY) and not passed:
+            yield name, kind, p.default
 
 
 def ruled(kind: Any) -> tuple[Any, Rule]:

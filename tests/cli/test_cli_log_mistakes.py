@@ -62,7 +62,7 @@ MISTAKES = {
     "end before start": (
         "submit,start,end,gpus\n0,5,3,1\n",
         (),
-        "line 2: end = '3': is before start = '5'; fix or remove the row; if units differ, read COLUMN:ms",
+        "line 2: no job has a run time (ends before it starts: 1); give a trace of jobs that ran",
     ),
     "clocks": (
         "submit,start,end,gpus\n2024-01-01 10:00:00,5,9,1\n",

@@ -50,6 +50,9 @@ def read_pods(text: Text, jobs: TraceBuilder) -> None:
         if start is None or end is None:
             jobs.drop("never scheduled" if start is None else "no deletion time")
             continue
+        if end < max(start, submit):
+            jobs.drop("ends before it starts")
+            continue
         if start < submit:
             jobs.change("starts before it is submitted")
         jobs.add(
@@ -87,10 +90,6 @@ def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int,
     submit = text.milliseconds("creation_time", created)
     start = None if lacking(time=scheduled) else text.milliseconds("scheduled_time", scheduled)
     end = None if lacking(time=deleted) else text.milliseconds("deletion_time", deleted)
-    if end is not None and end < submit:
-        text.bad("deletion_time", deleted, f"must be >= creation_time = {created}")
-    if start is not None and end is not None and end < start:
-        text.bad("deletion_time", deleted, f"must be >= scheduled_time = {scheduled}")
     return submit, start, end
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from mlsched.core.params import CountOrNone
 from mlsched.instances.traces.account import NAMED, Account, Rows
 from mlsched.instances.traces.trace import (
     ABSENT,
@@ -25,6 +27,8 @@ from mlsched.instances.traces.trace import (
 Run = tuple[int, int, tuple[Place, ...]]
 #: What the clock of a log counts.
 NUMBERS, DATES, ZONED = 1, 2, 3
+#: Kinds of times (`values.Times`) -> what the clock counts.
+KINDS = {"a time of day": DATES, "a time of day with a zone": ZONED}
 
 
 class Source(Protocol):
@@ -38,6 +42,19 @@ class Source(Protocol):
         """Refuse the row at hand."""
 
 
+@dataclass(frozen=True)
+class LogOptions:
+    """Options of the reader of a log.
+
+    Attributes:
+        log_cluster: of a log of several clusters, the one that is read; "" refuses a second cluster.
+        log_shards: how many shards (Slurm's gres/shard) make a GPU; 0 leaves shards uncounted.
+    """
+
+    log_cluster: str = ""
+    log_shards: CountOrNone = 0
+
+
 class TraceBuilder:
     """The jobs so far, as compactly as a stream of millions asks for.
 
@@ -46,10 +63,19 @@ class TraceBuilder:
         place: where rows come from.
         clock: what its times are: `NUMBERS`, `DATES` or `ZONED` dates; readers set it.
         strict: refuse the first row that is no job, instead of skipping it.
+        options: further options of the reader.
     """
 
-    def __init__(self, limit: int | None = None, place: Source | None = None, *, strict: bool = False) -> None:
-        self.place = place
+    def __init__(
+        self,
+        limit: int | None = None,
+        place: Source | None = None,
+        *,
+        strict: bool = False,
+        options: LogOptions = LogOptions(),  # frozen
+    ) -> None:
+        self.place, self.options = place, options
+        self.cluster = options.log_cluster  # of the rows so far
         self._limit, self._strict = limit, strict
         self._numbers = array("q")
         self._ids: list[str] = []

@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass
 
 from mlsched.core.errors import InvalidInput
-from mlsched.instances.traces.builder import DATES, NUMBERS, ZONED
+from mlsched.instances.traces.builder import DATES, KINDS, NUMBERS, ZONED
 from mlsched.instances.traces.columns import columns_of
-from mlsched.instances.traces.own import KINDS
 from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
 from mlsched.instances.traces.values import Times
 

@@ -64,7 +64,8 @@ def read_original(text: Text, jobs: TraceBuilder) -> None:
         submit, group = text.timestamp("submit_time", submitted), text.label("vc", vc, empty=True)
         start, end = text.timestamp("start_time", started), text.timestamp("end_time", ended)
         if end < start:
-            text.bad("end_time", ended, f"must not be before start_time = {started}")
+            jobs.drop("ends before it starts")
+            continue
         if start < submit:
             jobs.change("starts before it is submitted")
         if not lacking(duration=duration) and text.milliseconds("duration", duration) != 1000 * (end - start):

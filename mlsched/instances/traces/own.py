@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlsched.instances.traces.builder import DATES, NUMBERS, ZONED, Run, TraceBuilder
+from mlsched.instances.traces.builder import KINDS, NUMBERS, Run, TraceBuilder
 from mlsched.instances.traces.columns import COUNTED, Column, text_of, times_of, value_of
 from mlsched.instances.traces.hostlist import nodes_of
 from mlsched.instances.traces.pods import NOTHING, Pods
-from mlsched.instances.traces.source import shown
 from mlsched.instances.traces.trace import ABSENT, UNKNOWN
 from mlsched.instances.traces.trace import Place as Held
 from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, amount, is_missing, number
@@ -25,8 +24,7 @@ UNFINISHED = frozenset({"running", "pending", "suspended", "queued", "requeued",
 _LONGEST_MS = 20 * 366 * TIMES["d"]
 #: Nodes, and workers, that a job may have.
 MOST_NODES = 10**5
-#: Kinds of times -> what the clock counts.
-KINDS = {"a time of day": DATES, "a time of day with a zone": ZONED}
+_OTHER_DURATION = "duration is not end - start: end - start counts"
 #: Values of a column that are remembered with what they mean.
 _REMEMBERED = 10_000
 
@@ -50,14 +48,14 @@ def read_rows(place: Place, columns: Mapping[str, Column], rows: Rows, jobs: Tra
 class _Times:
     """Times of a row in ms; None where it does not say. `reason`: why it is no job, "" where it is one.
 
-    odd: the row has a duration, a start and an end that do not agree.
+    change: what is said of a duration that is not end - start.
     """
 
     submit: int | None
     run: int | None
     start: int | None
     reason: str
-    odd: bool = False
+    change: str = ""
 
 
 class _Reader:
@@ -107,7 +105,7 @@ class _Reader:
         if not times.run:
             return "zero run time"
         self._spread(times.submit)
-        changes += ["duration is not end - start: the duration counts"] if times.odd else []
+        changes += [times.change] if times.change else []
         runs: tuple[Run, ...] = ()
         if times.start is not None:
             changes += ["starts before it is submitted"] if times.start < times.submit else []
@@ -162,29 +160,30 @@ class _Reader:
     def _times(self, row: Sequence[object]) -> _Times:
         """Submit, run time and start, and why a row without them is no job."""
         submit, start, end = (self._time(field, row) for field in ("submit", "start", "end"))
-        if "duration" in self.columns:
-            run = self._time("duration", row)
-            reason = "no submit time" if submit is None else "no run time" if run is None else ""
-            if start is None and end is not None and run is not None and "start" not in self.columns:
-                start = end - run
-            if submit is not None and start is not None:
-                self._check_clocks("submit", "start" if "start" in self.columns else "end")
-            odd = None not in (run, start, end) and abs(end - start - run) > 1000  # type: ignore[operator]
-            return _Times(submit, run, start, reason, odd)
-        if submit is None or start is None or end is None:
+        if submit is not None and (start is not None or end is not None):
+            self._check_clocks("submit", *(field for field in ("start", "end") if field in self.times))
+        given = self._time("duration", row)
+        if start is not None and end is not None:
+            reason = "no submit time" if submit is None else "ends before it starts" if end < start else ""
+            return _Times(submit, end - start, start, reason, self._differs(submit, start, end, given))
+        if "duration" not in self.columns:
             reason = "no submit time" if submit is None else "never started" if start is None else "no end"
             return _Times(submit, None, start, reason)
-        self._check_clocks("submit", "start", "end")
-        if end < start:
-            rule = f"is before {self.columns['start'].name} = {shown(self._value('start', row))}"
-            name = self.columns["end"].name
-            self.place.bad(
-                name, self._value("end", row), rule, "fix or remove the row; if units differ, read COLUMN:ms"
-            )
-        return _Times(submit, end - start, start, "")
+        reason = "no submit time" if submit is None else "no run time" if given is None else ""
+        if start is None and end is not None and given is not None and "start" not in self.columns:
+            start = end - given
+        return _Times(submit, given, start, reason)
+
+    def _differs(self, submit: int | None, start: int, end: int, given: int | None) -> str:
+        """What is said of a duration that is not end - start, by more than a second."""
+        if given is None or abs(end - start - given) <= TIMES["s"]:
+            return ""
+        of_submit = submit is not None and abs(end - submit - given) <= TIMES["s"]
+        return "duration is end - submit: end - start counts" if of_submit else _OTHER_DURATION
 
     def _check_clocks(self, *fields: str) -> None:
         """Refuse points in time of different kinds."""
+        fields = tuple(field for field in fields if self.times[field].kind)
         kinds = {self.times[field].kind for field in fields}
         if len(kinds) > 1:
             first, last = fields[0], fields[-1]

@@ -65,26 +65,30 @@ class Pods:
                 jobs.join("further pods of a job", where)
             for where in idle:
                 jobs.join("pods of a job that ask for nothing", where)
-            whole = _joined(name, pods)
+            whole = joined(name, pods)
             jobs.add(**{**whole, "submit": jobs.seconds(whole["submit"])})
         jobs.notes.append(f"{rows} rows are pods of {len(jobs)} jobs: a job runs as long as its longest pod.")
 
 
-def _joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
-    """The job of its pods; what is said of a job as a whole is that of its first pod."""
-    asked = [tuple(max(pod[key], 0) for key in ("cpu_milli", "memory_mib", "gpus_milli")) for pod in pods]
+def joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the job of its pods; what describes a job as a whole is that of its first pod."""
+    asked = [task for pod in pods for task in pod.get("tasks") or (_task(pod),)]
     sums = {key: _sum([pod[key] for pod in pods]) for key in _SUMMED}
     submit, run = min(pod["submit"] for pod in pods), max(pod["duration_ms"] for pod in pods)
-    runs = [_run(pod) for pod in pods] if all(pod["runs"] for pod in pods) else []
+    runs = [run for pod in pods for run in _runs(pod)] if all(pod["runs"] for pod in pods) else []
     whole = {"job": name, "submit": submit, "duration_ms": run, "tasks": tuple(asked), "runs": runs}
     return {**pods[0], **sums, **whole}
 
 
-def _run(pod: dict[str, Any]) -> Run:
+def _task(pod: dict[str, Any]) -> tuple[int, ...]:
+    """What a pod holds on its node."""
+    return tuple(max(pod[key], 0) for key in ("cpu_milli", "memory_mib", "gpus_milli"))
+
+
+def _runs(pod: dict[str, Any]) -> list[Run]:
     """When and where a pod ran, with the GPUs that are its own."""
-    start, end, places = pod["runs"][0]
-    own: tuple[Place, ...] = places or (("", pod["gpus_milli"]),)
-    return start, end, own
+    own: tuple[Place, ...] = (("", pod["gpus_milli"]),)
+    return [(start, end, places or own) for start, end, places in pod["runs"]]
 
 
 def _sum(amounts: list[int]) -> int:

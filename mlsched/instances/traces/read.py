@@ -13,9 +13,9 @@ from typing import Any
 
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, UnknownName
-from mlsched.core.params import Number
-from mlsched.instances.traces import alibaba, helios, nodes, own, philly, slurm, swf
-from mlsched.instances.traces.builder import TraceBuilder
+from mlsched.core.params import CountOrNone, Number
+from mlsched.instances.traces import alibaba, helios, mapped, nodes, own, philly, slurm, supercloud, swf
+from mlsched.instances.traces.builder import LogOptions, TraceBuilder
 from mlsched.instances.traces.columns import Given, check_log, columns_of, complete, described, parse
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.frames import Frame, is_frame, parquet
@@ -31,6 +31,8 @@ _FORMATS = {
         helios.REDUCED_FORMAT,
         helios.ORIGINAL_FORMAT,
         slurm.FORMAT,
+        supercloud.FORMAT,
+        *mapped.FORMATS,
         swf.FORMAT,
     )
 }
@@ -48,6 +50,8 @@ def read_trace(
     limit: Number | None = None,
     read: str | Mapping[str, str] | None = None,
     strict: bool = False,
+    log_cluster: str = "",
+    log_shards: CountOrNone = 0,
 ) -> Trace:
     """The jobs of the log `source`.
 
@@ -62,6 +66,8 @@ def read_trace(
         read: which column of an own log is what (`columns`): "submit=a,duration=b:min,gpus=c", or a mapping. What it
             leaves out, and all without it, is found by common names of columns.
         strict: refuse the first row that would be skipped.
+        log_cluster: of Slurm's accounting of several clusters, the one that is read.
+        log_shards: how many shards of Slurm (gres/shard) make a GPU; 0 leaves shards uncounted.
 
     Raises:
         InvalidFile: the file is missing, unreadable, of no known format, or has a bad row or no job at all.
@@ -73,7 +79,7 @@ def read_trace(
     if format is not None and read is not None:
         raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
     given = parse(read or {})
-    jobs = TraceBuilder(limit, strict=strict)
+    jobs = TraceBuilder(limit, strict=strict, options=LogOptions(log_cluster, int(log_shards)))
     if is_frame(source):
         return _read_frame(Frame(source, "the DataFrame"), given, jobs)
     if format is None and (frame := parquet(source)) is not None:
@@ -185,14 +191,15 @@ def _detect(text: Text) -> TraceFormat | None:
         return max(whole, key=lambda form: len(form.columns))
     if complete(header):
         return None
-    share, name = max((len(names.intersection(form.columns)) / len(form.columns), form.name) for form in tables)
+    close = [form for form in tables if form not in mapped.FORMATS]
+    share, name = max((len(names.intersection(form.columns)) / len(form.columns), form.name) for form in close)
     if share < 0.4:
         text.line += 1
         if names.issuperset(alibaba.NODE_COLUMNS):
             text.fail("this is a node list, not a trace of jobs", "read it with read_nodes")
         text.fail(
-            f"begins with {shown(text.head.rstrip())}, the header of no known trace format",
-            f"say which column is what (read submit=COLUMN,duration=COLUMN,gpus=COLUMN; without a header: "
-            f"header=no,submit=#1,...), or give a file of a known format ({', '.join(FORMATS)})",
+            "is not the header of a known log format",
+            "say which column is what: --read submit=COLUMN,duration=COLUMN,gpus=COLUMN (without a header: "
+            f"header=no,submit=#1,...); it begins with {shown(text.head.rstrip(), 40)}",
         )
     return _FORMATS[name]

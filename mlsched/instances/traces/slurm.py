@@ -3,10 +3,11 @@
     sacct --allusers --parsable2 --starttime=2024-01-01 \\
           --format=JobID,User,Account,Submit,Start,End,ElapsedRaw,Timelimit,AllocTRES,State > jobs.txt
 
-Columns are those of sacct's manual (slurm.schedmd.com/sacct.html), in any order, separated by "|". Submit is needed;
-Elapsed, ElapsedRaw, or Start and End; and AllocTRES, ReqTRES, AllocGRES or ReqGRES. On how many nodes a job was is
-read from NNodes, AllocNodes or the TRES (node=2). Job steps ("12.batch") are no jobs. With `--duplicates`, a job that
-was requeued has a line a run, the last of which says how it ended; it is one job of several runs.
+Columns are those of sacct's manual (slurm.schedmd.com/sacct.html), in any order, separated by "|". JobID (or JobIDRaw)
+and Submit are needed; Elapsed, ElapsedRaw, or Start and End; and AllocTRES, ReqTRES, AllocGRES or ReqGRES, without
+which jobs are CPU jobs by AllocCPUS or NCPUS. The number of nodes is read from NNodes, AllocNodes or the TRES (node=2).
+Job steps ("12.batch") are left out. With `--duplicates`, a job that was requeued has one line per run; it is one job of
+several runs, and ended as its last one. The components of a heterogeneous job ("12+0", "12+1") are one job.
 """
 
 from __future__ import annotations
@@ -17,59 +18,57 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mlsched.instances.traces.builder import DATES, Run, TraceBuilder
+from mlsched.instances.traces.builder import DATES, KINDS, NUMBERS, Run, TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.hostlist import nodes_of
-from mlsched.instances.traces.source import Text
-from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Place
+from mlsched.instances.traces.pods import joined
+from mlsched.instances.traces.slurm_resources import Resources, resources_of
+from mlsched.instances.traces.source import Text, shown
+from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Place, Tasks
 from mlsched.instances.traces.values import TIMES, Times, is_missing
 
 #: Columns that give the GPUs, the best first.
 _GPUS = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
 MOST_GPUS = 10**6
+#: Columns that give the CPUs, before the TRES.
+_CPUS = ("AllocCPUS", "NCPUS")
 #: What stands in a column of time limits where there is none.
 _NO_LIMIT = frozenset({"UNLIMITED", "Partition_Limit", "INVALID"})
 #: States of jobs that had not ended.
 _UNFINISHED = ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING", "CONFIGURING", "COMPLETING")
 #: States of runs after which a job may have another.
 _AGAIN = ("REQUEUED", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL")
+#: A requeued job is submitted again when its run ends, at most so much later (ms).
+_REQUEUED_WITHIN = 5 * TIMES["min"]
 #: Columns that are read where they are there.
 _READ = (
-    *("JobID", "Submit", "Eligible", "Start", "End", "Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "State"),
-    *("User", "Account", "Partition", "QOS", "Priority", "AllocCPUS", "NCPUS", "NNodes", "AllocNodes", "NodeList"),
-    *("Restarts", *_GPUS),
+    *("Cluster", "JobID", "JobIDRaw", "Submit", "Eligible", "Start", "End", "Elapsed", "ElapsedRaw"),
+    *("Timelimit", "TimelimitRaw", "State", "User", "Account", "Partition", "QOS", "Priority", "NNodes", "AllocNodes"),
+    *("NodeList", "Restarts", *_CPUS, "ReqCPUS", *_GPUS),
 )
+#: Names of these columns in small letters, since sacct prints them as they were asked for.
+_CANONICAL = {name.lower(): name for name in _READ}
 _UNITS = {"K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "": 2.0**-20}
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)")
-#: A generic resource: gpu:4, gpu:v100:4, gpu:4(S:0-1); of a TRES: gres/gpu=4.
-_GRES = re.compile(r"(?:gres/)?gpu(?::[^:=,()]+)?[:=]([0-9]+)(?:\(.*\))?")
-
-#: The model in it: gres/gpu:v100=4, gpu:v100:4.
-_TYPED = re.compile(r"(?:gres/)?gpu:([A-Za-z][^:=,()]*)[:=][0-9]+(?:\(.*\))?")
 
 
 def is_sacct(head: str) -> bool:
     """Whether the first line is the header of `sacct --parsable2`."""
-    return "|" in head and {"JobID", "Submit"} <= set(head.strip().split("|"))
+    names = set(head.strip().lower().split("|"))
+    return "submit" in names and bool(names & {"jobid", "jobidraw"})
 
 
 def read_sacct(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs: run time = elapsed time, GPUs and CPUs = what was allocated, else what was asked for."""
     lines = text.lines()
-    header = next(lines).rstrip("\r\n").split("|")
-    _check(text, header)
-    times = {
-        "Submit": Times("Submit"),
-        "Eligible": Times("Eligible"),
-        "Start": Times("Start"),
-        "End": Times("End"),
-        "Elapsed": Times("Elapsed", span=True),
-        "ElapsedRaw": Times("ElapsedRaw", span=True),
-        "Timelimit": Times("Timelimit", span=True),
-        "TimelimitRaw": Times("TimelimitRaw", TIMES["min"], span=True),
-    }
+    header = [_CANONICAL.get(name.lower(), name) for name in next(lines).rstrip("\r\n").split("|")]
+    _check(text, header, jobs)
+    names = ("Submit", "Eligible", "Start", "End")
+    times = {name: Times(name) for name in names}
+    times |= {name: Times(name, span=True) for name in ("Elapsed", "ElapsedRaw", "Timelimit")}
+    times["TimelimitRaw"] = Times("TimelimitRaw", TIMES["min"], span=True)
+    name_column = "JobID" if "JobID" in header else "JobIDRaw"
     jobs.unread = tuple(name for name in header if name not in _READ)
-    jobs.clock = DATES
     reader = _Reader(text, times, jobs)
     for line in lines:
         values = line.rstrip("\r\n").split("|")
@@ -81,22 +80,46 @@ def read_sacct(text: Text, jobs: TraceBuilder) -> None:
                 'leave out columns of free text that may hold "|" (JobName, Comment)',
             )
         row = dict(zip(header, values, strict=True))
-        if "." in row["JobID"]:
+        if (cluster := row.get("Cluster", "")) and not _of_cluster(text, cluster, jobs):
+            continue
+        if "." in row[name_column]:
             jobs.join("job steps")
             continue
-        reader.take(row)
+        reader.take(row[name_column], row)
         if jobs.full:
             break
     reader.end()
+    jobs.clock = KINDS.get(times["Submit"].kind, NUMBERS)
+    if jobs.clock == DATES:
+        jobs.notes.append("Times have no zone.")
 
 
-def _check(text: Text, header: list[str]) -> None:
+def _check(text: Text, header: list[str], jobs: TraceBuilder) -> None:
     if len(set(header)) != len(header):
         text.fail("the header has a column twice", "name each column once in --format")
     if not {"Elapsed", "ElapsedRaw"} & set(header) and not {"Start", "End"} <= set(header):
         text.fail("the header has no column 'Elapsed'", "add ElapsedRaw, or Start and End, to sacct's --format")
+    if jobs.options.log_cluster and "Cluster" not in header:
+        text.fail("the header has no column 'Cluster'", "leave out log_cluster, or add Cluster to sacct's --format")
     if not set(_GPUS) & set(header):
-        text.fail("the header has no column 'AllocTRES'", "add AllocTRES to sacct's --format, which holds the GPUs")
+        if not set(_CPUS) & set(header):
+            text.fail("the header has no column 'AllocTRES'", "add AllocTRES to sacct's --format, which holds the GPUs")
+        jobs.notes.append("The log has no column of GPUs (AllocTRES): its jobs are CPU jobs.")
+
+
+def _of_cluster(text: Text, cluster: str, jobs: TraceBuilder) -> bool:
+    """Whether a row is of the cluster that is read; a second cluster is refused unless one was chosen."""
+    if not jobs.cluster:
+        jobs.cluster = cluster
+    elif cluster != jobs.cluster:
+        if not jobs.options.log_cluster:
+            text.fail(
+                f"the log has several clusters ({shown(jobs.cluster, 20)}, {shown(cluster, 20)})",
+                f"choose one with --set log_cluster={jobs.cluster}",
+            )
+        jobs.drop("of another cluster")
+        return False
+    return True
 
 
 @dataclasses.dataclass
@@ -104,44 +127,54 @@ class _Job:
     """A job as its rows so far say: what is added, its runs, and where the row is."""
 
     submit: int
-    gpus: int
     state: str
     details: dict[str, Any]
     runs: list[Run]
     length: int
     where: str
 
+    def goes_on(self, user: str, submit: int | None) -> bool:
+        """Whether a row of the same id is a further run: of the same user, submitted with it or when its run ended."""
+        if submit is None or user != self.details["user"]:
+            return False
+        ended = self.runs[-1][1] if self.runs else self.submit
+        return submit == self.submit or 0 <= submit - ended <= _REQUEUED_WITHIN
+
 
 class _Reader:
-    """Turns rows of sacct into jobs; a job that may run again waits for its next row."""
+    """Turns rows of sacct into jobs; a job that may run again waits for its next row, a component for the others."""
 
     def __init__(self, text: Text, times: Mapping[str, Times], jobs: TraceBuilder) -> None:
         self.text, self.times, self.jobs = text, times, jobs
         self.waiting: dict[str, _Job] = {}  # jobs whose last row says that they may run again
+        self.components: dict[tuple[str, str, int], list[_Job]] = {}  # by id, user and submit
 
     def _time(self, row: Mapping[str, str], *names: str) -> int | None:
-        """The first of these columns that is there and known."""
+        """Return the time in the first of these columns that is there and known."""
         for name in names:
             value = row.get(name, "")
             if value and value not in _NO_LIMIT and not is_missing(value):
                 return self.times[name].read(self.text, value)
         return None
 
-    def take(self, row: Mapping[str, str]) -> None:
-        """Add the job of a row, or count why it is none."""
-        text, jobs = self.text, self.jobs
+    def take(self, name: str, row: Mapping[str, str]) -> None:
+        """Add the job of a row, or count the reason why it is left out."""
+        jobs = self.jobs
         state = row.get("State", "").split(" ")[0].rstrip("+")  # "CANCELLED by 1000"
         submit, run = self._time(row, "Submit"), self._time(row, "ElapsedRaw", "Elapsed")
         start, end = self._time(row, "Start"), self._time(row, "End")
-        if run is None and start is not None and end is not None:
-            run = end - start
-            if run < 0:
-                text.bad("End", row["End"], f"is before Start = {row['Start']}")
-        name = row["JobID"]
         earlier = self.waiting.pop(name, None)
+        if earlier is not None and not earlier.goes_on(row.get("User", "").strip(), submit):
+            self._last(name, earlier)
+            earlier = None
         if earlier is not None:
             jobs.join("earlier runs of a job that was requeued", earlier.where)
         open_end = state in _UNFINISHED and state not in _AGAIN
+        if start is not None and end is not None and end < start and not open_end:
+            jobs.drop("ends before it starts")
+            return
+        if run is None and start is not None and end is not None:
+            run = end - start
         if submit is None or open_end or run is None or (not run and state not in _AGAIN):
             why = "never ran" if not open_end else "not finished"
             jobs.drop("no submit time" if submit is None else why)
@@ -150,9 +183,12 @@ class _Reader:
         if job is None:
             jobs.drop("asks for no GPU and no CPU")
             return
+        if start is not None and end is not None and abs(end - start - run) > TIMES["s"]:
+            jobs.change("elapsed time is not End - Start: the elapsed time counts")
         if earlier is not None:
-            job.submit, job.runs = earlier.submit, earlier.runs + job.runs
-            job.length, job.gpus = earlier.length + job.length, max(earlier.gpus, job.gpus)
+            job.submit, job.runs, job.length = earlier.submit, earlier.runs + job.runs, earlier.length + job.length
+            for amount in ("gpu_count", "gpus_milli"):
+                job.details[amount] = max(earlier.details[amount], job.details[amount])
         elif (row.get("Restarts") or "0") != "0" and state not in _AGAIN:
             jobs.change("ran before: only its last run is in the log (sacct --duplicates prints all)")
         if state in _AGAIN:
@@ -161,35 +197,61 @@ class _Reader:
             self._add(name, job)
 
     def end(self) -> None:
-        """No row follows: what waits to run again has ended, unless it was requeued."""
+        """No row follows: what waits to run again has ended, unless it was requeued; no component follows either."""
         waiting, self.waiting = self.waiting, {}
         for name, job in waiting.items():
             if self.jobs.full:
                 return
-            if job.state == "REQUEUED" or not job.length:
-                self.jobs.drop("not finished" if job.state == "REQUEUED" else "never ran", job.where)
-            else:
-                self._add(name, job)
+            self._last(name, job)
+        for (name, _, _), parts in self.components.items():
+            if self.jobs.full:
+                return
+            for part in parts[1:]:
+                self.jobs.join("further components of a heterogeneous job", part.where)
+            whole = joined(name, [self._columns(name, part) for part in parts])
+            times = {"submit": self.jobs.seconds(whole["submit"]), "runs": _together(whole["runs"])}
+            counts = [part.details["node_count"] for part in parts]
+            self.jobs.add(**{**whole, **times, "node_count": UNKNOWN if UNKNOWN in counts else sum(counts)})
+
+    def _last(self, name: str, job: _Job) -> None:
+        """Add a job that might have run again and did not, unless it was requeued."""
+        if job.state == "REQUEUED" or not job.length:
+            self.jobs.drop("not finished" if job.state == "REQUEUED" else "never ran", job.where)
+        else:
+            self._add(name, job)
 
     def _add(self, name: str, job: _Job) -> None:
         if job.runs and job.runs[0][0] < job.submit:
             self.jobs.change("starts before it is submitted")
-        submit = self.jobs.seconds(job.submit)
-        self.jobs.add(self.text.label("JobID", name), submit, job.length, job.gpus, runs=job.runs, **job.details)
+        base, plus, _ = name.partition("+")
+        if plus:
+            job.details["tasks"] = _tasks(job.details)
+            job.runs = [(start, end, _own(places, job.details)) for start, end, places in job.runs]
+            self.components.setdefault((base, job.details["user"], job.submit), []).append(job)
+            return
+        columns = self._columns(name, job)
+        self.jobs.add(**{**columns, "submit": self.jobs.seconds(job.submit)})
+
+    def _columns(self, name: str, job: _Job) -> dict[str, Any]:
+        """The job as `TraceBuilder.add` takes it, its submit in ms."""
+        label = self.text.label("JobID", name)
+        return {"job": label, "submit": job.submit, "duration_ms": job.length, "runs": job.runs, **job.details}
 
     def _job(self, row: Mapping[str, str], submit: int, state: str, run: int, start: int | None) -> _Job | None:
-        """What a row says of its job; None where it asks for nothing."""
+        """Return the job of a row; None if it has neither GPUs nor CPUs."""
         text = self.text
-        tres = dict(item.partition("=")[::2] for item in (row.get("AllocTRES") or row.get("ReqTRES") or "").split(","))
+        tres = resources_of(row.get("AllocTRES") or row.get("ReqTRES") or "")
         limit, eligible = self._time(row, "TimelimitRaw", "Timelimit"), self._time(row, "Eligible")
-        cpus = row.get("AllocCPUS") or row.get("NCPUS") or tres.get("cpu", "")
-        gpus = _gpus(text, row)
-        if not gpus and not cpus:
+        cpus = row.get("AllocCPUS") or row.get("NCPUS") or tres.cpus or row.get("ReqCPUS", "")
+        devices, milli = self._gpus(row)
+        if not devices and not cpus:
             return None
         priority = row.get("Priority", "")
         details = {
+            "gpu_count": devices,
+            "gpus_milli": milli,
             "cpu_milli": 1000 * text.whole("CPUs", cpus) if cpus else UNKNOWN,
-            "memory_mib": _memory(text, tres.get("mem", "")),
+            "memory_mib": _memory(text, tres.memory),
             "group": text.label("Account", row.get("Account", ""), empty=True),
             "status": text.label("State", row.get("State", ""), empty=True),
             "user": text.label("User", row.get("User", ""), empty=True),
@@ -199,47 +261,81 @@ class _Reader:
             "priority": ABSENT if is_missing(priority) else text.whole("Priority", priority),
             "eligible_ms": ABSENT if eligible is None else eligible,
             "time_limit_ms": UNKNOWN if limit is None else limit,
-            "node_count": _nodes(text, row, tres.get("node", "")),
+            "node_count": _nodes(text, row, tres.nodes),
         }
-        runs = [] if start is None or not run else [(start, start + run, _places(row.get("NodeList", ""), gpus))]
-        return _Job(submit, gpus, state, details, runs, run, text.where)
+        runs = [] if start is None or not run else [(start, start + run, _places(row.get("NodeList", ""), milli))]
+        return _Job(submit, state, details, runs, run, text.where)
+
+    def _gpus(self, row: Mapping[str, str]) -> tuple[int, int]:
+        """Return the GPUs of a job over all its nodes, each complete or in part, and the same in thousandths.
+
+        Reports resources that do not count: shares of unknown size, and everything but GPUs.
+        """
+        text, jobs = self.text, self.jobs
+        column = next((name for name in _GPUS if row.get(name)), "")
+        if not column:
+            return 0, 0
+        found: Resources = resources_of(row[column])
+        for name in found.others:
+            jobs.change(f"gres/{name} does not count" if " " not in name else "a generic resource does not count")
+        each = 1 if column.endswith("TRES") else text.whole("NNodes", row.get("NNodes") or row.get("AllocNodes") or "1")
+        devices, milli = found.devices * each, found.milli * each
+        if found.shards and jobs.options.log_shards:
+            milli += -(-1000 * found.shards * each // jobs.options.log_shards)
+            devices += -(-found.shards * each // jobs.options.log_shards)
+        elif found.shards:
+            jobs.change("gres/shard does not count (--set log_shards=N: N shards are a GPU)")
+        if devices > MOST_GPUS:
+            text.bad(column, row[column], f"must be at most {MOST_GPUS} GPUs")
+        if milli > 1000 and milli % 1000:
+            milli += 1000 - milli % 1000
+            jobs.change("slices of several GPUs rounded up to complete GPUs")
+        return devices, milli
+
+
+def _tasks(details: Mapping[str, Any]) -> Tasks:
+    """Return the resources of a component on each of its nodes, as equal as can be."""
+    count = max(details["node_count"], 1)
+    cpus, memory = (-(-max(details[name], 0) // count) for name in ("cpu_milli", "memory_mib"))
+    gpus, rest = divmod(details["gpus_milli"] // 1000, count)
+    part = details["gpus_milli"] % 1000
+    shares = [1000 * (gpus + (node < rest)) + (part if node == count - 1 else 0) for node in range(count)]
+    return tuple((cpus, memory, share) for share in shares)
+
+
+def _own(places: tuple[Place, ...], details: Mapping[str, Any]) -> tuple[Place, ...]:
+    """The places of a component with the GPUs of its own, which are less than those of its job."""
+    if places and all(share != UNKNOWN for _, share in places):
+        return places
+    return (("", details["gpus_milli"]),)
+
+
+def _together(runs: list[Run]) -> list[Run]:
+    """The runs of components as runs of their job: those of equal start and end are one."""
+    found: dict[tuple[int, int], tuple[Place, ...]] = {}
+    for start, end, places in runs:
+        found[start, end] = (*found.get((start, end), ()), *places)
+    return [(start, end, places) for (start, end), places in found.items()]
 
 
 @functools.lru_cache(maxsize=10_000)
-def _places(listed: str, gpus: int) -> tuple[Place, ...]:
-    """The nodes of a run; its GPUs are shared among them evenly, if they can be."""
+def _places(listed: str, milli: int) -> tuple[Place, ...]:
+    """Return the nodes of a run; its GPUs are shared among them evenly, if they can be."""
     names = None if is_missing(listed) or listed == "None assigned" else nodes_of(listed)
     if not names:
         return ()
-    share = 1000 * gpus // len(names) if gpus % len(names) == 0 else UNKNOWN
-    return tuple((name, share) for name in names)
+    whole = len(names) == 1 or milli % (1000 * len(names)) == 0
+    return tuple((name, milli // len(names) if whole else UNKNOWN) for name in names)
 
 
 def _type(row: Mapping[str, str]) -> str:
-    """The model of the GPUs that a job asked for; '' where it asked for none or several."""
-    asked = (row.get("ReqTRES") or row.get("ReqGRES") or "").split(",")
-    types = {match[1] for item in asked if (match := _TYPED.fullmatch(item.strip()))}
-    return types.pop() if len(types) == 1 else ""
-
-
-def _gpus(text: Text, row: Mapping[str, str]) -> int:
-    """GPUs of a job, over all its nodes; 0 where nothing says that it has some.
-
-    A TRES lists the sum beside sums by model (gres/gpu=4,gres/gpu:v100=4); a GRES is that of a node.
-    """
-    column = next((name for name in _GPUS if row.get(name)), "")
-    matches = [match for item in row.get(column, "").split(",") if (match := _GRES.fullmatch(item.strip()))]
-    plain = [match for match in matches if match[0].startswith("gres/gpu=")]
-    total = sum(text.whole(column, match[1]) for match in plain[:1] or matches)
-    if not column.endswith("TRES"):
-        total *= text.whole("NNodes", row.get("NNodes") or row.get("AllocNodes") or "1")
-    if total > MOST_GPUS:
-        text.bad(column, row[column], f"must be at most {MOST_GPUS} GPUs")
-    return total
+    """Return the model of the GPUs that a job asked for; '' for several."""
+    types = resources_of(row.get("ReqTRES") or row.get("ReqGRES") or "").types
+    return next(iter(types)) if len(types) == 1 else ""
 
 
 def _nodes(text: Text, row: Mapping[str, str], tres: str) -> int:
-    """On how many nodes a job was; -1 where nothing says so."""
+    """Return the number of nodes of a job; -1 if it is unknown."""
     for column, value in (("NNodes", row.get("NNodes")), ("AllocNodes", row.get("AllocNodes")), ("node", tres)):
         if value and value != "0":
             return text.whole(column, value)
@@ -247,7 +343,7 @@ def _nodes(text: Text, row: Mapping[str, str], tres: str) -> int:
 
 
 def _memory(text: Text, value: str) -> int:
-    """MiB of "64G"; -1 where there is none."""
+    """Return the MiB of "64G"; -1 of an empty text."""
     if not value:
         return UNKNOWN
     match = _MEMORY.fullmatch(value)
@@ -256,4 +352,4 @@ def _memory(text: Text, value: str) -> int:
     return round(float(match[1]) * _UNITS[match[2]])
 
 
-FORMAT = TraceFormat(name="sacct", columns=(), read=read_sacct, notes=("Times have no zone.",))
+FORMAT = TraceFormat(name="sacct", columns=(), read=read_sacct, notes=())

@@ -141,8 +141,8 @@ def test_what_was_started_before_it_was_submitted_is_kept_and_said(write) -> Non
     assert trace.start_ms.tolist() == [-50_000, 110_000]
     assert counts(trace.account.changed) == {"starts before it is submitted": 1}
     odd = read_trace(write("submit,start,end,duration,gpus\n0,5,15,7,1\n"))
-    assert odd.duration_ms.tolist() == [7000]
-    assert counts(odd.account.changed) == {"duration is not end - start: the duration counts": 1}
+    assert odd.duration_ms.tolist() == [10_000]
+    assert counts(odd.account.changed) == {"duration is not end - start: end - start counts": 1}
 
 
 def test_machines_by_their_own_columns(write) -> None:

@@ -128,7 +128,7 @@ BAD = {
     "end before start": (
         "submit,start,end,gpus\n1,5,4,1\n",
         {},
-        "line 2: end = '4': is before start = '5'; fix or remove the row; if units differ",
+        "line 2: no job has a run time (ends before it starts: 1); give",
     ),
     "clocks": (
         "submit,start,end,gpus\n2024-01-01 10:00:00,5,9,1\n",

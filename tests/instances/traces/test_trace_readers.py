@@ -93,6 +93,19 @@ SWF = """; Version: 2.2
 3 20 0 -1 4 -1 -1 4 300 -1 5 7 2 -1 1 -1 -1 -1
 """
 
+#: The rows of Alibaba's descriptions of their logs of 2025 and 2026, and an instance that ran from the start on.
+ALIBABA_2025 = """instance_sn,role,app_name,cpu_request,cpu_limit,gpu_request,gpu_limit,rdma_request,rdma_limit,\
+memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,creation_time,scheduled_time,deletion_time
+instance_7185,HN,app_0,12,12,1,1,25,25,120.0,120.0,680.0,800.0,8,,,
+instance_13574,CN,app_130,64,64,0,0,1,1,320.0,320.0,255.0,300.0,-1,1435629.0,1435629.0,1435760.0
+instance_9,HN,app_0,12,12,1,1,25,25,120.0,120.0,680.0,800.0,8,1435630.0,1435640.0,1435700.0
+"""
+ALIBABA_2026 = """job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type
+239255,13,A10,20,1,1,0,2764799,HP
+437260,57,A100-SXM4-80GB,15,1,16,9589663,41060,Spot
+"""
+LOGS = Path(__file__).parent / "logs"
+
 TEXTS = {
     "alibaba-v2023": PODS,
     "philly-csv": PHILLY_CSV,
@@ -100,6 +113,11 @@ TEXTS = {
     "helios-csv": HELIOS_CSV,
     "helios-original": HELIOS_LOG,
     "sacct": SACCT,
+    "slurm-table": (LOGS / "supercloud.csv").read_text(),
+    "acme-kalos": (LOGS / "acme_kalos.csv").read_text(),
+    "acme-seren": (LOGS / "acme_seren.csv").read_text(),
+    "alibaba-v2025": ALIBABA_2025,
+    "alibaba-v2026-spot": ALIBABA_2026,
     "swf": SWF,
 }
 
@@ -226,6 +244,24 @@ def test_standard_workload_format(write: Write) -> None:
     assert (trace.user, trace.group) == (("7", "8"), ("2", ""))
     assert trace.dropped == {"cancelled before it ran": 1}
     assert "The file says of its machine: MaxNodes 64." in trace.notes
+
+
+def test_alibaba_2025(write: Write) -> None:
+    trace = read_trace(write(ALIBABA_2025))
+    assert (trace.ids, trace.group) == (("instance_13574", "instance_9"), ("app_130", "app_0"))
+    assert (trace.gpu_count.tolist(), trace.cpu_milli.tolist()) == ([0, 1], [64_000, 12_000])
+    assert trace.memory_mib.tolist() == [327_680, 122_880]
+    assert trace.duration_ms.tolist() == [131_000, 60_000]
+    assert trace.start_ms.tolist() == [0, 11_000]
+    assert trace.dropped == {"no submit time": 1}
+    assert "max_instance_per_node" in trace.account.unread
+
+
+def test_alibaba_2026(write: Write) -> None:
+    trace = read_trace(write(ALIBABA_2026))
+    assert (trace.gpu_count.tolist(), trace.cpu_milli.tolist()) == ([1, 16], [20_000, 240_000])
+    assert (trace.gpu_type, trace.qos) == (("A10", "A100-SXM4-80GB"), ("HP", "Spot"))
+    assert trace.duration_ms.tolist() == [2_764_799_000, 41_060_000]
 
 
 def test_every_format_is_tested() -> None:
