@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli import certify
+from mlsched.cli import certify, problems
 from mlsched.cli.output import ChecksFailed, Json, checking, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
-from mlsched.cli.taskgraph import reference
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import shown_path
 
@@ -29,6 +28,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
+    reference = problems.module("reference")
     if file.is_dir() and (log is not None or reference.is_reference(file)):
         if log is None or plan is not None or read:
             raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")

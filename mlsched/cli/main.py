@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli import output, words
+from mlsched.cli import output, problems, words
 from mlsched.cli.bench import bench
 from mlsched.cli.certify import certify
 from mlsched.cli.check import check
@@ -26,7 +26,6 @@ from mlsched.cli.pareto import pareto
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
 from mlsched.cli.store import compare, export, merge, rerun
-from mlsched.cli.taskgraph.reference import reference
 from mlsched.cli.worst import worst
 from mlsched.core import plugins
 from mlsched.core.errors import InvalidInput, MlschedError
@@ -68,7 +67,8 @@ app.command()(pareto)
 app.command("list")(list_)
 app.command()(worst)
 app.command()(simulate)
-app.command()(reference)
+for _command_of_problem in problems.commands():
+    app.command()(_command_of_problem)
 app.command()(bench)
 app.command()(merge)
 app.command()(compare)

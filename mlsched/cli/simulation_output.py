@@ -11,18 +11,9 @@ import numpy as np
 
 from mlsched.benchmark import html
 from mlsched.benchmark.formats import LATEX
+from mlsched.cli import problems
 from mlsched.cli.output import ChecksFailed, emit, say
-from mlsched.cli.simulation_runs import (
-    PolicyRun,
-    RunOptions,
-    checked_reference,
-    describe,
-    prepare_runs,
-    refuse_parts,
-    run_one,
-    unused_references,
-    weights_name,
-)
+from mlsched.cli.simulation_runs import PolicyRun, RunOptions, describe, prepare_runs, run_one, weights_name
 from mlsched.cli.simulation_tables import (
     Block,
     Report,
@@ -41,7 +32,6 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write, write_json
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation
-from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 
 #: Parts of the names of figures of task graphs that are times, in ticks.
 _IN_TICKS = ("jct", "makespan", "mean_waiting")
@@ -114,14 +104,15 @@ def make_runs(policies: list[str], workloads: WorkloadOptions, runs: RunOptions,
         raise ChecksFailed(failures[0])
 
 
-def _references(found: Scenarios, output: OutputOptions) -> list[Reference]:
+def _references(found: Scenarios, output: OutputOptions) -> list[Any]:
     """Check the references by recomputation; refuse windows and parts that the workloads do not have."""
     if output.windows.used:
         for workload in found.workloads:
             output.windows.check(workload)
     if output.parts:
-        refuse_parts(found.workloads)
-    return [checked_reference(folder, found.workloads) for folder in output.references]
+        problems.module("run_references").refuse_parts(found.workloads)
+    folders = output.references
+    return [problems.module("run_references").checked_reference(folder, found.workloads) for folder in folders]
 
 
 def finish(
@@ -130,14 +121,15 @@ def finish(
     rows: Account | None,
     time_limit: float | None,
     output: OutputOptions,
-    trusted: list[Reference],
+    trusted: list[Any],
 ) -> list[str]:
     """Check the runs, write and print them; return the failures found."""
     done = [(one, one.run) for one in made if one.run is not None]
     failures = _wrong(made)
     details = [describe(one, time_limit, output.windows, trusted, output.parts) for one in made]
     if not output.as_json:
-        for sentence in unused_references([run for _, run in done], trusted):
+        unused = problems.module("run_references").unused_references
+        for sentence in unused([run for _, run in done], trusted) if trusted else []:
             say(f"note: {sentence}")
     document = _document(made, rows)
     several = len({one.scenario.label for one in made}) > 1

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from mlsched import api
 from mlsched.benchmark.formats import gap
+from mlsched.cli import problems
 from mlsched.cli.output import only_documents, progress, say
 from mlsched.cli.simulation_workloads import Scenario, Scenarios, WindowOptions
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.registry import registry
 from mlsched.simulation import Run
-from mlsched.simulation.taskgraph.iterations import Jobs
-from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
-from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, Reference, other_simulator
-from mlsched.simulation.taskgraph.iterations.reference.proof import identity
 from mlsched.simulation.windows import Window
 
 #: Definition of "above its bound" in the tables of runs.
@@ -31,13 +27,6 @@ LOSS_NOTE = (
     "Loses: against the best schedule of the whole log that may do what the run may (node by node, in hindsight): at "
     "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is "
     "below the reference's bound, which was searched for longer than the run's own."
-)
-#: Explanation of the table of parts.
-PARTS_NOTE = (
-    "Parts, as shares of the relaxed bound (jobs pause and move for nothing on one large node): they add up to how far "
-    "the run is above that bound, as a rule more than above its own. Each is against the best schedule of a world that "
-    "forbids one thing more than the one before; in brackets what is known of it: at least, at most. The last row "
-    "names the best rule that knows running times."
 )
 
 
@@ -125,7 +114,7 @@ def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: A
 
 
 def describe(
-    one: PolicyRun, time_limit: float | None, windows: WindowOptions, references: list[Reference], parts: bool
+    one: PolicyRun, time_limit: float | None, windows: WindowOptions, references: list[Any], parts: bool
 ) -> dict[str, Any]:
     """Return the entry of a policy in a scenario: the measures of its run, or the reason that prevented it."""
     named = {"policy": one.policy} | ({"scenario": one.scenario.label} if one.scenario.label else {})
@@ -142,8 +131,8 @@ def describe(
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
         **_bounded(run),
-        **regrets(run, references),
-        **(parts_of(run, references) if parts else {}),
+        **(problems.module("run_references").regrets(run, references) if references else {}),
+        **(problems.module("run_references").parts_of(run, references) if parts else {}),
         **(_windowed(run, windows) if windows.used else {}),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
@@ -188,83 +177,6 @@ def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
     return sum_up(gaps)
 
 
-def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
-    """Read the reference of one of the workloads and check it by recomputation."""
-    if not (folder / MANIFEST).exists():
-        raise InvalidInput(f"--reference {folder}: is no reference; give a folder that `mlsched reference` made")
-    claim = api.read_reference(folder)
-    workload = next(
-        (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None
-    )
-    if workload is None:
-        raise InvalidInput(
-            f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
-            "`mlsched reference` makes one with the same options"
-        )
-    wrong = api.check_reference(folder, workload)[2]
-    if wrong:
-        raise InvalidInput(f"--reference {folder}: does not hold: {wrong[0]}; make it anew")
-    return claim
-
-
-def regrets(run: Run, references: list[Reference]) -> dict[str, Any]:
-    """Return the regret intervals of a run, by references of its workload that allow the same.
-
-    Of several references of one kind, each side comes from the tightest.
-    """
-    found: dict[str, dict[str, float]] = {}
-    for reference in references:
-        if _fits(run, reference):
-            least, most = api.losses(run, reference)
-            known = found.get(reference.weights, {"at_least": least, "at_most": most})
-            found[reference.weights] = {
-                "at_least": max(least, known["at_least"]),
-                "at_most": min(most, known["at_most"]),
-            }
-    return {"losses": found} if found else {}
-
-
-def refuse_parts(workloads: list[Any]) -> None:
-    """Refuse --parts before any run if a workload has none."""
-    if not all(isinstance(workload, Jobs) for workload in workloads):
-        raise InvalidInput("--parts: is for logs and their like (task graphs by iterations); leave it out")
-
-
-def parts_of(run: Run, references: list[Reference]) -> dict[str, Any]:
-    """Split the gap of a run to its bound into parts, or return the reason that prevents it."""
-    of_it = [r for r in references if r.weights == "jobs" and r.workload_hash == identity(run.workload)]
-    try:
-        return {"parts": api.decompose(run, of_it).to_json()}
-    except InvalidInput as error:
-        return {"no_parts": str(error)}
-
-
-def unused_references(runs: list[Run], references: list[Reference]) -> list[str]:
-    """Return one sentence for each reference that fits none of the runs."""
-    return [
-        f"The reference {'with' if reference.pausing else 'without'} pauses, {reference.value} ticks in all, is of "
-        f"ananother simulator than the runs: no losses are shown by it ({_why(runs[0], reference)})."
-        for reference in references
-        if runs and not any(_fits(run, reference) for run in runs)
-    ]
-
-
-def _why(run: Run, reference: Reference) -> str:
-    """Return the reason why a reference does not fit a run."""
-    if not _of_it(run, reference):
-        return "it is of another log or cluster"
-    return f"{run.solver}: {other_simulator(run.workload, run.options, reference)}"
-
-
-def _fits(run: Run, reference: Reference) -> bool:
-    """Return whether a reference is of the run's workload and simulator."""
-    return _of_it(run, reference) and not other_simulator(run.workload, run.options, reference)
-
-
-def _of_it(run: Run, reference: Reference) -> bool:
-    return bool(reference.workload_hash == identity(run.workload))
-
-
 def weights_name(weights: str) -> str:
     """Return the name of the value that a reference with these weights bounds."""
     return "total_jct" if weights == "jobs" else f"completion times by {weights}"
@@ -302,21 +214,3 @@ def gap_with_regret(share: float | None, loss: dict[str, float] | None) -> str:
     if loss is None:
         return gap(share)
     return f"{gap(share)} (loses {gap(loss['at_least'])} to {gap(loss['at_most'])})"
-
-
-def part_rows(told: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """Return one row per part of the gaps, one column per run; then the sum and the best rule beside it."""
-    tables = [entry["parts"]["table"] for entry in told]
-    names = list(dict.fromkeys(name for table in tables for name in table["part"][:-1]))
-    names.sort(key=lambda name: name in LAST_PARTS)
-    found = [[name, *(part_cell(table, name) for table in tables)] for name in [*names, SUM]]
-    return [*found, ["running times known", *(entry["parts"]["beside"] for entry in told)]]
-
-
-def part_cell(table: dict[str, list[Any]], name: str) -> str:
-    """Format a part with its interval: "4.2 % (1.0 to 5.3)"; an exact part has no brackets."""
-    if name not in table["part"]:
-        return "-"
-    at = table["part"].index(name)
-    share, least, most = (100 * table[key][at] for key in ("share", "at_least", "at_most"))
-    return f"{share:.1f} %" if least == share == most else f"{share:.1f} % ({least:.1f} to {most:.1f})"

@@ -8,13 +8,13 @@ from typing import Any
 
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
 from mlsched.benchmark.replications import compared, mean_of
+from mlsched.cli import problems
 from mlsched.cli.output import Columns, number
-from mlsched.cli.simulation_runs import PARTS_NOTE, gap_notes, gap_with_regret, part_rows, regret_lines, regret_rows
+from mlsched.cli.simulation_runs import gap_notes, gap_with_regret, regret_lines, regret_rows
 from mlsched.cli.simulation_workloads import WindowOptions
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
-from mlsched.simulation.taskgraph.iterations.reference.decomposition import SUM
 
 #: Seconds of a tick -> the name of its length.
 LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
@@ -156,9 +156,10 @@ def _of_parts(report: Report, label: str) -> list[Block]:
     sentences = tuple(f"{e['policy']}: no parts: {e['no_parts']}" for e in entries if "no_parts" in e)
     if not told:
         return [Block("", ["", "parts"], [], sentences, "no parts")] if sentences else []
-    title = f"total_jct {SUM}, part by part" + (f", {label}" if label else "")
+    parts = problems.module("run_references")
+    title = parts.PARTS_TITLE + (f", {label}" if label else "")
     header = ["", *(entry["policy"] for entry in told)]
-    return [Block(title, header, part_rows(told), (PARTS_NOTE, *sentences), "parts")]
+    return [Block(title, header, parts.part_rows(told), (parts.PARTS_NOTE, *sentences), "parts")]
 
 
 def why_not(report: Report) -> list[str]:
