@@ -42,7 +42,6 @@ import numpy as np
 from mlsched.core.arguments import Checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, Range
 from mlsched.heuristics.placement._room import PS, WORKER, Choose, Room, place_all
 from mlsched.heuristics.placement.load_balancing import least_loaded
 from mlsched.instances.placement import Instance, Plan
@@ -55,6 +54,8 @@ SCORES = ("excess", "increase", "slowdown")
 TIES = ("index", "random", "least-loaded")
 #: Scores are sums of fitted numbers: what differs by less is the same.
 SAME = 1e-9
+#: Co-locations per type from which the coefficients are fitted, and the most tasks beside the profiled one.
+SAMPLES, MOST_TASKS = 200, 6
 
 
 def linear(use: Any) -> Any:
@@ -73,21 +74,18 @@ def quadratic(use: Any) -> Any:
 class Settings(Checked):
     """The parameters of LIF.
 
-    samples: profiled co-locations per type, from which least squares fits the coefficients. noise: relative standard
-    deviation of the measurements. score: what the slowdowns of a server's tasks add up to: "excess" over running alone,
+    score: what the slowdowns of a server's tasks add up to: "excess" over running alone,
     the "increase" of that by the new task, or "slowdown", which counts 1 for every task. tie: which of the servers with
     the least score: the first by "index", a "random" one, the "least-loaded".
     """
 
-    samples: Count = 200
-    noise: Annotated[float, Range(0, 10)] = 0.0
     score: Annotated[str, SCORES] = "excess"
     tie: Annotated[str, TIES] = "index"
 
 
 def place(instance: Instance, rng: np.random.Generator, features: Features, given: Settings) -> Plan:
     """The plan of LIF with a model of some regressors."""
-    models = fit(instance, rng, features, given.samples, given.noise)
+    models = fit(instance, rng, features, SAMPLES)
     return place_all(
         instance, least_interference(instance, features, models, score=given.score, tie=given.tie, rng=rng)
     )
@@ -105,25 +103,23 @@ def looked_at(instance: Instance) -> list[int]:
     return [instance.pressures.index(name) for name in CPU_AND_NETWORK]
 
 
-def profile(
-    instance: Instance, rng: np.random.Generator, samples: int, noise: float, most_tasks: int = 6
-) -> tuple[Any, Any]:
+def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple[Any, Any]:
     """(CPU and network use by others, slowdown - 1) of `samples` co-locations per type: types x samples (x 2)."""
     chosen = looked_at(instance)
     types = len(instance.types)
     counts = np.zeros((2, types, samples, types), dtype=np.int64)
     for t in range(types):
         for k in range(samples):
-            for _ in range(int(rng.integers(0, most_tasks + 1))):
+            for _ in range(int(rng.integers(0, MOST_TASKS + 1))):
                 counts[int(rng.integers(2)), t, k, int(rng.integers(types))] += 1
     use = (counts[WORKER] @ instance.use_worker + counts[PS] @ instance.use_ps) / 1000
     extra = instance.profile(counts[WORKER], counts[PS])
-    return use[..., chosen], extra * (1 + noise * rng.standard_normal(extra.shape))
+    return use[..., chosen], extra
 
 
-def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int, noise: float) -> list[Any]:
+def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int) -> list[Any]:
     """Coefficients of each type's model of slowdown - 1, by least squares."""
-    use, measured = profile(instance, rng, samples, noise)
+    use, measured = profile(instance, rng, samples)
     return [np.linalg.lstsq(features(use[t]), measured[t], rcond=None)[0] for t in range(len(instance.types))]
 
 

@@ -5,16 +5,9 @@ A distribution is a sorted array of sizes, of which each is as likely.
 
 from __future__ import annotations
 
-import functools
-import math
-import statistics
-
 import numpy as np
 
 from mlsched.heuristics.taskgraph.measures import Floats
-
-#: Quantiles that stand for a given distribution.
-QUANTILES = 1000
 
 
 def index(sizes: Floats, attained: Floats, quantum: Floats) -> Floats:
@@ -32,11 +25,3 @@ def index(sizes: Floats, attained: Floats, quantum: Floats) -> Floats:
     beyond = len(sizes) - within
     used = total[within] - total[above] - ends * attained + np.where(beyond > 0, beyond * np.minimum(quantum, 1e18), 0)
     return np.asarray(np.where(left > 0, ends / np.where(used > 0, used, 1.0), 0.0))
-
-
-@functools.lru_cache(maxsize=16)
-def log_normal(median: float, sigma: float) -> Floats:
-    """The log-normal distribution, by its quantiles."""
-    normal = statistics.NormalDist()
-    shares = [(k + 0.5) / QUANTILES for k in range(QUANTILES)]
-    return np.array([median * math.exp(sigma * normal.inv_cdf(share)) for share in shares])

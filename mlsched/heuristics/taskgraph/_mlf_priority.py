@@ -18,6 +18,8 @@ SERVER = 1
 #: The deadline's term of Equation 4 once the deadline has passed: that of a deadline in a tick; as printed, below 0; or
 #: none.
 OVERDUE = ("tick", "printed", "none")
+#: The highest urgency.
+LEVELS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Weights:
     gamma_d: float = 0.3
     gamma_r: float = 0.3
     gamma_w: float = 0.35
-    levels: int = 10
+    levels: int = LEVELS
     scale: float = 0.0
     overdue: str = "tick"
 

@@ -19,12 +19,14 @@ from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+#: The part of the loss reduction that may be still to come when a job stops, and the probability that it is no more.
+CLOSE, CONFIDENCE = 0.01, 0.95
 
 
-def by_curves(snapshot: Snapshot, jobs: IntArray, close: float, confidence: float, give_up: bool) -> Flags:
+def by_curves(snapshot: Snapshot, jobs: IntArray, give_up: bool) -> Flags:
     """Of these jobs, those that may stop; each has at least `MIN_LOSSES` losses.
 
-    Those that with a probability of at least `confidence` have by now all but a part `close` of the loss reduction that
+    Those that with a probability of at least `CONFIDENCE` have by now all but a part `CLOSE` of the loss reduction that
     they will have had after their most iterations. `give_up`: also those that with that probability will then lack the
     required accuracy, accuracy being taken to rise in proportion as the loss falls, as it has so far.
     """
@@ -32,9 +34,9 @@ def by_curves(snapshot: Snapshot, jobs: IntArray, close: float, confidence: floa
     most = snapshot.max_iterations[jobs].astype(np.float64)
     belief = believe(window, most)
     now, first = window.last_loss, window.losses[0]
-    done = belief.chance_of_at_least((now - close * first) / (1 - close)) >= confidence
+    done = belief.chance_of_at_least((now - CLOSE * first) / (1 - CLOSE)) >= CONFIDENCE
     if give_up:
-        done |= _hopeless(snapshot, jobs, belief, first, now) >= confidence
+        done |= _hopeless(snapshot, jobs, belief, first, now) >= CONFIDENCE
     return np.asarray(done & (now < first))
 
 

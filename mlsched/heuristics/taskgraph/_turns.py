@@ -21,6 +21,7 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 #: The share of a turn that the dearest pause may cost at most.
 Lost = Annotated[float, Range(0, 0.5, open_low=True)]
+LOST = 0.05
 
 
 def in_turns(placer: Placer, seconds: float, lost: float, *keys: Any) -> Round:

@@ -21,7 +21,7 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
-from mlsched.heuristics.taskgraph._turns import Lost, in_turns
+from mlsched.heuristics.taskgraph._turns import LOST, in_turns
 from mlsched.heuristics.taskgraph.measures import Floats, owners
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
@@ -45,20 +45,19 @@ def answer(
     per: str = "job",
     queueing: Annotated[str, QUEUEING] = "held",
     quantum: Positive = 600.0,
-    lost: Lost = 0.05,
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
     """Again and again start a ready task of the job with the fewest running tasks.
 
     per: "job" - its own tasks; "user" - those of all jobs of its user. queueing: "held" - what runs is not interrupted;
-    "iteration" - jobs take turns. quantum: of a turn, seconds; lost: the share of a turn that a pause may cost at
-    most, else turns are longer. stop, nodes: as for fifo.
+    "iteration" - jobs take turns. quantum: of a turn, seconds; turns are longer where
+    a pause would cost more than `_turns.LOST` of them. stop, nodes: as for fifo.
     """
     owner = owners(snapshot, per)
     if queueing == "iteration":
         refuse_unless_pausing(snapshot, "fair: queueing = iteration", "queueing=held")
-        return in_turns(Placer(snapshot, stop, nodes), quantum, lost, received(snapshot, owner))
+        return in_turns(Placer(snapshot, stop, nodes), quantum, LOST, received(snapshot, owner))
     running = np.bincount(owner[snapshot.task_job[snapshot.state == RUNNING]], minlength=len(owner)).astype(np.float64)
 
     def taken(task: int) -> None:

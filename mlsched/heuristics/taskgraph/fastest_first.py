@@ -6,7 +6,7 @@ gain by different factors, and come over time: it is a list rule. A job counts b
 fastest. It sees rates (`information="profiled"`); where all nodes are alike, it is `srpt`, or `best-effort-fifo`.
 
 With `preempt`, the cluster is filled anew at every round as by `srpt`. Where jobs may move, one that runs then goes
-over to a faster type with room if what it saves there is more than the pause costs (`hysteresis` times).
+over to a faster type with room if what it saves there is more than the pause costs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import NotNegative
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.measures import (
     by_job,
@@ -49,14 +48,13 @@ def answer(
     order: Literal["shortest", "arrival"] = "shortest",
     size: Literal["work", "time"] = "work",
     preempt: bool = False,
-    hysteresis: NotNegative = 1.0,
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
     """Start ready jobs in order, each on the type of nodes on which it is fastest of those with room for it.
 
     order: "shortest" - the least left where it is fastest; "arrival" - those behind may pass what finds no room. size,
-    preempt, hysteresis: as for srpt. stop, nodes: as for fifo.
+    preempt: as for srpt. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
     units, least = share_units(snapshot), least_slowness(snapshot)
@@ -70,12 +68,12 @@ def answer(
         placer.start_in_order(by_job(snapshot, left))
         return placer.round()
     refuse_unless_pausing(snapshot, "fastest-first: preempt = true")
-    price = prices_of_pauses(snapshot, hysteresis)
+    price = prices_of_pauses(snapshot)
     if order == "shortest":
         left = left + price * (sum_per_job(snapshot, units) if size == "work" else 1)
     pauses = serve(placer, left)
     if placer.types is not None and snapshot.movement == "anytime" and not placer.gpus:
-        _go_over(placer, np.argsort(left, kind="stable"), set(pauses), hysteresis)
+        _go_over(placer, np.argsort(left, kind="stable"), set(pauses))
         placer.start_in_order(by_job(snapshot, left))  # on what they have left
     return placer.round(pauses)
 
@@ -85,7 +83,7 @@ def _scaled(ticks: IntArray, slowness: IntArray) -> IntArray:
     return np.asarray(np.rint(ticks * (slowness / WHOLE)).astype(np.int64))
 
 
-def _go_over(placer: Placer, jobs: IntArray, pausing: set[int], hysteresis: float) -> None:
+def _go_over(placer: Placer, jobs: IntArray, pausing: set[int]) -> None:
     """Running jobs, in this order, move to faster types with room where that pays."""
     snapshot, types = placer.snapshot, placer.types
     assert types is not None, "nodes are of several types"
@@ -98,7 +96,7 @@ def _go_over(placer: Placer, jobs: IntArray, pausing: set[int], hysteresis: floa
         if not (snapshot.state[first:end] == RUNNING).all() or not pausing.isdisjoint(own) or not moved.isdisjoint(own):
             continue
         now = slowness_on(snapshot, first, int(snapshot.node_type[snapshot.node[first]]))
-        worth = WHOLE * hysteresis * int(snapshot.pause_cost[job])
+        worth = WHOLE * int(snapshot.pause_cost[job])
         better = [
             m for m in fastest(snapshot, first) if int(left[job]) * (now - slowness_on(snapshot, first, m)) > worth
         ]

@@ -28,7 +28,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph._turns import Lost, in_turns, runs
+from mlsched.heuristics.taskgraph._turns import LOST, Lost, in_turns, runs
 from mlsched.heuristics.taskgraph.measures import Flags, by_job, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing
@@ -50,7 +50,7 @@ def answer(
     rng: np.random.Generator,
     overload: Positive = 1.0,
     turn: NotNegative = 0.0,
-    lost: Lost = 0.05,
+    lost: Lost = LOST,
     stop: str = "most",
 ) -> Round:
     """Start tasks by arrival beside their like, and move the least user of an overloaded GPU.

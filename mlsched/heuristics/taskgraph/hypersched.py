@@ -15,7 +15,7 @@ What is simpler, or other:
 - Its trials train one model, and their accuracies compare. Jobs here do not: what is compared is the share of the
   required accuracy (of 1 where none is required).
 - All of its trials have one deadline, at which the experiment ends; here each job has its own, and nothing is killed.
-- At every rung the last `window` accuracies are kept.
+- At every rung the last `WINDOW` accuracies are kept.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 
 #: What a job is served as: it goes on, is new, is to pause, or can no longer gain anything by its deadline.
 GOES_ON, NEW, PAUSES, LATE = 0, 1, 2, 3
+#: How many accuracies are kept a rung.
+WINDOW = 1000
 #: `rungs`: of each, the shares of their required accuracies that jobs left there, the last ones; `cuts`: below which of
 #: them a job is to pause; `left`: of each job in the system that has reached a rung, what it left at each.
 Memory = dict[str, Any]
@@ -60,13 +62,12 @@ def answer(
     rng: np.random.Generator,
     grace: Number = 1,
     factor: Annotated[int, Range(2)] = 4,
-    window: Annotated[int, Range(2)] = 1000,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, Memory]:
     """Serve jobs by what they have learned at the rungs that they reached, while their deadline leaves time.
 
-    grace: iterations of the first rung; factor: between two rungs. window: accuracies kept a rung.
+    grace: iterations of the first rung; factor: between two rungs.
     stop, nodes: as for fifo.
     """
     required = np.where(snapshot.required > 0, snapshot.required, FULL_ACCURACY)
@@ -74,7 +75,7 @@ def answer(
     rung = rungs_reached(snapshot.finished, grace, factor)
     trained = np.flatnonzero(rung >= 0)
     names = snapshot.job_id[trained].astype(str).tolist()
-    kept = left_behind(memory or EMPTY, names, rung[trained].tolist(), share[trained].tolist(), window, factor)
+    kept = left_behind(memory or EMPTY, names, rung[trained].tolist(), share[trained].tolist(), factor)
     standing = np.where(rung < 0, NEW, GOES_ON)
     standing[trained[lacking(kept)]] = PAUSES
     first = np.where(rung < 0, np.maximum(grace - snapshot.finished, 0) * iteration_ticks(snapshot), 0)
@@ -103,9 +104,7 @@ def rungs_reached(finished: IntArray, grace: int, factor: int) -> IntArray:
     return np.asarray(np.searchsorted(np.array(milestones), finished, side="right") - 1)
 
 
-def left_behind(
-    memory: Memory, jobs: list[str], reached: list[int], share: list[float], window: int, factor: int
-) -> Memory:
+def left_behind(memory: Memory, jobs: list[str], reached: list[int], share: list[float], factor: int) -> Memory:
     """The memory with what jobs in the system leave at the rungs that they have newly reached.
 
     What does not change is shared with the memory before.
@@ -126,7 +125,7 @@ def left_behind(
         if rung == len(rungs):
             rungs.append([])
             cuts.append(NOTHING)
-        rungs[rung] = [*rungs[rung], *new[rung]][-window:]
+        rungs[rung] = [*rungs[rung], *new[rung]][-WINDOW:]
         if len(rungs[rung]) > 1:
             cuts[rung] = _best(rungs[rung], factor)
     return {"rungs": rungs, "cuts": cuts, "left": left}

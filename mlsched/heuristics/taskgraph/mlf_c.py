@@ -13,7 +13,7 @@ Interpretations, where the paper is silent:
 
 - Tasks are in the queue when the placing rule, asked first without the switches, would leave them there.
 - O_c is the mean over nodes of the Euclidean norm of their utilisations, by use and with what the round starts, and so
-  up to sqrt(resources) where all are full; `normalise` divides by that.
+  up to sqrt(resources) where all are full.
 - A job that pays at least `pays` is not switched; by default nobody is spared.
 - A job that is to stop ends with the iteration that it has begun. When the overload is over before that, it goes on.
 - OptStop's answer is kept; it looks again when a job has run a tenth more iterations than at the last look.
@@ -23,7 +23,6 @@ Interpretations, where the paper is silent:
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -32,7 +31,7 @@ import numpy.typing as npt
 from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import MIN_LOSSES
-from mlsched.core.params import NotNegative, Range, Share
+from mlsched.core.params import NotNegative, Range
 from mlsched.core.registry import registry, solver
 from mlsched.heuristics.taskgraph import _mlf_stop
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
@@ -60,18 +59,14 @@ class Settings(Checked):
     """The parameters of MLF-C.
 
     options: "given" - the jobs' own; "evaluation" - as in Section 4.1, all OptStop, and to be switched to the required
-    accuracy. optstop: "curves" or "secretary" (`_mlf_stop`). close: how near to the final loss is near enough, as a
-    share of the whole reduction. confidence: that it is. h_s: limit of O_c. pays: payment from which on a job is not
-    switched, ppm; 0: none is spared.
+    accuracy. optstop: "curves" or "secretary" (`_mlf_stop`). give_up: OptStop also ends jobs that will miss their
+    required accuracy. h_s: limit of O_c. pays: payment from which on a job is not switched, ppm; 0: none is spared.
     """
 
     options: Literal["given", "evaluation"] = "given"
     optstop: Literal["curves", "secretary"] = "curves"
-    close: Annotated[float, Range(0, 0.999)] = 0.01
-    confidence: Share = 0.95
     give_up: bool = False
     h_s: NotNegative = 0.9
-    normalise: bool = False
     pays: Annotated[int, Range(0)] = 0
 
 
@@ -103,7 +98,7 @@ def controlled(snapshot: Snapshot, given: Settings, rule: Inner, memory: Memory 
     control = Control(snapshot, (memory or {}).get("looks", {}), given)
     last = control.last_iterations(*own)
     plan, kept = rule.ask(snapshot, last)
-    if _stay(snapshot, plan, last) or overload_degree(snapshot, plan, given.normalise) > given.h_s:
+    if _stay(snapshot, plan, last) or overload_degree(snapshot, plan) > given.h_s:
         switched = control.last_iterations(*may)
         if not np.array_equal(switched, last):
             plan, kept = rule.ask(snapshot, switched)
@@ -114,16 +109,13 @@ def controlled(snapshot: Snapshot, given: Settings, rule: Inner, memory: Memory 
     return plan, {"looks": control.looks, "rule": kept}
 
 
-def overload_degree(snapshot: Snapshot, plan: Round, normalise: bool = False) -> float:
-    """O_c: the mean over nodes of the norm of their utilisations; `normalise`: by sqrt(resources), within 0 and 1.
-
-    What the round starts counts with what it demands.
-    """
+def overload_degree(snapshot: Snapshot, plan: Round) -> float:
+    """Return O_c: the mean over nodes of the norm of their utilisations. Tasks that start count with their demand."""
     use = snapshot.node_usage
     held = snapshot.demand * (snapshot.duration > 0)[:, None]
     np.add.at(use, plan.start_node, held[plan.start_task])
     norms = np.sqrt(((use / np.maximum(snapshot.node_capacity, 1)) ** 2).sum(axis=1))
-    return float(norms.mean()) / (math.sqrt(max(len(snapshot.resources), 1)) if normalise else 1.0)
+    return float(norms.mean())
 
 
 def _stay(snapshot: Snapshot, found: Round, last: IntArray) -> bool:
@@ -167,7 +159,7 @@ class Control:
         if jobs.size:
             given = self._given
             if given.optstop == "curves":
-                said = _mlf_stop.by_curves(self.snapshot, jobs, given.close, given.confidence, given.give_up)
+                said = _mlf_stop.by_curves(self.snapshot, jobs, given.give_up)
             else:
                 said = _mlf_stop.by_secretary(self.snapshot, jobs)
             self._looked[jobs], self._done[jobs] = self.snapshot.finished[jobs], said

@@ -8,7 +8,7 @@ its old place best stays; one that finds none pauses where that loses no work, e
 
 Interpretations, where the paper is silent:
 
-- Terms of Eq. 4 are times over a scale (`scale`), at least a tick each; urgency counts as a share of `levels`.
+- Terms of Eq. 4 are times over a scale (`scale`), at least a tick each; urgency counts as a share of the highest one.
 - A parameter server has the highest priority of its job, not of all jobs.
 - The threshold h_r counts use, not reservations, and not the GPUs of a node as a whole: of GPUs it counts the use of
   each that tasks share. A node that runs nothing takes any task that fits, however large.
@@ -33,10 +33,10 @@ import numpy as np
 
 from mlsched.core.arguments import Checked
 from mlsched.core.fields import IntArray
-from mlsched.core.params import NotNegative, Number, Positive, Share
+from mlsched.core.params import NotNegative, Positive, Share
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
-from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE, Floats, Weights, priorities
+from mlsched.heuristics.taskgraph._mlf_priority import LEVELS, OVERDUE, Floats, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
 from mlsched.heuristics.taskgraph._mlf_relief import relieved
 from mlsched.heuristics.taskgraph.measures import remaining_ticks, share_units, stops_after, sum_per_job
@@ -53,7 +53,7 @@ def world(params: dict[str, Any]) -> dict[str, Any]:
     """What relief and competition need of the world, unless the user says otherwise: tasks move, and pause without
     losing work.
     """
-    if params["migration"]:
+    if params.get("migration", True):
         return {"movement": "anytime", "pausing": "keep"}
     return world_of_queueing(params)
 
@@ -62,7 +62,7 @@ def world(params: dict[str, Any]) -> dict[str, Any]:
 class Settings(Checked):
     """The parameters of MLF-H.
 
-    alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. levels: the highest urgency. scale: ticks
+    alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. scale: ticks
     that are one unit of time in Eq. 4; 0: the mean running time of a task. urgency, deadline, bandwidth, migration:
     False leaves that feature out (Figures 6 to 8). queueing: "held" or "iteration" (the module's docstring). overdue:
     the deadline's term of what is overdue: "tick", as if the deadline were the next tick; "printed", below 0; "none".
@@ -78,7 +78,6 @@ class Settings(Checked):
     gamma_w: NotNegative = 0.35
     h_r: Positive = 0.9
     p_s: Share = 0.1
-    levels: Number = 10
     scale: NotNegative = 0.0
     urgency: bool = True
     deadline: bool = True
@@ -93,7 +92,7 @@ class Settings(Checked):
     @property
     def weights(self) -> Weights:
         """Those of Equations 2 to 6."""
-        near, levels = self.gamma_d if self.deadline else 0.0, self.levels if self.urgency else 0
+        near, levels = self.gamma_d if self.deadline else 0.0, LEVELS if self.urgency else 0
         return Weights(self.alpha, self.gamma, near, self.gamma_r, self.gamma_w, levels, self.scale, self.overdue)
 
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Annotated, Literal
 
 import numpy as np
 
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph import mlf_c, mlf_h
+from mlsched.heuristics.taskgraph import mlf_c
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
+from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE
+from mlsched.heuristics.taskgraph.mlf_h import world
+from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@solver(
-    "mlfs-h", problem="taskgraph", called="online", stateful=True, world=mlf_h.world, paper="MLFS, Sections 3.3 and 3.5"
-)
+@solver("mlfs-h", problem="taskgraph", called="online", stateful=True, world=world, paper="MLFS, Sections 3.3 and 3.5")
 def answer(
     snapshot: Snapshot,
     *,
     memory: mlf_c.Memory | None,
     rng: np.random.Generator,
-    heuristic: mlf_h.Settings,
-    control: mlf_c.Settings,
+    queueing: Annotated[str, QUEUEING] = "held",
+    overdue: Annotated[str, OVERDUE] = "tick",
+    options: Literal["given", "evaluation"] = "given",
 ) -> tuple[Round, mlf_c.Memory]:
-    """MLF-H with MLF-C: the parameters are those of `mlf-h` and `mlf-c`."""
-    rule = Inner("mlf-h", rng, (memory or {}).get("rule"), dataclasses.asdict(heuristic))
-    return mlf_c.controlled(snapshot, control, rule, memory)
+    """MLF-H with MLF-C, with the paper's values; their parameters are those of `mlf-h` and `mlf-c`.
+
+    queueing, overdue: as for mlf-h. options: as for mlf-c.
+    """
+    rule = Inner("mlf-h", rng, (memory or {}).get("rule"), {"queueing": queueing, "overdue": overdue})
+    return mlf_c.controlled(snapshot, mlf_c.Settings(options=options), rule, memory)

@@ -120,11 +120,10 @@ def world_of_preempting(params: dict[str, Any]) -> dict[str, Any]:
     return {"pausing": "keep"} if params["preempt"] else {}
 
 
-def prices_of_pauses(snapshot: Snapshot, hysteresis: float) -> IntArray:
+def prices_of_pauses(snapshot: Snapshot) -> IntArray:
     """jobs: ticks by which a job comes sooner because it runs (< 0), or later because it would go on after a pause."""
     runs = per_job(snapshot, snapshot.state == RUNNING) > 0
-    price = np.rint(hysteresis * snapshot.pause_cost).astype(np.int64)
-    return np.asarray(price * np.where(runs, -1, snapshot.first_start >= 0))
+    return np.asarray(snapshot.pause_cost * np.where(runs, -1, snapshot.first_start >= 0))
 
 
 class HasPausing(Protocol):

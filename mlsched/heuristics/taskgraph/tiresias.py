@@ -48,6 +48,8 @@ from mlsched.instances.taskgraph.units import gpu_seconds
 #: waited ticks when they last were.
 Memory = dict[str, list[int]]
 COUNTED = ("service", "executed", "waited")
+#: By default: GPU-seconds at which a job sinks, and how long it waits for a promotion, times as it has executed.
+THRESHOLDS, KNOB = (3250.0, 7200.0), 8.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,9 +77,9 @@ def answer(
     *,
     memory: Memory | None,
     rng: np.random.Generator,
-    first: NotNegative = 3250.0,
-    second: float = 7200.0,
-    knob: NotNegative = 8.0,
+    first: NotNegative = THRESHOLDS[0],
+    second: float = THRESHOLDS[1],
+    knob: NotNegative = KNOB,
     skew: float = 0.0,
     keep: bool = False,
     stop: str = "most",

@@ -5,8 +5,7 @@ end soon for what it will use: `_gittins.index`. Queues, thresholds and promotio
 queue the larger index comes first, then the first start. The quantum of a queue is its upper threshold; the last
 queue's has no end.
 
-The distribution is observed: the sizes of the last `window` jobs that ended; until one has, the rule is `tiresias`. Or
-it is given: log-normal, with `median` (GPU-seconds) and `sigma`.
+The distribution is observed: the sizes of the last `window` jobs that ended; until one has, the rule is `tiresias`.
 
 Beyond what `tiresias` simplifies:
 
@@ -22,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.params import NotNegative, Number, within
+from mlsched.core.params import Number
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph._gittins import index, log_normal
+from mlsched.heuristics.taskgraph._gittins import index
 from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding
-from mlsched.heuristics.taskgraph.tiresias import serve, skewed, standings
+from mlsched.heuristics.taskgraph.tiresias import KNOB, THRESHOLDS, serve, standings
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 
@@ -46,33 +45,24 @@ def answer(
     *,
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
-    first: NotNegative = 3250.0,
-    second: float = 7200.0,
-    knob: NotNegative = 8.0,
-    skew: float = 0.0,
-    median: NotNegative = 0.0,
-    sigma: NotNegative = 1.5,
     window: Number = 1000,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
-    """Serve the queues of tiresias, each by falling Gittins index over observed sizes, or given ones.
+    """Serve the queues of tiresias, each by falling Gittins index over observed sizes.
 
-    first, second, knob, skew, stop, nodes: as for tiresias. window: of so many jobs that ended last, sizes are
-    remembered. median: of a given log-normal distribution of sizes, GPU-seconds, with `sigma`; 0: they are observed.
+    stop, nodes: as for tiresias, whose default thresholds and `knob` count. window: of so many jobs that ended last,
+    sizes are remembered.
     """
-    within("second", second, first)
-    thresholds = (first, second)
     memory = memory or {"promoted": {}, "seen": {}, "sizes": []}
-    standing, promoted = standings(snapshot, memory["promoted"], thresholds, knob)
+    standing, promoted = standings(snapshot, memory["promoted"], THRESHOLDS, KNOB)
     sizes = _ended(snapshot, memory)[-window:]
-    known = log_normal(median, sigma) if median else np.sort(np.array(sizes, dtype=np.float64))
+    known = np.sort(np.array(sizes, dtype=np.float64))
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
     served: Floats = np.asarray(snapshot.service[:, column] * seconds)
-    quantum = np.array([first, second, np.inf])[standing.queue]
+    quantum = np.array([*THRESHOLDS, np.inf])[standing.queue]
     placer = Placer(snapshot, stop, nodes)
-    placer.packed |= skewed(snapshot, skew)
-    chosen, pauses = serve(placer, standing, thresholds, knob, index(known, served, quantum))
+    chosen, pauses = serve(placer, standing, THRESHOLDS, KNOB, index(known, served, quantum))
     held = seconds * per_job(snapshot, holding(placer, pauses) * snapshot.demand[:, column])
     return chosen, {"promoted": promoted, "seen": _seen(placer, served, held), "sizes": sizes}
 

@@ -54,16 +54,14 @@ FEATURES = len(COLUMNS)
 
 
 @solver("mirhoseini-rl", problem="taskgraph", called="online", paper="Mirhoseini et al., ICML 2017")
-def answer(
-    snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", greedy: bool = True, stop: str = "most"
-) -> Round:
+def answer(snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", stop: str = "most") -> Round:
     """Jobs in order of arrival; a trained network places the tasks of each, one after the other.
 
-    weights: a file that `mlsched train mirhoseini-rl` wrote; "": the weights that come with mlsched. greedy: always the
-    highest score; otherwise drawn, as in training. stop: as for fifo.
+    weights: a file that `mlsched train mirhoseini-rl` wrote; "": the weights that come with mlsched. stop: as
+    for fifo.
     """
     net = scorer(of("mirhoseini-rl", "taskgraph", weights), FEATURES)
-    return placed(snapshot, lambda rows: choose(net, rows, None if greedy else rng), stop)
+    return placed(snapshot, lambda rows: choose(net, rows, None), stop)
 
 
 def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:

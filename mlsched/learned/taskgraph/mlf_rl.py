@@ -32,20 +32,17 @@ def answer(
     rng: np.random.Generator,
     weights: str = "",
     greedy: bool = True,
-    h_r: float = 0.9,
-    migration: bool = True,
     queueing: Annotated[str, QUEUEING] = "held",
     stop: str = "most",
 ) -> Round:
     """A trained network relieves nodes and places tasks (not recommended: no better than MLF-H).
 
     weights: a file that `mlsched train mlf-rl` wrote; "": the weights that come with mlsched. greedy: always the
-    highest score; otherwise drawn, as in training. h_r: the share of a resource from which on a node is overloaded.
-    migration: False leaves overloaded nodes alone. queueing: "held", or "iteration": what runs may give way; each has
+    highest score; otherwise drawn, as in training. queueing: "held", or "iteration": what runs may give way; each has
     weights of its own. stop: as for fifo.
     """
     net = scorer(trained(weights, queueing), FEATURES_OF[queueing])
-    allocation = Allocation(snapshot, stops_after(snapshot, stop), h_r=h_r, migration=migration, queueing=queueing)
+    allocation = Allocation(snapshot, stops_after(snapshot, stop), queueing=queueing)
     return chosen(allocation, lambda due: choose(net, due, None if greedy else rng))
 
 

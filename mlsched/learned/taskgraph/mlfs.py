@@ -10,7 +10,7 @@ gathers what it trains on.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -37,26 +37,22 @@ def answer(
     memory: Memory | None,
     rng: np.random.Generator,
     weights: str = "",
-    greedy: bool = True,
     switch: Annotated[str, SWITCHES] = "converged",
     learning: Annotated[int, Range(0)] = 0,
-    h_r: float = 0.9,
-    migration: bool = True,
     queueing: Annotated[str, QUEUEING] = "held",
     overdue: Annotated[str, OVERDUE] = "tick",
-    control: Settings,
+    options: Literal["given", "evaluation"] = "given",
 ) -> tuple[Round, Memory]:
     """MLF-RL with MLF-C, and MLF-H in its place until the switch.
 
-    weights, greedy: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in
-    which MLF-H answers. h_r, migration, queueing: of both. overdue: of MLF-H. control: the parameters of `mlf-c`.
+    weights: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in which
+    MLF-H answers. queueing: of both. overdue: of MLF-H. options: as for `mlf-c`.
     """
     since = int((memory or {}).get("since", snapshot.now))
     trained = switch == "always" or mlf_rl.trained(weights, queueing).card.get("trained") is True
-    shared: dict[str, Any] = {"h_r": h_r, "migration": migration, "queueing": queueing}
     if trained and snapshot.now - since >= learning:
-        rule = Inner("mlf-rl", rng, None, shared | {"weights": weights, "greedy": greedy})
+        rule = Inner("mlf-rl", rng, None, {"queueing": queueing, "weights": weights})
     else:
-        rule = Inner("mlf-h", rng, None, shared | {"overdue": overdue})
-    plan, kept = controlled(snapshot, control, rule, memory)
+        rule = Inner("mlf-h", rng, None, {"queueing": queueing, "overdue": overdue})
+    plan, kept = controlled(snapshot, Settings(options=options), rule, memory)
     return plan, kept | {"since": since}

@@ -53,7 +53,7 @@ class Standing:
         ]
         whole = np.zeros((len(runs), len(snapshot.resources)), dtype=np.int64)
         np.add.at(whole, snapshot.task_job, snapshot.demand)
-        for key in (-highest, left + prices_of_pauses(snapshot, 1.0)):
+        for key in (-highest, left + prices_of_pauses(snapshot)):
             order = np.lexsort((snapshot.job_id, snapshot.arrival, ~runs, key, *by_class(snapshot)))
             ahead, within = np.empty(len(order)), np.empty(len(order), dtype=np.bool_)
             ahead[order] = np.cumsum(self.share[order]) - self.share[order]

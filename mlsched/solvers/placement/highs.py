@@ -12,25 +12,16 @@ from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
 from mlsched.solvers.backends.highs import run
-from mlsched.solvers.backends.known_bugs.models import Feature
-from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.limits import until
 from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, prove
 
-#: What there is in the integer master: how many servers have a configuration, and speeds in millionths.
-COUNTS: frozenset[Feature] = frozenset({"binary", "integer", "wide"})
-
 
 @exact_algorithm("highs", problem="placement", objectives=("total_speed",), takes_hint=True, information="oracle")
-def answer(
-    instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, check: bool = True
-) -> Outcome:
-    """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what remains; CP-SAT checks (check)."""
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+    """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what remains; CP-SAT checks."""
     check_size(instance)
-    if check:
-        return prove(instance, limits, hint, checked)
-    return believed(prove(instance, limits, hint, solve), "highs", lambda: COUNTS)
+    return prove(instance, limits, hint, checked)
 
 
 def checked(master: Master, above: int, limits: Limits) -> MasterAnswer:

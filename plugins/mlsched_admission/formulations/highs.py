@@ -13,17 +13,15 @@ from mlsched_admission.instances import Instance
 
 
 @model_builder("highs", problem="admission", backend="highs", objectives=tuple(OBJECTIVES))
-def build(
-    instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, merge: bool = True
-) -> Formulation:
-    """The integer program of starts, places, evictions and moves; equal nodes are one (merge).
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
+    """The integer program of starts, places, evictions and moves; equal nodes are one.
 
     Rows are divided by the greatest common divisor of their coefficients: amounts in bytes are then small numbers.
     """
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
-    made, mip = Model(instance, merge=merge), pyo.ConcreteModel()
+    made, mip = Model(instance), pyo.ConcreteModel()
     sums = made.sums(objectives)
     numbers = range(len(made.program.low))
 

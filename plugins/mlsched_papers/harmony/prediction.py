@@ -53,7 +53,7 @@ def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
         instance = placements[-1]
         tested = rng.permutation(len(samples.kind)) < paper.TESTED * len(samples.kind)
         for method, features in METHODS.items():
-            profiled = interference.fit(instance, rng, features, PROFILES, 0.0)
+            profiled = interference.fit(instance, rng, features, PROFILES)
             for way, predicted in (
                 ("profiled", _profiled(samples, features, profiled)),
                 ("fitted", _fitted(samples, features, ~tested)),

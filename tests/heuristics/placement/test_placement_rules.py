@@ -165,7 +165,7 @@ def lif(instance, placed, job, kind, **reading):
     for task in placed:
         room.put(*task)
     rng = np.random.default_rng(0)
-    models = interference.fit(instance, rng, interference.linear, 50, 0.0)
+    models = interference.fit(instance, rng, interference.linear, 50)
     reading = {"score": "excess", "tie": "index"} | reading
     choose = interference.least_interference(instance, interference.linear, models, rng=rng, **reading)
     return choose(room, job, kind, np.arange(len(instance.server_free)))
@@ -228,8 +228,8 @@ def test_lif_looks_at_cpu_and_bandwidth_by_name():
 def test_lif_recovers_a_world_that_is_as_it_assumes(rule, model):
     instance = mlsched.generate("placement", "6x5", model=model)
     features = getattr(interference, rule)
-    fitted = interference.fit(instance, np.random.default_rng(0), features, 200, 0.0)
-    use, measured = interference.profile(instance, np.random.default_rng(1), 50, 0.0)
+    fitted = interference.fit(instance, np.random.default_rng(0), features, 200)
+    use, measured = interference.profile(instance, np.random.default_rng(1), 50)
     for t in range(len(instance.types)):
         assert np.allclose(features(use[t]) @ fitted[t], measured[t], atol=1e-6)
 

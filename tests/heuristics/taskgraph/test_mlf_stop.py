@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mlf_examples import snapshot
 
+from mlsched.heuristics.taskgraph import _mlf_stop
 from mlsched.heuristics.taskgraph._mlf_stop import by_curves, by_secretary, may_ask
 
 
@@ -16,8 +17,8 @@ def seen(losses, most=200, **columns):
     return snapshot(5, [(job, [((1,), {"node": 0})])], nodes=[(1,)], losses=rows)
 
 
-def stops(losses, close=0.01, confidence=0.95, give_up=False, **columns):
-    return bool(by_curves(seen(losses, **columns), np.array([0]), close, confidence, give_up)[0])
+def stops(losses, give_up=False, **columns):
+    return bool(by_curves(seen(losses, **columns), np.array([0]), give_up)[0])
 
 
 @pytest.mark.parametrize(
@@ -40,11 +41,12 @@ def test_a_line_does_not_end():
     assert not any(stops(1 - 0.004 * np.arange(n)) for n in (6, 60))
 
 
-def test_unsure_it_waits():
+def test_unsure_it_waits(monkeypatch):
     """Of a loss that only falls on average nothing is said after ten reports; the same, sure to 1 %, stops."""
     noisy = 0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.1 * (-1.0) ** np.arange(10)
-    assert not stops(noisy, confidence=0.999)
-    assert stops(noisy, confidence=0.001)
+    assert not stops(noisy)
+    monkeypatch.setattr(_mlf_stop, "CONFIDENCE", 0.001)
+    assert stops(noisy)
 
 
 def test_it_gives_up_only_where_told_to():

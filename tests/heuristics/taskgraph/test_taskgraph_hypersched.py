@@ -8,6 +8,7 @@ from jobs_examples import jobs_of, rows, seen_at
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
+from mlsched.heuristics.taskgraph import hypersched
 from mlsched.heuristics.taskgraph.hypersched import EMPTY, answer, lacking, left_behind, rungs_reached
 
 RNG = np.random.default_rng(0)
@@ -18,14 +19,15 @@ def test_rungs_lie_at_powers():
     assert rungs_reached(np.array([2, 3, 11, 12]), 3, 4).tolist() == [-1, 0, 0, 1]
 
 
-def test_what_is_left_at_a_rung_stays_and_the_oldest_are_forgotten():
-    kept = left_behind(EMPTY, ["7", "8"], [0, 1], [0.1, 0.3], 10, 2)
+def test_what_is_left_at_a_rung_stays_and_the_oldest_are_forgotten(monkeypatch):
+    monkeypatch.setattr(hypersched, "WINDOW", 2)
+    kept = left_behind(EMPTY, ["7", "8"], [0, 1], [0.1, 0.3], 2)
     assert kept == {
         "rungs": [[0.1, 0.3], [0.3]],
         "cuts": [pytest.approx(0.2), -1.0],
         "left": {"7": [0.1], "8": [0.3, 0.3]},
     }
-    later = left_behind(kept, ["7", "9"], [1, 0], [0.2, 0.5], 2, 2)
+    later = left_behind(kept, ["7", "9"], [1, 0], [0.2, 0.5], 2)
     assert later["rungs"] == [[0.3, 0.5], [0.3, 0.2]]
     assert later["cuts"] == pytest.approx([0.4, 0.25])
     assert later["left"] == {"7": [0.1, 0.2], "9": [0.5]}
@@ -36,7 +38,7 @@ def test_what_is_left_at_a_rung_stays_and_the_oldest_are_forgotten():
 def test_below_the_best_quarter_of_any_rung():
     """Of 0, 1, 2, 3, 4 the best quarter begins at 3; a rung with one entry cuts nobody off."""
     names, left = [str(job) for job in range(5)], [float(job) for job in range(5)]
-    rungs = left_behind(EMPTY, names, [0, 0, 1, 0, 0], left, 10, 4)
+    rungs = left_behind(EMPTY, names, [0, 0, 1, 0, 0], left, 4)
     assert rungs["cuts"] == [3.0, -1.0]
     assert lacking(rungs).tolist() == [True, True, True, False, False]
     assert lacking(EMPTY).tolist() == []

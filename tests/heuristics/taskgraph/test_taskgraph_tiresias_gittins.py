@@ -10,7 +10,7 @@ from jobs_examples import jobs_of, play, rows
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.heuristics.taskgraph._gittins import index, log_normal
+from mlsched.heuristics.taskgraph._gittins import index
 from mlsched.heuristics.taskgraph.tiresias_gittins import answer
 from mlsched.simulation.clock import Rule
 
@@ -35,12 +35,6 @@ def test_the_index_by_hand(attained, quantum, value):
 
 def test_without_any_size_all_are_alike():
     assert index(np.zeros(0), np.array([0.0, 5.0]), np.array([1.0, math.inf])).tolist() == [0, 0]
-
-
-def test_a_given_distribution_is_log_normal():
-    sizes = log_normal(100.0, 2.0)
-    assert np.median(sizes) == pytest.approx(100, rel=0.01)
-    assert np.log(sizes).std() == pytest.approx(2, rel=0.01)
 
 
 #: One GPU, ticks of a second. Job 0 has run from 0 to 5 when job 1 comes, of which nothing is known.
