@@ -75,7 +75,7 @@ class Simulation:
     `from_file(path, cluster, limit, **options)` makes one of a file of the world's own formats, where it has some;
     `from_trace` is then not asked.
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
-    without such a world, or ananother simulator, is named.
+    without such a world, or another simulator, is named.
     `knows_nodes`: `from_trace` takes a list of nodes (`Nodes`) as it is; else the capacities alone.
     `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
     `assumed(workload, options)`: what a run takes for granted that changes its numbers, in words by name.

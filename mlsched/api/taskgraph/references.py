@@ -340,7 +340,7 @@ def losses(run: Run, reference: Reference) -> tuple[float, float]:
         reference: what `make_reference` or `read_reference` returned.
 
     Raises:
-        InvalidInput: the reference is of another workload or of ananother simulator: pauses, what they cost in work,
+        InvalidInput: the reference is of another workload or of another simulator: pauses, what they cost in work,
             movement, usage, failures.
 
     Examples:

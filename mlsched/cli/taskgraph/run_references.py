@@ -80,7 +80,7 @@ def unused_references(runs: list[Run], references: list[Reference]) -> list[str]
     """Return one sentence for each reference that fits none of the runs."""
     return [
         f"The reference {'with' if reference.pausing else 'without'} pauses, {reference.value} ticks in all, is of "
-        f"ananother simulator than the runs: no losses are shown by it ({_why(runs[0], reference)})."
+        f"another simulator than the runs: no losses are shown by it ({_why(runs[0], reference)})."
         for reference in references
         if runs and not any(_fits(run, reference) for run in runs)
     ]
