@@ -40,6 +40,7 @@ RULES = (
     "optimus:stop=used-up",
     "optimus:stop=misfit,amount=share",
     "marginal-gain",
+    "hull-greedy",
     "drf",
     "fair",
     "max-rate",
@@ -119,7 +120,7 @@ def compared(name: str, drawn: Mapping[str, Iterable[Any]]) -> Table:
 
 def gaps(seeds: int) -> Table:
     """Gaps on every preset."""
-    return compared("gaps", {p: (mlsched.generate("workers", p, seed=k) for k in range(seeds)) for p in PRESETS})
+    return compared("gaps", {p: [mlsched.generate("workers", p, seed=k) for k in range(seeds)] for p in PRESETS})
 
 
 def plain(seeds: int) -> Table:

@@ -39,7 +39,8 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
         raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
     declared = getattr(solver, "__mlsched__", None)
     if declared:
-        return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
+        own = registry().completed(declared[0])
+        return guarded(own), resolve(own.name, own.parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
     if hasattr(solver, "__order__"):  # a problem's way of serving what the function returns
         return solver.__order__.as_solver(name, problem, solver, params), {}

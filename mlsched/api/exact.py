@@ -33,6 +33,8 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
         BackendError: the backend failed, and no plan is known.
     """
     started = start_within(request, hint)
+    if (outcome := _at_trivial_bound(started)) is not None:
+        return outcome
     cold = request.optimises and hint != "none" and not request.solver.starts_warm(request.instance, request.objective)
     start = started.start
     try:
@@ -87,6 +89,7 @@ def _rule_plans(request: Request, *, searching: bool) -> list[Plan]:
     A rule has no time limit. On a very large instance it may exceed the limit of the call: then no other rule follows.
     """
     plans, deadline, limits = list[Plan](), Deadline(request.limits.seconds), request.limits
+    bound = _known_bound(request)
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(request.instance.problem):
         if not rule.warm_start or (rule.searches and not searching):
@@ -96,8 +99,30 @@ def _rule_plans(request: Request, *, searching: bool) -> list[Plan]:
         values = resolve(rule.name, rule.parameters, rule.as_start(request.instance) if rule.as_start else {})
         own = dataclasses.replace(limits, seconds=seconds, work=None, threads=1)
         plan = call_solver(Request(rule, request.objective, values, own, instance=request.instance)).plan
-        plans += [plan] if plan is not None else []
+        if plan is None:
+            continue
+        plans.append(plan)
+        if bound is not None and request.instance.evaluate(plan)[request.objective] == bound:
+            break
     return plans
+
+
+def _at_trivial_bound(request: Request) -> Outcome | None:
+    """Return the warm start as the optimum if it reaches the problem's trivial bound; otherwise None."""
+    bound = None if request.start is None else _known_bound(request)
+    if request.start is None or bound is None or request.instance.evaluate(request.start)[request.objective] != bound:
+        return None
+    return Outcome("optimal", request.start, bound, "proof")
+
+
+def _known_bound(request: Request) -> int | None:
+    """Return the problem's trivial bound, which ends a search; None for a solver that always searches.
+
+    A solver that takes no start always searches, so that brute force stays an independent witness of the bound.
+    """
+    if not request.optimises or request.solver.restricted or not request.solver.takes_hint:
+        return None
+    return trivial_bound(request.instance, request.objective)
 
 
 # -- after the search -------------------------------------------------------------------------------------------------

@@ -72,10 +72,10 @@ class Registry:
             first = among[key].function.__module__
             second = solver.function.__module__
             raise InvalidInput(f"solver {key} registered twice: in {first} and in {second}; give one another name")
-        among[key] = self._completed(solver)
+        among[key] = self.completed(solver)
 
-    def _completed(self, solver: Solver) -> Solver:
-        """The solver, with the form of question that its problem asks where it names none."""
+    def completed(self, solver: Solver) -> Solver:
+        """Return the solver, with its problem's form of question if it names none."""
         if solver.called is not None or solver.problem not in self.problems:
             return solver
         return dataclasses.replace(solver, called=self.problems[solver.problem].instance_type.called)
@@ -92,7 +92,7 @@ class Registry:
             if (file := f"{folder}.{name.replace('-', '_')}") in _modules(folder):
                 for declared in declared_in(plugins.imported(file)):
                     if (declared.problem, declared.name) == key:
-                        return self._completed(declared)
+                        return self.completed(declared)
         return None
 
     def _solvers_of(self, problem: str) -> dict[tuple[str, str], Solver]:

@@ -52,6 +52,22 @@ def test_what_is_under_way_ends_when_it_ends(duration, fixed, least, bound):
     assert api.solve(instance, "brute-force").sort_key >= bound
 
 
+def test_a_start_at_the_trivial_bound_is_proved_without_a_search(monkeypatch):
+    instance = next(
+        drawn
+        for drawn in (api.generate("preemption", "small", seed=seed) for seed in range(100))
+        if (rule := api.solve(drawn, "fitgpp")).sort_key == exact.trivial_bound(drawn, rule.objective)
+    )
+    best = api.solve(instance, "brute-force").sort_key
+
+    def refuse(request):
+        raise AssertionError("the solver was called")
+
+    monkeypatch.setattr("mlsched.solvers.run", refuse)
+    found = api.solve(instance, "cp-sat")
+    assert (found.status, found.sort_key, found.sort_bound, found.stopped_by) == ("optimal", best, best, "proof")
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_trivial_bound_of_a_preset(problem):
     """Feasible plans of rules are no better, where brute force does not reach."""

@@ -7,7 +7,8 @@ is the whole workers and PSs that do the most worth of work per second,
 
     max  sum_j value_j * speed_j(w_j, p_j),
 
-exactly, by the dynamic programming that answers the one-shot question. The next decision looks ahead anew.
+exactly, by the dynamic programming of the problem without time, or by the hull greedy if that search is too large.
+The next decision looks ahead again.
 """
 
 from __future__ import annotations
@@ -20,15 +21,12 @@ from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
-from mlsched.formulations.workers.columns import columns
+from mlsched.heuristics.workers._rates import feasible_cost, largest_sum, whole_rates
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._event_lp import ARRIVE, EventLP
 from mlsched.solvers.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds
 from mlsched.solvers.workers._orders import descend, shared_order, solve_order
-from mlsched.solvers.workers._state_search import cheapest
 
-#: Rates are made integers of at most this, summed over the jobs.
-MOST = 2**45
 #: Speeds of one model differ by no more than this between jobs, because costs are rounded up to ms.
 ALIKE = 1e-3
 
@@ -48,23 +46,14 @@ def answer(
     """
     value = work_values(instance, greed, swaps)
     rate = np.where(instance.cost == NEVER, 0.0, value[:, None, None] / instance.cost)
-    fastest = float(rate.max(initial=0.0)) * max(1, len(value))
-    whole: IntArray = np.floor(rate * (MOST / fastest if fastest else 0.0)).astype(np.int64)
-    top = int(whole.max(initial=0))
-    # Least of (top - rate), with top for a job that waits: the largest sum of rates.
-    choice = columns(instance, np.where(instance.cost == NEVER, NEVER, top - whole), np.full(len(value), top))
-    return choice.plan(cheapest(choice).chosen)
+    return largest_sum(instance, whole_rates(rate))
 
 
 def work_values(instance: Instance, greed: float = 1.0, swaps: int = 5) -> FloatArray:
     """By how many ms the total completion time falls when the rest of a job shrinks to nothing, at the LP's margin."""
-    jobs, most_workers, most_ps = instance.cost.shape
-    w = np.arange(1, most_workers + 1)[None, :, None, None]
-    p = np.arange(1, most_ps + 1)[None, None, :, None]
-    use = w * instance.worker_demand[:, None, None, :] + p * instance.ps_demand[:, None, None, :]
-    cost = np.where((use <= instance.capacity).all(axis=3), instance.cost, NEVER)
+    cost = feasible_cost(instance)
     able = np.flatnonzero((cost < NEVER).any(axis=(1, 2)))
-    value = np.zeros(jobs)
+    value = np.zeros(len(cost))
     if len(able):
         value[able] = _duals(instance, cost, able, greed, swaps)
     return value

@@ -13,13 +13,7 @@ from mlsched.heuristics.workers._room import Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@solver(
-    "marginal-gain",
-    problem="workers",
-    objectives=("total_jct",),
-    warm_start=True,
-    paper="none; Optimus without normalisation",
-)
+@solver("marginal-gain", problem="workers", objectives=("total_jct",), paper="none; Optimus without normalisation")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """One task at a time where it saves most, until nothing that fits saves anything."""
     room = Room(instance)

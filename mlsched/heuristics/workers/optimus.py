@@ -37,7 +37,7 @@ from mlsched.heuristics.workers._room import Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@solver("optimus", problem="workers", objectives=("total_jct",), warm_start=True, paper="Optimus Section 4.1")
+@solver("optimus", problem="workers", objectives=("total_jct",), paper="Optimus Section 4.1")
 def answer(
     instance: Instance,
     *,

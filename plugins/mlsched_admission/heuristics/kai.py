@@ -22,7 +22,7 @@ from mlsched_admission.instances import Instance, Plan
 SOURCE = "KAI Scheduler, pkg/scheduler/actions"
 
 
-@solver("kai", problem="admission", paper=SOURCE)
+@solver("kai", problem="admission", warm_start=True, paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator, consolidate: bool = True) -> Plan:
     """Allocate, consolidate, reclaim from other queues, preempt in the own queue."""
     room = Room(instance)

@@ -20,7 +20,7 @@ from mlsched_admission.instances import Instance, Plan
 SOURCE = "Kubernetes, KEP-5710"
 
 
-@solver("kep-5710", problem="admission", paper=SOURCE)
+@solver("kep-5710", problem="admission", warm_start=True, paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Place the job with all lower units gone, then reprieve budgets' pods and the most important ones."""
     room = Room(instance)

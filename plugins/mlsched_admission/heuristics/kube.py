@@ -23,7 +23,7 @@ from mlsched_admission.instances import Instance, Plan
 SOURCE = "Kubernetes, defaultpreemption"
 
 
-@solver("kube", problem="admission", paper=SOURCE)
+@solver("kube", problem="admission", warm_start=True, paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Pod by pod: the node whose victims matter least, by budgets, priorities, number and age."""
     room = Room(instance)

@@ -26,7 +26,7 @@ from mlsched_admission.instances import Instance, Plan
 SOURCE = "Kueue, pkg/scheduler/preemption"
 
 
-@solver("kueue", problem="admission", paper=SOURCE)
+@solver("kueue", problem="admission", warm_start=True, paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Take candidates in Kueue's order until the job fits, then put back what is not needed."""
     room = Room(instance)

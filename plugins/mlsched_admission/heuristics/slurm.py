@@ -24,7 +24,7 @@ from mlsched_admission.instances import Instance, Plan
 SOURCE = "Slurm, select/cons_tres"
 
 
-@solver("slurm", problem="admission", paper=SOURCE)
+@solver("slurm", problem="admission", warm_start=True, paper=SOURCE)
 def answer(
     instance: Instance,
     *,

@@ -1,0 +1,39 @@
+"""Rank-rate: the most useful work per second, if a job counts by the number of longer jobs that it holds up.
+
+A job that finishes early spares every longer job some waiting, as in shortest-job-first. Job j therefore has the
+weight u_j = 1 + sum over other jobs k of 1 / (1 + exp(-(e^0.5) ln(alone_k / alone_j))), which is 1 + the number of
+longer jobs with a smooth step. The rule maximises the sum of u_j alone_j / cost_j, where alone_j is the job's time
+alone on the cluster and cost_j its time with its workers and PSs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import solver
+from mlsched.heuristics.workers._hull import hull_greedy
+from mlsched.heuristics.workers._rates import feasible_cost, rate_columns, whole_rates
+from mlsched.instances.workers import NEVER, Instance, Plan
+from mlsched.solvers.workers._fluid import FloatArray
+
+#: Steepness of the smooth step between a longer and a shorter job, on the logarithm of their times.
+STEEPNESS = float(np.exp(0.5))
+
+
+@solver("rank-rate", problem="workers", paper="ours; smooth shortest-job-first weights on rates")
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Give workers and PSs where they add most to the sum of rates, weighted by the number of longer jobs."""
+    cost = feasible_cost(instance)
+    alone = cost.min(axis=(1, 2), initial=NEVER).astype(np.float64)
+    weight = ranks(alone, alone < NEVER)
+    rate = np.where(cost == NEVER, 0.0, (weight * alone)[:, None, None] / np.maximum(cost, 1))
+    choice = rate_columns(instance, whole_rates(rate))
+    return choice.plan(hull_greedy(choice))
+
+
+def ranks(alone: FloatArray, able: np.ndarray) -> FloatArray:
+    """Return 1 + the smooth number of longer jobs for each job, 0 for a job that cannot train on the cluster."""
+    log = np.log(np.where(able, np.maximum(alone, 1.0), 1.0))
+    longer = 1 / (1 + np.exp(-STEEPNESS * (log[None, :] - log[:, None]))) * able[None, :]
+    np.fill_diagonal(longer, 0.0)
+    return np.where(able, 1.0 + longer.sum(axis=1), 0.0)
