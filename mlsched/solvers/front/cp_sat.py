@@ -218,9 +218,14 @@ class CpSatScalar:
 
     def value_of(self, solution: Solution) -> Callable[[Any], int]:
         """The value of a variable, literal or integer linear expression."""
+        from ortools.sat.python import cp_model
+
+        values = np.array(solution, dtype=np.int64)
 
         def value(expression: Any) -> int:
-            return _flatten(expression, 1, 0, len(solution)).value(np.array(solution, dtype=np.int64))
+            if type(expression) is cp_model.IntVar and 0 <= expression.index < len(solution):
+                return int(solution[expression.index])
+            return _flatten(expression, 1, 0, len(solution)).value(values)
 
         return value
 

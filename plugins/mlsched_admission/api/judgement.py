@@ -9,6 +9,7 @@ from typing import Any
 from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched_admission.instances import Instance
+from mlsched_admission.instances.systems.permits import Permit
 from mlsched_admission.solvers.verdicts import Needs, Point, Verdict
 
 
@@ -31,7 +32,8 @@ class Judgement:
     decision: who decided, in words; None where no decision was given: of `verdict`, only the front then counts. read,
     assumed: lines for people. unmodelled: job -> features that the instance does not have and that could change the
     verdict. why: why the job waits, in a line with numbers. cycle: the outcome of every waiting job in a whole cycle of
-    the scheduler's own program; None if single jobs were named. counted: what lost work counts, GPU or CPU.
+    the scheduler's own program; None if single jobs were named. counted: what lost work counts, GPU or CPU. permits:
+    single changes with which the scheduler's own program would evict somebody for the job, if it evicts nobody now.
     """
 
     instance: Instance
@@ -45,6 +47,7 @@ class Judgement:
     why: str = ""
     cycle: tuple[CycleRow, ...] | None = None
     counted: str = "GPU"
+    permits: tuple[Permit, ...] = ()
 
     def __repr__(self) -> str:
         said = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
@@ -82,6 +85,7 @@ class Judgement:
             "front": [_point(self.instance, point) for point in self.verdict.front],
             "front_complete": self.verdict.complete,
             "needs": _needs(self),
+            "permits": [{"change": one.sentence, "evicts": list(one.evicts)} for one in self.permits],
             "why_it_waits": self.why,
             "lost_counts": self.counted,
             "cycle": None if self.cycle is None else [dataclasses.asdict(row) for row in self.cycle],

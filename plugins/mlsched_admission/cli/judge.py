@@ -229,6 +229,7 @@ def _needs(found: Judgement) -> list[tuple[str, str]]:
     rows = [(label, change.sentence) for change in needs.changes[:MOST_CHANGES]]
     if (more := len(needs.changes) - MOST_CHANGES) > 0:
         rows.append((label, f"or one of {more} other changes (--json lists them)"))
+    rows += [("or, evicting", f"{one.sentence}: evicts {_names(list(one.evicts))}") for one in found.permits]
     if needs.cannot:
         rows.append(("cannot", needs.cannot))
     if rows and needs.proof:
@@ -252,6 +253,7 @@ def _front(found: Judgement) -> list[Any]:
         gone = _names(_gone(found, point.plan.evict.nonzero()[0].tolist()))
         rows.append([f"{gone}{mark}{waits}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
+    title += " in the model, which leaves a feature out" if found.unmodelled else ""
     more = len(verdict.front) - MOST_POINTS
     heads = {**_HEADS, "lost": f"{found.counted}-min lost"}
     shown = table(title, ["evicts", *(heads.get(name, name) for name in verdict.objectives)], rows)

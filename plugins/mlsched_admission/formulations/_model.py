@@ -46,6 +46,7 @@ class Model:
         self.start = [variable() for _ in instance.job_priority]
         self.move = {int(u): variable() for u in np.flatnonzero(instance.unit_movable == 1)}
         self.evict = {u: variable() for u in self._useful()}
+        self.demands = [tuple(demand) for demand in instance.shape_demand.tolist()]
         self.put: dict[tuple[int, int], int] = {}
         self.each: dict[int, int] = {}
         self.shift: dict[tuple[int, int], int] = {}
@@ -60,42 +61,43 @@ class Model:
         """Units that some job may evict, and whose gang has one by whose leaving something can be gained."""
         instance = self.instance
         able = np.asarray((instance.may > 0).any(axis=0))
-        gain = {u for place in self.places for u in place.leaving}
+        gain = np.zeros(len(able), dtype=bool)
+        gain[[u for place in self.places for u in place.leaving]] = True
         flavors = (instance.job_use > 0).any(axis=0)
-        gain.update(np.flatnonzero((instance.unit_use[:, flavors] > 0).any(axis=1)).tolist())
+        gain |= (instance.unit_use[:, flavors] > 0).any(axis=1)
         limits = (instance.limit_job > 0).any(axis=1)
-        gain.update(np.flatnonzero((instance.limit_unit[limits] > 0).any(axis=0)).tolist())
-        gangs = {int(instance.unit_group[u]) for u in gain if able[u]}
-        return [u for u, group in enumerate(instance.unit_group.tolist()) if able[u] and group in gangs]
+        gain |= (instance.limit_unit[limits] > 0).any(axis=0)
+        gangs = np.unique(instance.unit_group[gain & able])
+        return np.flatnonzero(able & np.isin(instance.unit_group, gangs)).tolist()
 
     def _place(self, p: int, place: Place) -> None:
         """Rules 2 (on one node) and 4."""
         instance, count = self.instance, len(place.nodes)
-        most = np.array(place.room, dtype=np.int64)
-        for amounts in place.leaving.values():
-            most = most + np.array(amounts, dtype=np.int64)
+        most = [sum(amounts) for amounts in zip(place.room, *place.leaving.values(), strict=True)]
         terms: dict[int, tuple[int, ...]] = {}
         for k in place.shapes:
-            demand = instance.shape_demand[k]
-            fit = min([int(instance.shape_count[k]), *(most[demand > 0] // demand[demand > 0]).tolist()])
+            demand, pods = self.demands[k], int(instance.shape_count[k])
+            fit = min([pods, *(have // need for have, need in zip(most, demand, strict=True) if need > 0)])
             fit = min(fit, int(instance.shape_spread[k]) or fit)
-            self.put[k, p] = self.program.variable(min(count * fit, int(instance.shape_count[k])))
+            self.put[k, p] = self.program.variable(min(count * fit, pods))
             here = self.put[k, p]
             if count > 1:
                 here = self.each[p] = self.program.variable(fit)
                 self.program.at_most(Sum({self.put[k, p]: 1, here: -count}), 0)
-            terms[here] = tuple(demand.tolist())
+            terms[here] = demand
         for i in place.kinds:
             self.shift[i, p] = self.program.variable(len(self.kinds[i].pods))
             terms[self.shift[i, p]] = self.kinds[i].demand
+        leaving = [
+            (v, amounts)
+            for u, amounts in place.leaving.items()
+            for v in (self.evict.get(u), self.move.get(u))
+            if v is not None
+        ]
         for r, room in enumerate(place.room):
-            need = total((demand[r], v) for v, demand in terms.items())
-            gone: dict[int, int] = {}
-            for u, amounts in place.leaving.items():
-                for v in (self.evict.get(u), self.move.get(u)):
-                    if v is not None:
-                        gone[v] = gone.get(v, 0) - amounts[r]
-            self.program.at_most(need.plus(Sum(gone)), room)
+            if any(demand[r] for demand in terms.values()):  # what nobody asks for may be as short as it is
+                pairs = [(demand[r], v) for v, demand in terms.items()]
+                self.program.at_most(total([*pairs, *((-amounts[r], v) for v, amounts in leaving)]), room)
 
     def _counts(self) -> None:
         """Rules 1 and 3."""
@@ -140,16 +142,19 @@ class Model:
         rows = QuotaRows(self.program, instance, quotas, self.start, self.evict)
         rows.limits()
         unborrowed = {int(j): rows.without_borrowing(int(j)) for j in np.flatnonzero((instance.may == 2).any(axis=1))}
+        may = instance.may.T.tolist()
         for u, x in self.evict.items():
-            by = [self.start[j] for j in np.flatnonzero(instance.may[:, u] == 1)]
-            by += [unborrowed[int(j)] for j in np.flatnonzero(instance.may[:, u] == 2)]
+            by = [self.start[j] for j, how in enumerate(may[u]) if how == 1]
+            by += [unborrowed[j] for j, how in enumerate(may[u]) if how == 2]
             self.program.at_most(total([(1, x), *((-1, v) for v in by)]), 0)
         if instance.above_nominal and self.evict:
             rows.order_of_eviction()
-        sizes = units_sizes(instance)
+        sizes, groups = units_sizes(instance), instance.unit_group.tolist()
+        touched = {groups[u] for u in self.evict}
         members: dict[int, list[int]] = defaultdict(list)
-        for u, group in enumerate(instance.unit_group.tolist()):
-            members[group].append(u)
+        for u, group in enumerate(groups):
+            if group in touched:
+                members[group].append(u)
         self.lost: dict[int, tuple[int, list[int]]] = {}
         for group, units in members.items():
             gone = total((sizes[u], self.evict[u]) for u in units if u in self.evict)

@@ -9,7 +9,7 @@ pods that could come; which ones is of no matter.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import numpy as np
 
@@ -56,8 +56,8 @@ def places(instance: Instance, kinds: list[Kind], *, merge: bool = True) -> list
     released, there = _released(instance, leaving)
     room = instance.node_free + instance.node_draining
     most = room.copy()
-    for n, units in there.items():
-        most[n] += np.sum([list(amounts) for amounts in units.values()], axis=0)
+    gone = leaving[instance.pod_unit]
+    np.add.at(most, instance.pod_node[gone], instance.pod_demand[gone])
     open_to = _open_to_shapes(instance, most)
     moves = _open_to_kinds(instance, kinds, most)
     pods = int(instance.shape_count.sum()) + sum(len(kind.pods) for kind in kinds)
@@ -113,5 +113,6 @@ def _open_to_kinds(instance: Instance, kinds: list[Kind], most: IntArray) -> Int
 
 def units_sizes(instance: Instance) -> list[int]:
     """Pods of each unit; a unit without pods counts as one."""
-    counted = Counter(instance.pod_unit.tolist())
-    return [max(1, counted[u]) for u in range(len(instance.unit_group))]
+    counted = np.bincount(instance.pod_unit, minlength=len(instance.unit_group))
+    sizes: list[int] = np.maximum(counted, 1).tolist()
+    return sizes

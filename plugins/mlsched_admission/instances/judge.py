@@ -255,13 +255,15 @@ def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int
 
 def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Rule 6."""
+    gone, groups = set(evicted), instance.unit_group.tolist()
+    touched = {groups[u] for u in gone}
+    members: dict[int, list[int]] = defaultdict(list)
+    for u, group in enumerate(groups):
+        if group in touched:
+            members[group].append(u)
     pods: dict[int, int] = defaultdict(int)
     for u in instance.pod_unit.tolist():
         pods[u] += 1
-    members: dict[int, list[int]] = defaultdict(list)
-    for u, group in enumerate(instance.unit_group.tolist()):
-        members[group].append(u)
-    gone = set(evicted)
     for group, units in sorted(members.items()):
         out = [u for u in units if u in gone]
         staying = sum(max(1, pods[u]) for u in units if u not in gone)

@@ -68,11 +68,50 @@ class _Added:
 
 def changes(instance: Instance) -> Changes:
     """The question of what would let all jobs of an instance start."""
+    instance = _without_worse_domains(instance)
     added = _Added(instance)
     nodes, complete = _more_nodes(instance, added)
     pods, all_pods = _fewer_pods(instance, added)
     raised = _raised(instance, added)
     return Changes(_question(instance, added, pods), nodes, tuple(pods), raised, complete and all_pods)
+
+
+def _without_worse_domains(instance: Instance) -> Instance:
+    """The instance with the only shape kept to the domains that no other is better than.
+
+    A domain is no better than another where fewer pods find room now, and fewer on the best node that could be added.
+    Where units may move or end by themselves, the room of a domain is not one number, and all are kept.
+    """
+    if len(instance.shape_job) != 1 or instance.unit_movable.any() or (instance.unit_ends >= 0).any():
+        return instance
+    count, level, size = int(instance.shape_count[0]), int(instance.shape_level[0]), int(instance.shape_slice[0])
+    if level < 0 or size not in (0, count):
+        return instance
+    demand, open_to = instance.shape_demand[0], instance.shape_nodes[0] == 1
+    capacity = instance.node_free + instance.node_draining
+    now = _fitting(capacity, demand, count, int(instance.shape_spread[0]))
+    np.add.at(capacity, instance.pod_node, instance.pod_demand)
+    empty = _fitting(capacity, demand, count, int(instance.shape_spread[0]))
+    domain = instance.node_domain[level]
+    able = np.flatnonzero(open_to & (domain >= 0))
+    if not len(able):
+        return instance
+    room, best = (np.zeros(int(domain.max()) + 1, dtype=np.int64) for _ in range(2))
+    np.add.at(room, domain[able], now[able])
+    np.maximum.at(best, domain[able], empty[able])
+    kept, most = set(), -1
+    for d in sorted(set(domain[able].tolist()), key=lambda d: (-int(room[d]), -int(best[d]), d)):
+        if best[d] > most:  # those before have as much room
+            kept.add(d)
+            most = int(best[d])
+    return instance.replace(shape_nodes=instance.shape_nodes * np.isin(domain, sorted(kept)))
+
+
+def _fitting(free: IntArray, demand: IntArray, most: int, spread: int) -> IntArray:
+    """Pods of a demand that fit on each node, `most` at the most."""
+    called = demand > 0
+    fits = (free[:, called] // demand[called]).min(axis=1) if called.any() else np.full(len(free), most)
+    return np.asarray(np.clip(fits, 0, min(most, spread or most)))
 
 
 def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mlsched_admission.instances import Instance
+
 #: So many names stand in a sentence; of more, their number.
 MOST_NAMES = 6
 
@@ -11,6 +13,11 @@ MOST_NAMES = 6
 def named(what: str, names: Sequence[str], number: int) -> str:
     """ "node n7", or "node 7" where nodes have no names."""
     return f"{what} {names[number] if names else number}"
+
+
+def place(instance: Instance, q: int) -> str:
+    """ "queue a", "cohort ml"."""
+    return named("queue", instance.queue_names, q).replace("queue cohort:", "cohort ")
 
 
 def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:

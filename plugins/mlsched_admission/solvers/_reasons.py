@@ -7,7 +7,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
-from mlsched_admission.solvers._names import named
+from mlsched_admission.solvers._names import named, place
 
 
 def reason(instance: Instance, j: int, *, evictions: bool = True) -> str | None:
@@ -66,7 +66,7 @@ def _no_quota(instance: Instance, j: int, gone: IntArray, by: str, job: str) -> 
     for q in quotas.path(int(instance.job_queue[j])):
         for f in np.flatnonzero(instance.job_use[j] > 0).tolist():
             if usage[q, f] > quotas.allowed[q, f]:
-                queue, flavor = named("queue", instance.queue_names, q), named("flavor", instance.flavor_names, f)
+                queue, flavor = place(instance, q), named("flavor", instance.flavor_names, f)
                 most = max(0, int(instance.job_use[j, f] - (usage[q, f] - quotas.allowed[q, f])))
                 use = int(instance.job_use[j, f])
                 return f"{job}: {queue} can give it no more than {most} of {flavor} (of {use}){by}"

@@ -37,6 +37,7 @@ class Verdict:
     complete: that is proved. asked: the jobs of the question, without all others; first: what is compared after the
     jobs that wait and before the front. proof: how the verdict is proved, a sentence. evidence: "confirmed" where
     engines of two kinds proved it, "unconfirmed" where one did, None where it rests on no solver's word.
+    front_proof, front_evidence: these of the front.
     """
 
     kind: Kind
@@ -55,6 +56,8 @@ class Verdict:
     evidence: str | None = None
     asked: tuple[int, ...] = ()
     first: tuple[str, ...] = ()
+    front_proof: str = ""
+    front_evidence: str | None = None
 
     def __repr__(self) -> str:
         return brief(self, self.sentence or self.kind, counted(len(self.front), "optimal plan"))

@@ -12,32 +12,37 @@ from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
 from mlsched_admission.instances.judge_quotas import over_quota
 from mlsched_admission.solvers._changes import Changes, changes
-from mlsched_admission.solvers._names import named, several
+from mlsched_admission.solvers._names import named, place, several
 from mlsched_admission.solvers._questions import Asked, about, only
 from mlsched_admission.solvers._reasons import reason
-from mlsched_admission.solvers._verdict import Change, Needs
+from mlsched_admission.solvers._verdict import Change, Needs, Verdict
 
 #: Wall seconds, where no limit is given: a front of four kinds of changes can be long.
 SECONDS = 60.0
 
 
 def what_it_takes(
-    instance: Instance, *, jobs: Sequence[int] | None = None, time_limit: float | None = None, seed: int = 0
+    instance: Instance,
+    *,
+    jobs: Sequence[int] | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    verdict: Verdict | None = None,
 ) -> Needs:
     """The smallest changes with which the jobs (default: all) start and nobody is evicted, each proved minimal.
 
     Changes are nodes more (like some that there are, empty), units moved (movable ones), quotas and limits raised, pods
     fewer, and waiting until running units end by themselves (where `unit_ends` says when). No change of the front is
     smaller in all kinds than another; that there are no others is proved where `complete` says so. time_limit: wall
-    seconds (default 60).
+    seconds (default 60). verdict: one about the same jobs, whose front says whether they start by evictions.
     """
     rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
     question = about(instance, rows)
     asked = Asked(SECONDS if time_limit is None else time_limit, seed)
-    stuck = any(reason(question, j, evictions=False) for j in range(len(rows)))
-    if not stuck and asked.best(only(question, ()), "victims").starts_all:
+    starting = [] if verdict is None else [point.plan for point in verdict.front if point.plan.start[rows].all()]
+    if _starts_now(question, asked, starting, complete=verdict is not None and verdict.complete):
         return Needs(tuple(rows), starts_now=True, complete=True, proof="a plan that the judge accepts")
-    cannot, why = _cannot(question, asked)
+    cannot, why = (None, "") if starting else _cannot(question, asked)
     made = changes(question)
     found, complete = _front(made, asked)
     listed = [_change(question, made, plan) for plan in found]
@@ -49,6 +54,14 @@ def what_it_takes(
     if not listed and complete:
         proof = "cp-sat proved that none of these changes, nor all of them together, would do"
     return Needs(tuple(rows), False, tuple(listed), complete, cannot, "; ".join(filter(None, [why, proof])))
+
+
+def _starts_now(question: Instance, asked: Asked, starting: Sequence[Plan], *, complete: bool) -> bool:
+    """Whether the jobs start with nobody evicted or moved; of a complete front, such a plan is the only point."""
+    if starting and complete:
+        return any(not plan.evict.any() and not (plan.move >= 0).any() for plan in starting)
+    stuck = any(reason(question, j, evictions=False) for j in range(len(question.job_priority)))
+    return not stuck and bool(asked.best(only(question, ()), "victims").starts_all)
 
 
 def _kinds(change: Change) -> int:
@@ -109,8 +122,7 @@ def _change(question: Instance, made: Changes, plan: Plan) -> Change:
     parts = [counted_nodes(question, n, count) for n, count in sorted(nodes.items())]
     parts += [f"move {several('unit', question.unit_names, moves)}"] if moves else []
     parts += [
-        f"{more} more nominal quota of {named('flavor', question.flavor_names, f)} for "
-        f"{named('queue', question.queue_names, q)}"
+        f"{more} more nominal quota of {named('flavor', question.flavor_names, f)} for {place(question, q)}"
         for (q, f), more in quota.items()
     ]
     parts += [f"{named('limit', question.limit_names, h)} raised by {more}" for h, more in limits.items()]

@@ -37,6 +37,7 @@ def judge_decision(
     seed: int = 0,
     confirm: bool = False,
     starts: bool | None = None,
+    known: Verdict | None = None,
 ) -> Verdict:
     """Judge what a scheduler decided: whom it evicts so that jobs start.
 
@@ -45,7 +46,8 @@ def judge_decision(
     list of units, all of them, unless it is empty. objectives: those of the front, two or more (default: victims, lost,
     and budget_violations and moves where the instance has any). first: what is compared before the front, after the
     jobs that wait: top_priority, or nothing. time_limit: wall seconds for all. confirm: HiGHS must prove the same.
-    starts: whether a list of units is meant to start the jobs (default: if it has any).
+    starts: whether a list of units is meant to start the jobs (default: if it has any). known: a verdict on another
+    decision about all jobs of the instance, whose front is used again.
 
     Raises InvalidInput for a decision that is none of this instance.
     """
@@ -58,7 +60,7 @@ def judge_decision(
     question = about(instance, rows)
     made = _decided(instance, question, decision, rows, starts)
     judgement = _Judgement(question, made, names, bool(first), Asked(time_limit, seed, confirm=confirm))
-    verdict = judgement.verdict()
+    verdict = judgement.verdict(known if question is instance else None)
 
     def back(point: Point) -> Point:
         return dataclasses.replace(point, plan=lifted(instance, rows, point.plan))
@@ -144,13 +146,16 @@ class _Judgement:
         self.question, self.made, self.objectives, self.top, self.asked = question, made, objectives, top, asked
         self.values = judge.base_values(question, made.plan)
 
-    def verdict(self) -> Verdict:
+    def verdict(self, known: Verdict | None = None) -> Verdict:
         """The first kind that applies, with the front."""
         found = self._ineligible() or self._does_not_start() or self._needless()
-        front, complete, proof, evidence = self._front()
+        if known is not None and known.objectives == self.objectives:
+            front, complete, proof, evidence = known.front, known.complete, known.front_proof, known.front_evidence
+        else:
+            front, complete, proof, evidence = self._front()
         if found is None:
             found = self._against(front, complete, proof, evidence)
-        return dataclasses.replace(found, front=front, complete=complete)
+        return dataclasses.replace(found, front=front, complete=complete, front_proof=proof, front_evidence=evidence)
 
     def _made(self, kind: Kind, sentence: str, **fields: Any) -> Verdict:
         return Verdict(

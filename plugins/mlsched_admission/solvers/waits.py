@@ -8,7 +8,7 @@ import numpy as np
 
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
-from mlsched_admission.solvers._names import named
+from mlsched_admission.solvers._names import named, place
 
 #: Borrowing queues that are named.
 MOST_BORROWERS = 2
@@ -33,7 +33,7 @@ def _quota(instance: Instance, j: int) -> str:
             asks, most, used = int(instance.job_use[j, f]), int(quotas.allowed[q, f]), int(quotas.used[q, f])
             if used + asks <= most or most >= 2**53:
                 continue
-            what, where = _flavor(instance, f), _place(instance, q)
+            what, where = _flavor(instance, f), place(instance, q)
             borrowers = _borrowers(instance, quotas, f)
             free = max(0, most - used)
             return f"asks {asks} {what}; {where} has {free} of {most} free" + (f"; {borrowers}" if borrowers else "")
@@ -44,18 +44,12 @@ def _flavor(instance: Instance, f: int) -> str:
     return instance.flavor_names[f] if instance.flavor_names else f"flavor {f}"
 
 
-def _place(instance: Instance, q: int) -> str:
-    """ "queue a", "cohort ml"."""
-    name = named("queue", instance.queue_names, q)
-    return name.replace("queue cohort:", "cohort ")
-
-
 def _borrowers(instance: Instance, quotas: Quotas, f: int) -> str:
     """Queues without children that use more than their quota, the largest first."""
     parents = set(quotas.parent)
     over = quotas.used[:, f] - quotas.subtree[:, f]
     able = [q for q in np.argsort(-over, kind="stable").tolist() if over[q] > 0 and q not in parents]
-    names = [f"{_place(instance, q)} borrows {int(over[q])}" for q in able[:MOST_BORROWERS]]
+    names = [f"{place(instance, q)} borrows {int(over[q])}" for q in able[:MOST_BORROWERS]]
     return ", ".join(names)
 
 

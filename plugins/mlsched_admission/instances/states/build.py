@@ -98,6 +98,7 @@ def _node_fields(
             free[n, r] = now // unit_of[name]
             draining[n, r] = (now + soon) // unit_of[name] - free[n, r]
     sets = sorted({tuple(sorted(pod.nodes - closed)) for pod in movable if pod.nodes is not None})
+    open_to = [shape.nodes - closed for shape in shapes]
     index = {node: n for n, node in enumerate(nodes)}
     domains = [
         {name: d for d, name in enumerate(sorted({n.domain[level] for n in state.nodes.values() if level in n.domain}))}
@@ -124,7 +125,7 @@ def _node_fields(
         ),
         "shape_demand": _demands([shape.demand for shape in shapes], names, unit_of),
         "shape_level": ints(state.levels.index(shape.level) if shape.level else -1 for shape in shapes),
-        "shape_nodes": _rows([[int(node in shape.nodes - closed) for node in nodes] for shape in shapes], len(nodes)),
+        "shape_nodes": _rows([[int(node in able) for node in nodes] for able in open_to], len(nodes)),
     }
 
 

@@ -11,6 +11,8 @@ gang (`gangs.py`) start together, and are lost together below its minimum.
 
 from __future__ import annotations
 
+import functools
+
 from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import objects as k8s
@@ -52,22 +54,47 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
     _join_gangs(state, gangs, bound)
     waiting = waiting_pods(pods, state)
     state.read.append(_counts(state, pods, waiting))
-    placing = k8s.Placing(machines)
     line = _line(waiting, gangs, state)
-    crowded = sorted(name for name, node in state.nodes.items() if any(free < 0 for free in node.free.values()))
-    repelling = [(pod, _repels(pod)) for pod in bound if pod.get("spec", "affinity")]
-    for name in asked_about(line, options, state):
-        gang = next((g for g in gangs.of.values() if g.name == name and name not in waiting), None)
-        members = [waiting[name]] if gang is None else _needed(gang)
-        _add_job(state, name, members, held, placing, gang)
-        for pod in members:
-            _name_obstacles(state, name, pod, crowded, repelling, held[id(pod)])
     state.budgets = budgets(found, state)
     if not gangs.of:
-        state.model = systems_kube.Cluster(found)
+        state.model = functools.cache(lambda: systems_kube.Cluster(found, requests=held))
     if not found.get("PodDisruptionBudget"):
         state.assume("disruption budgets: none, for the state has none (kubectl get pdb -A -o json)")
-    return state
+    asking = _Asking(waiting, gangs, line, held, k8s.Placing(machines), bound)
+
+    def about(chosen: Options) -> list[State]:
+        return [asking.about(state.copy(), chosen)]
+
+    state.again = about
+    return about(options)[0]
+
+
+class _Asking:
+    """What waits, and what is needed to make jobs of it."""
+
+    def __init__(
+        self,
+        waiting: dict[str, Entry],
+        gangs: Gangs,
+        line: list[Waiting],
+        held: dict[int, Amounts],
+        placing: k8s.Placing,
+        bound: list[Entry],
+    ) -> None:
+        self.waiting, self.gangs, self.line, self.held, self.placing = waiting, gangs, line, held, placing
+        self.repelling = [(pod, _repels(pod)) for pod in bound if _has_anti_affinity(pod)]
+
+    def about(self, state: State, options: Options) -> State:
+        """The state with the jobs that are asked about."""
+        crowded = sorted(name for name, node in state.nodes.items() if any(free < 0 for free in node.free.values()))
+        for name in asked_about(self.line, options, state):
+            named = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
+            gang = next(named, None)
+            members = [self.waiting[name]] if gang is None else _needed(gang)
+            _add_job(state, name, members, self.held, self.placing, gang)
+            for pod in members:
+                _name_obstacles(state, name, pod, crowded, self.repelling, self.held[id(pod)])
+        return state
 
 
 def _join_gangs(state: State, gangs: Gangs, bound: list[Entry]) -> None:
@@ -111,6 +138,11 @@ def _needed(gang: Gang) -> list[Entry]:
     """The waiting pods that a gang needs to reach its minimum."""
     running = sum(1 for pod in gang.pods if pod.text("spec", "nodeName"))
     return [pod for pod in gang.pods if not pod.text("spec", "nodeName")][: gang.minimum - running]
+
+
+def _has_anti_affinity(pod: Entry) -> bool:
+    affinity = pod.get("spec", "affinity")
+    return isinstance(affinity, dict) and bool(affinity.get("podAntiAffinity"))
 
 
 def _repels(pod: Entry) -> list[systems_kube.Term]:

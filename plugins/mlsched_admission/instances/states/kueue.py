@@ -34,7 +34,7 @@ from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResour
 #: Most combinations of flavors that are asked about one by one.
 MOST_FREE = 64
 #: Stands for the flavor of a resource that no flavor of the queue suits: it has no quota at all.
-UNCOVERED = "-"
+UNCOVERED = "(none)"
 #: Most that a workload uses of a flavor in an instance: more than any quota.
 MOST_USE = 2**52
 
@@ -52,10 +52,23 @@ def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
     _add_running(state, snapshot, entries, options, places)
     _say(state, found, snapshot)
     _refuse(state, snapshot)
-    line = [_place_in_line(one) for one in snapshot.waiting.values() if not one.inadmissible]
     for one in snapshot.waiting.values():
         if one.inadmissible:
             state.held[one.name] = one.inadmissible
+
+    def about(chosen: Options) -> list[State]:
+        return _about(state.copy(), snapshot, entries, chosen, places)
+
+    state.again = about
+    return about(options)
+
+
+def _about(
+    state: State, snapshot: Snapshot, entries: Mapping[str, Entry], options: Options, places: kueue_places.Places
+) -> list[State]:
+    """The state with the jobs that are asked about."""
+    places.state = state
+    line = [_place_in_line(one) for one in snapshot.waiting.values() if not one.inadmissible]
     if not line and state.held:
         name, reason = next(iter(state.held.items()))
         raise InvalidInput(f"{name}: {reason}; no other workload waits")
@@ -187,7 +200,10 @@ def _job(
             state.assume(f"partial admission of {one.name}: {counts[part.name]} of {part.count} pods of {part.name}")
     if made.impossible and len(made.pod_sets) < len(one.pod_sets):
         state.assume(f"{one.name}: {made.why}, so Kueue does not admit it in this state")
-        made = dataclasses.replace(_imposed(snapshot, one, _first_suiting(snapshot, one)), mode=flavors.NONE, why="")
+        why, made = made.why, _imposed(snapshot, one, _first_suiting(snapshot, one))
+        made = dataclasses.replace(made, mode=flavors.NONE, why="")
+        if any(flavor == UNCOVERED for flavor, _ in made.usage):
+            state.blocked[one.name] = why
     job.use = _labelled({fr: min(amount, MOST_USE) for fr, amount in made.usage.items() if amount})
     job.contested = frozenset(map(_label, made.contested))
     if made.impossible:

@@ -14,8 +14,9 @@ from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.state import Node, Pod, Shape, State, plus, times
 from mlsched_admission.instances.systems.kueue.flavors import Assignment
 from mlsched_admission.instances.systems.kueue.reading import MOST_PODS, OWNED, domains_of
+from mlsched_admission.instances.systems.kueue.requests import constraint
 from mlsched_admission.instances.systems.kueue.snapshot import Workload
-from mlsched_admission.instances.systems.kueue.topology import HOSTNAME, constraint
+from mlsched_admission.instances.systems.kueue.topology import HOSTNAME
 
 
 class Places:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -53,7 +52,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 def objects(documents: Iterable[Document]) -> Objects:
     """The objects of these documents by kind; one that is given twice, in the same words, is one."""
     found: Objects = {}
-    seen: dict[tuple[str, str, str], bytes] = {}
+    seen: dict[tuple[str, str, str], Entry] = {}
     for document in documents:
         for entry in _items(document):
             kind = entry.needed("kind")
@@ -64,13 +63,12 @@ def objects(documents: Iterable[Document]) -> Objects:
             name = entry.needed("metadata", "name")
             entry.where = f"{document.path}: {kind} {shortened(full_name(entry), 80)}"
             _check_version(entry, kind)
-            said = hashlib.sha256(json.dumps(entry.value, sort_keys=True).encode()).digest()
             key = (kind, entry.text("metadata", "namespace"), name)
             if key not in seen:
                 found.setdefault(kind, []).append(entry)
-            elif seen[key] != said:
+            elif seen[key].value != entry.value:
                 entry.fail("is given twice, in different words", "give the state of one moment")
-            seen[key] = said
+            seen[key] = entry
     return found
 
 

@@ -7,7 +7,8 @@ is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,8 +154,9 @@ class State:
 
     scales: in which units resources are shown. read: what was found. assumed: what the state does not say, and what was
     taken for it. unmodelled: job -> features that the instance does not have and that could change a verdict. held:
-    job -> why the scheduler does not consider it. model: the state as the scheduler's own program sees it. counted:
-    what lost work counts, GPU or CPU.
+    job -> why the scheduler does not consider it. model: the state as the scheduler's own program sees it, or a call
+    that makes it. counted: what lost work counts, GPU or CPU. again: makes the states that other options ask about.
+    blocked: job -> why no amounts would let it start.
     """
 
     system: str
@@ -174,11 +176,24 @@ class State:
     held: dict[str, str] = field(default_factory=dict)
     model: Any = None
     counted: str = "GPU"
+    again: Callable[[Options], list[State]] | None = None
+    blocked: dict[str, str] = field(default_factory=dict)
 
     def assume(self, line: str) -> None:
         """Say once what was assumed."""
         if line not in self.assumed:
             self.assumed.append(line)
+
+    def copy(self) -> State:
+        """Return a copy to which jobs can be added."""
+        made = dataclasses.replace(self, jobs={}, unmodelled={}, blocked={})
+        made.assumed, made.levels, made.limits, made.read = (
+            [*self.assumed],
+            [*self.levels],
+            [*self.limits],
+            [*self.read],
+        )
+        return made
 
     def leave_out(self, job: str, what: Iterable[str]) -> None:
         """Say what of a job is not modelled."""

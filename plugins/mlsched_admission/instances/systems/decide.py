@@ -42,13 +42,12 @@ def decide(state: State, jobs: Sequence[str] | None = None) -> Decided | None:
 
     None is returned for systems without a program of their own here.
     """
-    if isinstance(state.model, Snapshot):
-        return _kueue(state.model, jobs)
-    if isinstance(state.model, kube.Cluster):
-        return _kube(state.model, jobs)
-    if callable(state.model):
-        return _kai(state.model(), jobs)
-    return None
+    model = state.model() if callable(state.model) else state.model
+    if isinstance(model, Snapshot):
+        return _kueue(model, jobs)
+    if isinstance(model, kube.Cluster):
+        return _kube(model, jobs)
+    return decided_session(model, jobs) if isinstance(model, Session) else None
 
 
 def _kueue(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
@@ -79,7 +78,8 @@ def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
     return Decided(tuple(evict), tuple(start), outcomes=tuple(outcomes), notes=tuple(notes))
 
 
-def _kai(session: Session, jobs: Sequence[str] | None) -> Decided:
+def decided_session(session: Session, jobs: Sequence[str] | None) -> Decided:
+    """Return what a session of KAI decides; the session is changed."""
     before = {pod: (pod.status, pod.node) for pod in session.pods()}
     actions.run(session, jobs=jobs)
     gone, moved, started = [], [], set()
@@ -91,8 +91,9 @@ def _kai(session: Session, jobs: Sequence[str] | None) -> Decided:
             gone.append(pod.name)
         elif pod.status == PIPELINED:
             moved.append(pod.name)
+    evicts = tuple(sorted(gone)) if len(started) == 1 else ()  # of several, who evicts whom is not told apart
     outcomes = tuple(
-        Outcome(job.name, "starts" if job.name in started else "waits")
+        Outcome(job.name, "starts", evicts=evicts) if job.name in started else Outcome(job.name, "waits")
         for job in session.jobs.values()
         if any(before[pod][0] == PENDING for pod in job.pods) and (jobs is None or job.name in jobs)
     )

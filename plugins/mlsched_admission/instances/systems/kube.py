@@ -92,8 +92,15 @@ class Decided:
 class Cluster:
     """Nodes with their pods, budgets, and terms by which running pods keep others away."""
 
-    def __init__(self, found: k8s.Objects, filters: Collection[str] = ("fit", "affinity", "spread")) -> None:
+    def __init__(
+        self,
+        found: k8s.Objects,
+        filters: Collection[str] = ("fit", "affinity", "spread"),
+        requests: Mapping[int, Mapping[str, int]] | None = None,
+    ) -> None:
+        """requests: those of the pods, by the id of their entry, if they are known."""
         self.filters = filters
+        requests = {} if requests is None else requests
         self.machines = k8s.machines(found)
         self.placing = k8s.Placing(self.machines)
         self.on: dict[str, list[Pod]] = {name: [] for name in self.machines}
@@ -112,7 +119,7 @@ class Cluster:
                 if place := entry.text("status", "nominatedNodeName"):
                     self.nominated.append((read_pod(entry), place))
             elif node in self.on:
-                self._add(read_pod(entry))
+                self._add(read_pod(entry, requests.get(id(entry))))
         self.budgets = [
             Budget(
                 entry.text("metadata", "namespace"),
@@ -157,8 +164,8 @@ class Cluster:
         return [choice.node for choice in decided.choices if _cost(choice) == best]
 
 
-def read_pod(entry: Entry) -> Pod:
-    """Return a pod with its own required anti-affinity."""
+def read_pod(entry: Entry, requests: Mapping[str, int] | None = None) -> Pod:
+    """Return a pod with its own required anti-affinity. requests: its requests, if they are known."""
     space = entry.text("metadata", "namespace")
     preempted = k8s.condition(entry, "DisruptionTarget")
     return Pod(
@@ -169,7 +176,7 @@ def read_pod(entry: Entry) -> Pod:
         entry.whole("spec", "priority"),
         k8s.when(entry, "status", "startTime"),
         entry.mapping("metadata", "labels"),
-        {**k8s.requests(entry.under("spec")), "pods": 1},
+        {**(k8s.requests(entry.under("spec")) if requests is None else requests), "pods": 1},
         _terms(entry, _ANTI) if entry.get("spec", "affinity") else [],
         entry.get("metadata", "deletionTimestamp") is not None,
         preempted is not None and preempted.text("reason") == "PreemptionByScheduler",

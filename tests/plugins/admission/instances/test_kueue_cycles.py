@@ -78,6 +78,26 @@ def test_pods_of_a_required_level_share_a_domain(level):
     assert len({values[0] for values, _ in placed["main"]}) == 1
 
 
+@given(
+    free=st.lists(st.integers(0, 4), min_size=4, max_size=4),
+    count=st.integers(1, 10),
+    request=st.sampled_from([{"required": "rack"}, {"required": "kubernetes.io/hostname"}, {"preferred": "rack"}, {}]),
+)
+def test_what_is_placeable_is_what_finds_a_place(free, count, request):
+    """One podset is counted by domains instead of placed; workloads come and go."""
+    documents_ = kueue_state(
+        topology=True, waiting=pod_set(count, 2, topologyRequest=request or {"unconstrained": True})
+    )
+    state = snapshot(documents_)
+    units = cycle.nominated(state, state.waiting["team-a/urgent"]).assignment.units
+    if not units:
+        return
+    forest = state.forest
+    for n, pods in enumerate(free):
+        forest.count([("h100", (f"r{n // 2}", f"node-{n}"), {"nvidia.com/gpu": 2, "pods": 1}, pods - 4)], 1)
+        assert forest.placeable(units) == (forest.place(units) is not None)
+
+
 amounts = st.integers(0, 6)
 
 

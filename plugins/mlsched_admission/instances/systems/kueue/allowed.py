@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from mlsched_admission.instances.systems.kueue import fair
+from mlsched_admission.instances.systems.kueue.requests import Unit
 from mlsched_admission.instances.systems.kueue.snapshot import Queue, Snapshot, Workload
-from mlsched_admission.instances.systems.kueue.topology import Unit
 from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node
 
 
@@ -40,7 +40,7 @@ class Allowed:
         with self.snapshot.without(victims):
             if not self.snapshot.fits(self.queue, self.amounts):
                 return "the request does not fit its quota with them gone"
-            if self.units and self.snapshot.forest.place(self.units) is None:
+            if self.units and not self.snapshot.forest.placeable(self.units):
                 return "the request finds no placement with them gone"
             self.queue.node.add(self.amounts)
             try:
@@ -51,7 +51,7 @@ class Allowed:
     def fits(self, victims: Collection[Workload]) -> bool:
         """Return whether the request fits with a set gone."""
         with self.snapshot.without(victims):
-            placed = not self.units or self.snapshot.forest.place(self.units) is not None
+            placed = not self.units or self.snapshot.forest.placeable(self.units)
             return self.snapshot.fits(self.queue, self.amounts) and placed
 
     def _unfair(self, victims: Collection[Workload]) -> str:

@@ -186,7 +186,7 @@ class _Cycle:
                 return quota, quota
             if entry.assignment.fits and not own:
                 return self._free(entry), True
-            return self.snapshot.forest.place(entry.assignment.units) is not None, True
+            return self.snapshot.forest.placeable(entry.assignment.units), True
 
     def _free(self, entry: Entry) -> bool:
         """Return whether the domains that were found are still free."""

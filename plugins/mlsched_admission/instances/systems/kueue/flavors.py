@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.objects import expression, tolerates
+from mlsched_admission.instances.systems.kueue.requests import Placed, Unit, constraint
 from mlsched_admission.instances.systems.kueue.snapshot import PodSet, Queue, Snapshot, Workload
-from mlsched_admission.instances.systems.kueue.topology import Placed, Unit, constraint
 from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource
 
 NONE, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
@@ -54,7 +54,7 @@ class Assignment:
 def requests(queue: Queue, one: PodSet, count: int) -> dict[str, int]:
     """Return what a podset asks for (K1): count times a pod, and `pods` if a group covers them."""
     covered = {resource for names, _ in queue.groups for resource in names}
-    total = {resource: count * amount for resource, amount in one.each.items() if amount or resource in covered}
+    total = {r: count * amount for r, amount in one.each.items() if count * amount or r in covered}
     if "pods" in covered:
         total["pods"] = count
     return total
@@ -78,8 +78,7 @@ def assign(
             group = next((g for g in queue.groups if resource in g[0]), None)
             best = _best(snapshot, workload, preemption, members, asked, group, made.usage, pinned)
             if best is None:
-                made.mode = NONE
-                made.why = f"no flavor of {queue.name} suits {resource}" if group else f"{queue.name}: no {resource}"
+                made.mode, made.why = NONE, _why_none(snapshot, queue, members, asked, group, resource)
                 return made
             flavor, rated = best
             chosen |= {r: (flavor, *rating) for r, rating in rated.items()}
@@ -95,6 +94,22 @@ def assign(
     )
     _place(snapshot, queue, workload, made)
     return made
+
+
+def _why_none(
+    snapshot: Snapshot,
+    queue: Queue,
+    members: list[PodSet],
+    asked: Mapping[str, int],
+    group: tuple[list[str], list[str]] | None,
+    resource: str,
+) -> str:
+    if group is None:
+        return f"queue {queue.name} has no quota of {resource}"
+    resources = sorted(r for r in asked if r in group[0])
+    if not any(suits(snapshot, queue, flavor, members, resources) for flavor in group[1]):
+        return f"no flavor of queue {queue.name} suits its pods for {resource} (taints, labels, or topology)"
+    return f"no flavor of queue {queue.name} can hold its {resource}, and Kueue tries no preemption for it"
 
 
 def _units(workload: Workload) -> Iterator[list[PodSet]]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlsched_admission.instances.systems.kueue import fair
+from mlsched_admission.instances.systems.kueue.requests import Unit
 from mlsched_admission.instances.systems.kueue.snapshot import Queue, Snapshot, Workload
-from mlsched_admission.instances.systems.kueue.topology import Unit
 from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node
 
 HIERARCHY, NO_BORROW, BORROW, SAME = range(4)
@@ -51,7 +51,7 @@ def victims(
     queue = snapshot.queues[workload.queue]
 
     def placed() -> bool:
-        return not units or snapshot.forest.place(units) is not None
+        return not units or snapshot.forest.placeable(units)
 
     if snapshot.config.fair:
         return fair.victims(snapshot, workload, queue, amounts, contested, placed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,6 +95,27 @@ class Node:
                 node.usage[fr] = node.used(fr) + change
                 change = max(0, node.used(fr) - node.local(fr)) - before
                 node = node.parent  # type: ignore[assignment]
+
+    @contextlib.contextmanager
+    def raised(self, fr: FlavorResource, more: int) -> Iterator[None]:
+        """Raise the nominal quota for a while; usage is counted again, as local quotas change."""
+        self._nominal(fr, more)
+        try:
+            yield
+        finally:
+            self._nominal(fr, -more)
+
+    def _nominal(self, fr: FlavorResource, more: int) -> None:
+        below = list(self.root.below())
+        own = {node: node.used(fr) for node in below if node.is_queue}
+        for node, used in own.items():
+            node.add({fr: used}, -1)
+        self.nominal[fr] = self.nominal.get(fr, 0) + more
+        for node in below:
+            node._subtree.pop(fr, None)
+            node.__dict__.pop("lendable", None)
+        for node, used in own.items():
+            node.add({fr: used})
 
     def available(self, fr: FlavorResource) -> int:
         """Return how much more fits in the node (K5); never negative for a ClusterQueue."""

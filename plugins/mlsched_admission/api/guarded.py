@@ -1,0 +1,121 @@
+"""Verdicts that accuse nobody wrongly: "unknown" where the model lacks a feature or is narrower than the rules."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mlsched_admission.instances import Instance, Plan
+from mlsched_admission.instances.states import State
+from mlsched_admission.instances.states.decision import Decision
+from mlsched_admission.instances.systems.decide import decide
+from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
+from mlsched_admission.solvers.fair import fair_verdict
+from mlsched_admission.solvers.verdicts import Needs, Verdict, judge_decision
+
+
+def verdict_on(
+    state: State,
+    instance: Instance,
+    plan: Plan | Decision,
+    jobs: Sequence[int] | None,
+    limits: dict[str, Any],
+    known: Verdict | None = None,
+) -> Verdict:
+    """The verdict on a plan, or on victims; the exact question of fair sharing is asked apart.
+
+    known: a verdict on the same question, whose front is used again.
+    """
+    if isinstance(plan, Plan):
+        return judge_decision(instance, plan, jobs=jobs, **_compared(instance), **limits)
+    meant = jobs if plan.start is None else plan.start or range(len(instance.job_priority))
+    starts = None if plan.start is None else bool(plan.start)
+    if isinstance(state.model, Snapshot) and state.model.config.fair:
+        return fair_verdict(state.model, instance, plan.evict, starts)
+    compared = _compared(instance)
+    return judge_decision(instance, plan.evict, jobs=meant, starts=starts, known=known, **compared, **limits)
+
+
+def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:
+    """The decision of the scheduler's own program about some jobs; None if it has none for them."""
+    made = decide(state, jobs)
+    if made is None or not made.outcomes:
+        return None
+    state.assumed += [note for note in made.notes if note not in state.assumed]
+    units = {name: u for u, name in enumerate(instance.unit_names)}
+    named = {name: j for j, name in enumerate(instance.job_names)}
+    if any(name not in units for name in made.evict):
+        return None
+    evict = tuple(sorted(units[name] for name in made.evict))
+    return Decision(evict, tuple(sorted(named[name] for name in made.start if name in named)))
+
+
+#: Verdicts that accuse somebody.
+_ACCUSATIONS = ("ineligible", "does not start", "needless", "dominated")
+
+
+def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Verdict:
+    """The verdict, or "unknown" if the model lacks a feature of the job, or is narrower than the scheduler's rules."""
+    if verdict.kind not in _ACCUSATIONS:
+        return verdict
+    features = [line for name, lines in state.unmodelled.items() if name in state.jobs for line in lines]
+    unknown: dict[str, Any] = {"kind": "unknown", "proof": "", "evidence": None, "ineligible": (), "needless": ()}
+    if features:
+        more = f" (and {len(features) - 1} more)" if len(features) > 1 else ""
+        return dataclasses.replace(verdict, sentence=f"{features[0]} is not modelled{more}", witness=None, **unknown)
+    made = None if own else own_decision(state, instance, list(state.jobs))
+    if own or _same(made, verdict):
+        if verdict.kind in ("ineligible", "does not start"):
+            sentence = "the scheduler's own rules decide the same, and the model is narrower than these rules here"
+            return dataclasses.replace(verdict, sentence=sentence, witness=None, **unknown)
+        if verdict.kind == "needless":
+            sentence = f"dominated: the scheduler's own rules decide the same, but {verdict.sentence}"
+            return dataclasses.replace(verdict, kind="dominated", sentence=sentence, needless=())
+        return verdict
+    if made is not None and _in_a_cycle(state, instance, verdict):
+        sentence = "the scheduler decides the same in a cycle of all waiting jobs, in which others come first"
+        return dataclasses.replace(verdict, sentence=sentence, witness=None, **unknown)
+    return verdict
+
+
+def _same(made: Decision | None, verdict: Verdict) -> bool:
+    return made is not None and made.evict == verdict.evict and bool(made.start) == bool(verdict.jobs)
+
+
+def _in_a_cycle(state: State, instance: Instance, verdict: Verdict) -> bool:
+    """Whether the scheduler's own program evicts the same for the only job in a whole cycle."""
+    made = decide(state, None)
+    names = {instance.unit_names[u] for u in verdict.evict}
+    if made is None or len(state.jobs) != 1:
+        return False
+    return any(one.job in state.jobs and set(one.evicts) == names for one in made.outcomes)
+
+
+def guarded_needs(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs:
+    """What it takes, without a claim that the model cannot make."""
+    features = [line for lines in unmodelled.values() for line in lines]
+    if not features or not (needs.starts_now or needs.cannot or needs.proof):
+        return needs
+    cannot = f"unknown: {features[0]} is not modelled"
+    return dataclasses.replace(needs, starts_now=False, cannot=cannot, complete=False, proof="")
+
+
+def _compared(instance: Instance) -> dict[str, Any]:
+    """What plans are compared by, where it is not the usual.
+
+    Whether a disruption budget or a higher priority gives way is a choice: Kubernetes spares budgets first. Where there
+    are budgets, both are on the front, and none is compared before it.
+    """
+    if not len(instance.budget_left):
+        return {}
+    moves = ["moves"] if instance.unit_movable.any() else []
+    return {"objectives": ("budget_violations", "top_priority", "victims", "lost", *moves), "first": ()}
+
+
+def named_decision(instance: Instance, names: Iterable[str]) -> Decision | None:
+    """The decision to evict units of these names; None if the instance lacks one."""
+    units = {name: u for u, name in enumerate(instance.unit_names)}
+    if any(name not in units for name in names):
+        return None
+    return Decision(tuple(sorted(units[name] for name in names)))

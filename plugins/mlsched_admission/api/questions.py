@@ -1,0 +1,115 @@
+"""What `judge` is asked: states with the instances that they are, decisions, and who is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from mlsched.api.answers import solve
+from mlsched.api.records import load_with_hash
+from mlsched.core.brief import counted
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.opening import open_file, shown_path
+from mlsched.core.result import Result
+from mlsched_admission.instances import Instance, Plan
+from mlsched_admission.instances.states import Options, State, instance_of, states_of, values
+from mlsched_admission.instances.states.decision import Decision, evicting, read_decision
+from mlsched_admission.instances.states.documents import MOST_STATE, Document
+from mlsched_admission.instances.states.incident import incident_instance
+
+Paths = str | os.PathLike[str]
+#: What a decision starts with when it is a plan of mlsched in a file.
+_PLANS = (b'"admission.plan"', b'"kind": "result"')
+
+
+def questions(documents: list[Document], paths: Sequence[Paths], options: Options) -> list[tuple[State, Instance]]:
+    """The states in these documents, each with the instance that it is; an instance's own file has an empty state."""
+    own = [document for document in documents if document.what in ("own", "incident")]
+    if not own:
+        made = [(state, instance_of(state)) for state in states_of(documents, options)]
+        for state, _ in made:
+            if not state.jobs:
+                held = next(iter(state.held.items()), None)
+                reason = "" if held is None else f" ({held[0]}: {held[1]})"
+                raise InvalidInput(f"no job waits in this state{reason}; give the state of a moment in which one does")
+        return made
+    if len(documents) > 1:
+        raise InvalidInput(f"{own[0].path}: is an instance: it is judged alone; give no other file")
+    said = []
+    loaded: Any
+    if own[0].what == "incident":
+        loaded = incident_instance(own[0].entry)
+        said.append(f"a reported incident: the scheduler {own[0].entry.text('scheduler_did')}")
+    else:
+        loaded, _ = load_with_hash(paths[0])
+    if not isinstance(loaded, Instance):
+        raise InvalidFile(f"{own[0].path}: kind = '{loaded.kind}': must be a state or an admission.instance")
+    state = State("mlsched")
+    state.read += said
+    state.read.append(
+        f"an instance: {counted(len(loaded.node_free), 'node')}, {counted(len(loaded.unit_group), 'running unit')}, "
+        f"{counted(len(loaded.job_priority), 'waiting job')}"
+    )
+    return [(state, loaded)]
+
+
+def moment(now: str | int | None) -> int | None:
+    """Seconds since 1970 of a time as the caller names it."""
+    if not isinstance(now, str):
+        return None if now is None else int(now)
+    if now.isdecimal() and now.isascii() and len(now) <= 12:
+        return int(now)
+    if (time := values.moment(now)) is None:
+        raise InvalidInput(f"now = {now!r}: must be a time such as 2026-11-24T10:00:00Z")
+    return time
+
+
+def seconds(every: str | int | None) -> int | None:
+    """Seconds of a span as the caller names it."""
+    return values.span("checkpoint_every", every) if isinstance(every, str) else every
+
+
+def asked(instance: Instance, options: Options) -> list[int] | None:
+    """The jobs of an instance that the user names."""
+    if not options.jobs:
+        return None
+    names = instance.job_names or tuple(map(str, range(len(instance.job_priority))))
+    if unknown := [name for name in options.jobs if name not in names]:
+        raise InvalidInput(f"{unknown[0]}: no waiting job is called so; waiting: {', '.join(names)}")
+    return [names.index(name) for name in options.jobs]
+
+
+def decided(
+    instance: Instance, decision: Paths | Plan | Sequence[str] | None, rule: str | None, limits: dict[str, Any]
+) -> tuple[str, Plan | Decision] | None:
+    """Who decided, and what; None where nobody did."""
+    if rule is not None:
+        plan: Any = solve(instance, rule, **limits).plan
+        if plan is None:
+            raise InvalidInput(f"{rule}: found no plan; give it more time, or another rule")
+        return f"by {rule}", plan
+    if decision is None:
+        return None
+    if isinstance(decision, Plan):
+        return "a plan", decision
+    if not isinstance(decision, (str, os.PathLike)):
+        return "as named", evicting(instance, decision)
+    name = shown_path(decision)
+    with open_file(decision, most=MOST_STATE) as stream:
+        head = stream.read(200)
+    if any(mark in head for mark in _PLANS):
+        return f"of {name}", _loaded_plan(decision, instance)
+    return f"of {name}", read_decision(decision, instance)
+
+
+def _loaded_plan(path: Paths, instance: Instance) -> Plan:
+    loaded: Any
+    loaded, answers = load_with_hash(path)
+    if isinstance(loaded, Result) and loaded.plan is not None:
+        loaded, answers = loaded.plan, loaded.instance_hash
+    if not isinstance(loaded, Plan):
+        raise InvalidFile(f"{shown_path(path)}: holds no admission.plan; `mlsched solve -o` writes one")
+    if answers not in (None, instance.hash):
+        raise InvalidFile(f"{shown_path(path)}: answers another instance (hash {str(answers)[:12]})")
+    return loaded

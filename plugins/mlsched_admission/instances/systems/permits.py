@@ -1,0 +1,164 @@
+"""Changes of priorities, policies and quotas with which a scheduler's own program would evict somebody for a job.
+
+Each is a single change, tried on the program's own model of the state. Those that evict nobody are another question
+(`solvers/needs.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.state import State
+from mlsched_admission.instances.systems.decide import decided_session
+from mlsched_admission.instances.systems.kai.model import GPU, PENDING, Queue, Session
+from mlsched_admission.instances.systems.kube import Cluster
+from mlsched_admission.instances.systems.kueue import cycle, flavors
+from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
+
+#: Priorities that are tried, and units of a state up to which sessions of KAI are run again and again.
+MOST_PRIORITIES, MOST_UNITS = 8, 2000
+_POLICIES = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any")
+_RESOURCES = ("millicores of cpu", "bytes of memory", "thousandths of nvidia.com/gpu")
+
+
+@dataclass(frozen=True)
+class Permit:
+    """A change, in words, and whom the scheduler then evicts for the job."""
+
+    sentence: str
+    evicts: tuple[str, ...]
+
+
+def permits(state: State, job: str) -> list[Permit]:
+    """Return the changes that let the state's own scheduler evict somebody so that a waiting job starts."""
+    model = state.model() if callable(state.model) else state.model
+    if isinstance(model, Snapshot) and job in model.waiting:
+        return list(_kueue(model, model.waiting[job]))
+    if isinstance(model, Cluster) and job in model.waiting:
+        return list(_kube(model, job))
+    if isinstance(model, Session) and job in model.jobs and len(state.units) <= MOST_UNITS:
+        return list(_kai(state.model, job))
+    return []
+
+
+@contextlib.contextmanager
+def _set(holder: Any, field: str, value: object) -> Iterator[None]:
+    before = getattr(holder, field)
+    setattr(holder, field, value)
+    try:
+        yield
+    finally:
+        setattr(holder, field, before)
+
+
+def _higher(now: int, others: Iterator[int]) -> list[int]:
+    """Return the priorities just above those of others, the lowest first."""
+    return sorted({priority + 1 for priority in others if priority >= now})[:MOST_PRIORITIES]
+
+
+# --- Kueue -----------------------------------------------------------------------------------------------------------
+
+
+def _kueue(snapshot: Snapshot, workload: Workload) -> Iterator[Permit]:
+    queue = snapshot.queues[workload.queue]
+
+    def victims() -> tuple[str, ...]:
+        return tuple(sorted(one.name for one in cycle.nominated(snapshot, workload).victims))
+
+    for priority in _higher(workload.priority, (one.priority for one in snapshot.running.values())):
+        with _set(workload, "priority", priority):
+            if found := victims():
+                yield Permit(f"priority {priority}", found)
+                break
+    for field, key, known in (("within", "withinClusterQueue", 3), ("reclaim", "reclaimWithinCohort", 4)):
+        for policy in _POLICIES[_POLICIES.index(getattr(queue, field)) + 1 : known]:
+            with _set(queue, field, policy):
+                if found := victims():
+                    yield Permit(f"{key}: {policy} for queue {queue.name}", found)
+                    break
+    if not queue.borrow and queue.reclaim != "Never":
+        with _set(queue, "borrow", True):
+            if found := victims():
+                yield Permit(f"borrowWithinCohort: LowerPriority for queue {queue.name}", found)
+    for flavor, resource in sorted(queue.node.nominal):
+        asked = [flavors.requests(queue, one, one.count).get(resource, 0) for one in workload.pod_sets]
+        more = sum(asked) - queue.node.nominal[flavor, resource]
+        if more > 0 and queue.node.parent is not None:
+            with queue.node.raised((flavor, resource), more):
+                if found := victims():
+                    yield Permit(f"{more} more nominal quota of {flavor}/{resource} for queue {queue.name}", found)
+
+
+# --- Kubernetes ------------------------------------------------------------------------------------------------------
+
+
+def _kube(cluster: Cluster, job: str) -> Iterator[Permit]:
+    entry = cluster.waiting[job]
+    now = entry.whole("spec", "priority")
+
+    def victims(**changed: object) -> tuple[str, ...]:
+        spec = {**entry.under("spec").value, **changed}
+        cluster.waiting[job] = Entry({**entry.value, "spec": spec}, entry.where)
+        try:
+            return tuple(pod.name for pod in cluster.decide(job).victims)
+        finally:
+            cluster.waiting[job] = entry
+
+    if entry.text("spec", "preemptionPolicy") == "Never" and (
+        found := victims(preemptionPolicy="PreemptLowerPriority")
+    ):
+        yield Permit("preemptionPolicy: PreemptLowerPriority", found)
+    there = (pod.priority for pods in cluster.on.values() for pod in pods)
+    for priority in _higher(now, there):
+        if found := victims(priority=priority):
+            yield Permit(f"priority {priority}", found)
+            break
+
+
+# --- KAI -------------------------------------------------------------------------------------------------------------
+
+
+def _kai(made: Callable[[], Session], job: str) -> Iterator[Permit]:
+    now = made().jobs[job]
+    others = (one.priority for one in made().jobs.values() if one.queue == now.queue and one.preemptible)
+    for priority in _higher(now.priority, others):
+        if now.preemptible and priority >= 100:  # it would be another kind of group
+            break
+        session = made()
+        session.jobs[job].priority = priority
+        if found := _session_victims(session, job):
+            yield Permit(f"priority {priority}", found)
+            break
+    session = made()
+    asked = session.request(session.jobs[job].to_place())
+    raised = [line for queue in session.path(now.queue) for line in _raise(queue, asked)]
+    if raised and (found := _session_victims(session, job)):
+        yield Permit("; ".join(raised), found)
+
+
+def _raise(queue: Queue, asked: tuple[int, int, int]) -> Iterator[str]:
+    """Raise the quota of a queue to what it holds with the request."""
+    quota = list(queue.deserved)
+    for r, amount in enumerate(asked):
+        more = queue.allocated[r] + amount - quota[r]
+        if amount and quota[r] >= 0 and more > 0:
+            quota[r] += more
+            yield f"quota of queue {queue.name} raised by {_amount(r, more)}"
+    queue.deserved = (quota[0], quota[1], quota[2])
+
+
+def _amount(r: int, amount: int) -> str:
+    if r == 2 and amount % GPU == 0:
+        return f"{amount // GPU} nvidia.com/gpu"
+    return f"{amount // (GPU // 1000) if r == 2 else amount} {_RESOURCES[r]}"
+
+
+def _session_victims(session: Session, job: str) -> tuple[str, ...]:
+    waits = [pod for pod in session.jobs[job].pods if pod.status == PENDING]
+    found = decided_session(session, [job])
+    started = any(pod.status != PENDING for pod in waits)
+    return found.evict if started else ()
