@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import heapq
 import operator
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,11 +50,13 @@ def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list
         chosen = within_capacity(units.amounts, capacity)
     else:
         chosen = _within_nodes(placer, units, capacity)
-    served = _Served(placer, units, chosen)
     overloaded = bool((placer.free < 0).any())
-    if overloaded or (chosen != units.runs).any():
-        served.serve(overloaded)
-    return served.pauses
+    if not overloaded and (chosen == units.runs).all():
+        return []
+    room = _Placing(placer, units, chosen)
+    waiting, leaving = (np.flatnonzero(flags).tolist() for flags in (chosen & ~units.runs, units.runs & ~chosen))
+    find_places(room, waiting, leaving, overloaded)
+    return room.pauses
 
 
 def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
@@ -212,8 +216,9 @@ class _Units:
         """The tasks of a unit."""
         return np.arange(*self.ends[unit])
 
-    def all_tasks(self, units: IntArray) -> tuple[IntArray, IntArray]:
+    def all_tasks(self, numbers: Sequence[int]) -> tuple[IntArray, IntArray]:
         """The tasks of several units, in their order, and the unit of each."""
+        units = np.array(numbers, dtype=np.int64)
         first = self.ends[units, 0]
         if self._single:
             return first, units
@@ -222,97 +227,147 @@ class _Units:
         return np.arange(count.sum()) + np.repeat(first - before, count), np.repeat(units, count)
 
 
-class _Served:
-    """A round under way: who holds its place, who has given it up for now, and who pauses."""
+class Room(Protocol):
+    """The nodes while a round is made. Units compare by their place in the order; room is taken and given for them."""
+
+    @property
+    def moves(self) -> int:
+        """The number of running units that have moved so far."""
+
+    def runs(self, unit: Any) -> bool:
+        """Return whether a unit ran when the round began."""
+
+    def place(self, unit: Any) -> bool:
+        """Start a unit that waits; let one that has released its nodes take them again, or move; False: no room."""
+
+    def behind(self, unit: Any) -> list[Any]:
+        """Return the running units behind one (None: all) that hold their nodes."""
+
+    def release(self, units: Sequence[Any]) -> None:
+        """Let running units give up their nodes for now."""
+
+    def keep(self, units: Sequence[Any]) -> None:
+        """Let running units take their nodes again, which have room."""
+
+    def hold(self, unit: Any) -> bool:
+        """Let a running unit take its nodes again, if there is room on all of them."""
+
+    def leave(self, unit: Any) -> None:
+        """Pause a running unit that has released its nodes."""
+
+    def disturbed(self, units: Sequence[Any]) -> list[bool]:
+        """Return for each unit whether another one has started on nodes that it has released.
+
+        Where none has, what fitted together fits again, in whatever order it comes back.
+        """
+
+    def hopeful(self, units: list[Any], failed: Any) -> list[Any]:
+        """Return those of some units that may find room though a waiting one before them found none.
+
+        For those after it, fewer others release their nodes, and of what these were some has been taken since.
+        """
+
+    def start_others(self, before: Callable[[Any], None]) -> None:
+        """Start waiting units that were not chosen, in their order; `before` is called with each that is tried."""
+
+
+def find_places(room: Room, chosen: list[Any], leaving: list[Any], overloaded: bool = False) -> None:
+    """Find places (step 3).
+
+    Args:
+        room: the nodes.
+        chosen: the waiting units that were chosen, in their order.
+        leaving: the running units that were not chosen, in their order.
+        overloaded: a node is used beyond its capacity, so that running units have to leave it.
+    """
+    room.release(leaving)
+    waiting = list(chosen)
+    if overloaded:
+        worse = room.behind(None)
+        room.release(worse)
+        waiting = sorted(waiting + _back(room, worse))
+    settled = not overloaded
+    while waiting:
+        unit = heapq.heappop(waiting)
+        if room.place(unit):
+            continue
+        worse = room.behind(unit)
+        room.release(worse)
+        placed = room.place(unit)
+        for other in _back(room, worse):
+            heapq.heappush(waiting, other)
+        if placed:
+            continue
+        settled = False
+        if room.runs(unit):
+            room.leave(unit)
+        else:
+            waiting = room.hopeful(waiting, unit)
+            heapq.heapify(waiting)
+    if settled:  # all that was chosen has a place, and the others would not fit beside it
+        for unit in leaving:
+            room.leave(unit)
+        return
+    done = 0
+
+    def before(unit: Any) -> None:
+        nonlocal done
+        end = len(leaving) if unit is None else bisect_left(leaving, unit)
+        _stay(room, leaving[done:end])
+        done = max(done, end)
+
+    room.start_others(before)
+    before(None)
+
+
+def _back(room: Room, units: list[Any]) -> list[Any]:
+    """Let units take their nodes again, in their order; return those that cannot."""
+    flags = room.disturbed(units)
+    room.keep([unit for unit, unsure in zip(units, flags, strict=True) if not unsure])
+    return [unit for unit, unsure in zip(units, flags, strict=True) if unsure and not room.hold(unit)]
+
+
+def _stay(room: Room, leaving: list[Any]) -> None:
+    """Let units that have released their nodes take them again, in their order; or move, or pause."""
+    while leaving:
+        unsure = [at for at, flag in enumerate(room.disturbed(leaving)) if flag]
+        moved, done = room.moves, 0
+        while unsure and room.moves == moved:
+            at = unsure.pop(0)
+            room.keep(leaving[done:at])
+            if not room.place(leaving[at]):
+                room.leave(leaving[at])
+            done = at + 1
+        if room.moves == moved:
+            room.keep(leaving[done:])
+            return
+        leaving = leaving[done:]
+
+
+class _Placing:
+    """The room of a placer, for units that are numbered in their order; `pauses`: the tasks that pause."""
 
     def __init__(self, placer: Placer, units: _Units, chosen: Flags) -> None:
         self._placer, self._units, self._chosen = placer, units, chosen
         self._holds = units.runs.copy()  # units: whether it runs where it did when the round began
         self._moves = placer.snapshot.movement == "anytime" and not placer.gpus
         self.pauses: list[int] = []
-
-    def serve(self, overloaded: bool) -> None:
-        """Steps 2 and 3."""
-        placer, units, chosen = self._placer, self._units, self._chosen
         placer.spare = placer.free.copy()
         if placer.gpus:
             placer.gpus.spare = placer.gpus.free.copy()
-        leaving = np.flatnonzero(units.runs & ~chosen)
-        self._release(leaving)
-        waiting = np.flatnonzero(chosen & ~units.runs).tolist()
-        if overloaded:
-            worse = self._releasable(-1)
-            self._release(worse)
-            waiting = sorted(waiting + self._return(worse))
-        settled = not overloaded
-        while waiting:
-            unit = heapq.heappop(waiting)
-            if self._place(unit):
-                continue
-            worse = self._releasable(unit)
-            self._release(worse)
-            placed = self._place(unit)
-            for other in self._return(worse):
-                heapq.heappush(waiting, other)
-            if not placed:
-                settled = False
-                self._pause(unit)
-                waiting = self._hopeful(waiting, unit)
-        if settled:  # all that was chosen has a place, and the others would not fit beside it
-            for unit in leaving.tolist():
-                self._pause(unit)
-        else:
-            self._serve_others(leaving)
 
-    def _hopeful(self, waiting: list[int], unit: int) -> list[int]:
-        """Of units that wait, those that may find room though a waiting one before them found none.
+    @property
+    def moves(self) -> int:
+        return len(self._placer.moves)
 
-        For those after it, fewer others release their nodes, and of what these were some has been taken since.
-        """
-        units = self._units
-        if units.runs[unit] or not waiting:
-            return waiting
-        others = np.array(waiting)
-        hopeless = ~units.runs[others] & self._placer.as_hopeless(int(units.head[unit]), units.head[others])
-        return sorted(others[~hopeless].tolist()) if hopeless.any() else waiting
+    def runs(self, unit: int) -> bool:
+        return bool(self._units.runs[unit])
 
-    def _serve_others(self, leaving: IntArray) -> None:
-        """Those that were not chosen stay or start in their order, as far as there is room."""
-        units, done = self._units, 0
-        waiting = np.flatnonzero(~self._chosen & ~units.runs)
-        place = dict(zip(units.head[waiting].tolist(), waiting.tolist(), strict=True))
-
-        def before(task: int) -> None:
-            nonlocal done
-            end = int(leaving.searchsorted(place.get(task, len(units.head))))
-            self._stay(leaving[done:end])
-            done = max(done, end)
-
-        self._placer.start_in_order(units.head[waiting], before=before)
-        before(-1)
-
-    def _stay(self, leaving: IntArray) -> None:
-        """Running units that have given up their nodes take them again, in their order; or move, or pause."""
-        while leaving.size:
-            unsure, moved = np.flatnonzero(self._unsure(leaving)).tolist(), len(self._placer.moves)
-            done = 0
-            while unsure and len(self._placer.moves) == moved:
-                at = unsure.pop(0)
-                self._keep(leaving[done:at])
-                if not self._place(int(leaving[at])):
-                    self._pause(int(leaving[at]))
-                done = at + 1
-            if len(self._placer.moves) == moved:
-                self._keep(leaving[done:])
-                return
-            leaving = leaving[done:]
-
-    def _place(self, unit: int) -> bool:
-        """A unit that waits starts; one that has given up its nodes takes them again, or moves."""
+    def place(self, unit: int) -> bool:
         placer, units = self._placer, self._units
         if not units.runs[unit]:
             return placer.start(int(units.head[unit]))
-        if self._hold(unit):
+        if self.hold(unit):
             return True
         if not self._moves:
             return False
@@ -324,61 +379,58 @@ class _Served:
         np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
         return True
 
-    def _releasable(self, unit: int) -> IntArray:
-        """The running units behind one (-1: all) that still hold their nodes."""
+    def behind(self, unit: int | None) -> list[int]:
         holds = self._holds.copy()
-        holds[: unit + 1] = False
-        return np.flatnonzero(holds)
+        holds[: 0 if unit is None else unit + 1] = False
+        found: list[int] = np.flatnonzero(holds).tolist()
+        return found
 
-    def _release(self, units: IntArray) -> None:
-        """These running units give up their nodes for now."""
+    def release(self, units: Sequence[int]) -> None:
         placer, tasks = self._placer, self._units.all_tasks(units)[0]
         np.add.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
         if placer.gpus:
             placer.gpus.release(tasks)
-        self._holds[units] = False
+        self._holds[list(units)] = False
 
-    def _return(self, units: IntArray) -> list[int]:
-        """These take their nodes again, in their order; returns those that cannot."""
-        unsure = self._unsure(units)
-        self._keep(units[~unsure])
-        return [unit for unit in units[unsure].tolist() if not self._hold(unit)]
+    def keep(self, units: Sequence[int]) -> None:
+        if not units:
+            return
+        placer, tasks = self._placer, self._units.all_tasks(units)[0]
+        np.subtract.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.keep(tasks)
+        self._holds[list(units)] = True
 
-    def _unsure(self, units: IntArray) -> Flags:
-        """For each of these units, whether something has started on nodes that it has given up.
+    def hold(self, unit: int) -> bool:
+        back = self._placer.resume(self._units.tasks(unit))
+        self._holds[unit] |= back
+        return back
 
-        Where nothing has, what fitted together fits again, in whatever order it comes back.
-        """
+    def leave(self, unit: int) -> None:
+        placer, tasks = self._placer, self._units.tasks(unit)
+        np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.leave(tasks)
+        self.pauses += tasks.tolist()
+
+    def disturbed(self, units: Sequence[int]) -> list[bool]:
         placer = self._placer
         changed: Flags = np.asarray((placer.spare < 0).any(axis=1))
         changed[[node for _, node in placer.starts + placer.moves]] = True
         tasks, owner = self._units.all_tasks(units)
         unsure = np.zeros(len(self._holds), dtype=np.bool_)
         unsure[owner[changed[placer.snapshot.node[tasks]]]] = True
-        return np.asarray(unsure[units])
+        found: list[bool] = unsure[list(units)].tolist()
+        return found
 
-    def _keep(self, units: IntArray) -> None:
-        """These running units take their nodes again, which have room."""
-        if not units.size:
-            return
-        placer, tasks = self._placer, self._units.all_tasks(units)[0]
-        np.subtract.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
-        if placer.gpus:
-            placer.gpus.keep(tasks)
-        self._holds[units] = True
+    def hopeful(self, units: list[int], failed: int) -> list[int]:
+        others, runs, head = np.array(units, dtype=np.int64), self._units.runs, self._units.head
+        hopeless = ~runs[others] & self._placer.as_hopeless(int(head[failed]), head[others])
+        found: list[int] = others[~hopeless].tolist()
+        return found
 
-    def _hold(self, unit: int) -> bool:
-        """A running unit takes its nodes again, if there is room on all of them."""
-        back = self._placer.resume(self._units.tasks(unit))
-        self._holds[unit] |= back
-        return back
-
-    def _pause(self, unit: int) -> None:
-        """A running unit that has no place leaves; one that waits goes on waiting."""
-        placer, tasks = self._placer, self._units.tasks(unit)
-        if not self._units.runs[unit]:
-            return
-        np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
-        if placer.gpus:
-            placer.gpus.leave(tasks)
-        self.pauses += tasks.tolist()
+    def start_others(self, before: Callable[[Any], None]) -> None:
+        units = self._units
+        waiting = np.flatnonzero(~self._chosen & ~units.runs)
+        place = dict(zip(units.head[waiting].tolist(), waiting.tolist(), strict=True))
+        self._placer.start_in_order(units.head[waiting], before=lambda task: before(place.get(task)))

@@ -16,6 +16,8 @@ iteration runs.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -33,17 +35,19 @@ def order(
 ) -> Order:
     """Return the order of what is left of jobs."""
 
-    def left(job: Job) -> int:
-        if size == "work":
-            return job.remaining_work
-        return job.remaining if size == "time" else job.remaining * job.share_units
+    def area(job: Job) -> int:
+        return job.remaining * job.share_units
+
+    left: Callable[[Job], int]
+    left = area if size == "area" else operator.attrgetter("remaining" if size == "time" else "remaining_work")
 
     def with_prices(job: Job) -> int:
         """Ticks by which a job comes sooner because it runs, or later because it would continue after a pause."""
-        if not job.runs and job.first_start < 0:
+        runs = job.runs
+        if not runs and job.first_start < 0:
             return left(job)
         price = round(hysteresis * job.pause_cost) * (1 if size == "time" else job.share_units)
-        return left(job) + (-price if job.runs else price)
+        return left(job) - price if runs else left(job) + price
 
     if not preempt:
         return Order(left, stop=stop, nodes=nodes)

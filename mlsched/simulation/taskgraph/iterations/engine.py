@@ -147,10 +147,15 @@ class Engine:
     def _entry(self, job: JobState) -> Entry:
         number = job.number
         arrival = self.world.arrivals[number]
-        key = self.order.keyed(RunningJob(self.facts, job))
+        key = self.order.keyed(self._shown(job))
         if self.order.preempts:
             return (self._first[number], *key, job.segment is None, arrival, number)
         return (self._first[number], *key, arrival, number)
+
+    def _shown(self, job: JobState) -> RunningJob:
+        shown: RunningJob = job.shown or RunningJob(self.facts, job)
+        job.shown = shown
+        return shown
 
     def wait(self, job: JobState) -> None:
         """A job waits from now on."""
@@ -175,7 +180,7 @@ class Engine:
             return
         job.rank = self._entry(job)
         insort(self.ranked, (job.rank, job), key=preempt.rank)
-        if self.order.until is not None and (time := self.order.until(RunningJob(self.facts, job))) is not None:
+        if self.order.until is not None and (time := self.order.until(self._shown(job))) is not None:
             heapq.heappush(self._changes, (time, job.number, job.serial))
 
     def stops(self, job: JobState) -> None:
@@ -254,11 +259,12 @@ class Engine:
     def _rank_again(self, first: int) -> None:
         """Rank the jobs from a position on again."""
         if self.preempts:
-            behind = [job for _, job in self.ranked[first:]]
-            del self.ranked[first:]
-            for job in behind:
+            ranked = self.ranked[:first]
+            for _, job in self.ranked[first:]:
                 job.rank = self._entry(job)
-                insort(self.ranked, (job.rank, job), key=preempt.rank)
+                ranked.append((job.rank, job))
+            ranked.sort(key=preempt.rank)
+            self.ranked = ranked
 
     def rank_from(self, entry: Entry) -> int:
         """Return the position of the first running job behind an entry; keys that fall are computed again there."""

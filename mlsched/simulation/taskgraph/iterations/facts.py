@@ -131,24 +131,24 @@ class RunningJob:
     def _standing(self) -> tuple[int, int, int]:
         """Finished iterations, ticks of an iteration, and ticks left of the one under way."""
         state, facts, number = self._state, self._facts, self.number
-        now, finished = facts.world.now, state.finished
-        elapsed = 0
-        if state.begin >= 0:
-            done = max(now - state.begin, 0) * WHOLE
+        finished, elapsed, begin = state.finished, 0, state.begin
+        if begin >= 0:
+            now = facts.world.now
+            done = (now - begin) * WHOLE if now > begin else 0
             if done >= state.head:
-                gained = 1 + (done - state.head) // max(state.cycle, 1)
-                finished += gained
-                boundary = state.begin - (-(state.head + (gained - 1) * state.cycle) // WHOLE)
+                gained = 1 + (done - state.head) // (state.cycle or 1)
                 length = facts.true[number]
-                return finished, length, max(length - (now - boundary), min(length, 1))
+                left = length - (now - begin) - (state.head + (gained - 1) * state.cycle) // -WHOLE
+                return finished + gained, length, left if left > 0 else min(length, 1)
             start = state.start[0]
             if state.cost > 0:
-                start = max(start, min(state.begin - (-state.cost // WHOLE), now))
+                start = max(start, min(begin - (-state.cost // WHOLE), now))
             elapsed = now - start
         length = facts.true[number] if finished > 0 else facts.told[number]
         if state.state[0]:
             elapsed += length * state.part // WHOLE
-        return finished, length, max(length - elapsed, min(length, 1))
+        left = length - elapsed
+        return finished, length, left if left > 0 else min(length, 1)
 
     @property
     def finished(self) -> int:
@@ -164,9 +164,10 @@ class RunningJob:
     def remaining(self) -> int:
         """Estimated ticks that the job still runs."""
         finished, length, last = self._standing()
-        return (max(self._facts.iterations[self.number] - finished, 1) - 1) * length + last
+        later = self._facts.iterations[self.number] - finished - 1
+        return later * length + last if later > 0 else last
 
     @property
     def remaining_work(self) -> int:
         """The same, times the share units of all tasks."""
-        return self.remaining * self.share_units
+        return self.remaining * self._facts.share_units[self._state.template]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
 from mlsched.simulation.taskgraph.iterations.segment import Segment
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
@@ -46,6 +48,7 @@ class JobState:
         "resuming",
         "segment",
         "serial",
+        "shown",
         "since",
         "start",
         "state",
@@ -70,6 +73,7 @@ class JobState:
         self.resuming = False
         self.entry: tuple[int, ...] = ()  # while it waits: its place in the queue of an order
         self.rank: tuple[int, ...] = ()  # while it runs: its rank in a preemptive order
+        self.shown: Any = None  # the job as the keys of an order see it
 
     def row(self) -> tuple[int, ...]:
         """The moving columns of jobs, in the order of `view.JOBS`."""

@@ -254,7 +254,7 @@ class IterationWorld:
         if last is None and outcome == GROW and len(changed) == len(job.node):
             self.begin(job, tuple([node for _, _, node in sorted(changed, key=operator.itemgetter(1))]))
             return
-        if last is not None and outcome == PAUSE and len(changed) == len(job.node):
+        if last is not None and whats == {PAUSE} and len(changed) == len(job.node):
             self.halt(job, PAUSE)
             return
         first = self.workload.tasks[job.template][0]

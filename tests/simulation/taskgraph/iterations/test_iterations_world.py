@@ -117,6 +117,22 @@ def test_tasks_of_a_job_that_is_no_gang_hold_nodes_and_wait_for_each_other():
     assert violations(jobs, Options(), EVENTS, world.log) == []
 
 
+def test_a_task_moves_while_the_others_of_its_job_pause():
+    jobs = jobs_of([[(4, 1), (4, 1)]], [(0, 0, 1)], gang=0)
+    script = {
+        0: {"start": [(0, 0), (1, 0)], "wake_at": 2},
+        2: {"pause": [0], "migrate": [(1, 1)], "wake_at": 3},
+        3: {"start": [(0, 1)]},
+    }
+    world, _ = play(jobs, scripted(script), pausing="keep", movement="anytime")
+    assert [(r["start"], r["end"], r["part"], r["nodes"]) for r in rows(world.log)] == [
+        (0, 2, 0, (0, 0)),
+        (2, 3, 500_000, (-1, 1)),
+        (3, 5, 500_000, (1, 1)),
+    ]
+    assert violations(jobs, Options(pausing="keep", movement="anytime"), EVENTS, world.log) == []
+
+
 def test_jobs_stop_when_told_running_or_paused():
     jobs = jobs_of([[(4, 1)]], [(0, 0, 5), (0, 0, 5)], min_iterations=[1, 1])
     script = {
