@@ -49,6 +49,10 @@ def played(jobs: Jobs) -> LoggedRuns:
         raise InvalidInput(
             f"{NAME}: the log ran at its own rate of arrivals, not {rate:g} times as fast; leave out arrivals"
         )
+    if jobs.made_for_load:
+        raise InvalidInput(
+            f"{NAME}: the nodes were made for a load, not for the log's own run; leave out load, or give a cluster"
+        )
     if jobs.slowness.size:
         raise InvalidInput(f"{NAME}: the log ran at its own rates; leave out throughputs, or rates of the log: rates=")
     columns = (jobs.logged_job, jobs.logged_start, jobs.logged_end)

@@ -1,21 +1,16 @@
-"""What the jobs of a log ask for, and the nodes of a cluster that is made for them."""
+"""What the jobs of a log ask for."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 
-Floats = npt.NDArray[np.float64]
-
-#: GPUs (or CPUs) of a node of a cluster that is made for a trace.
-A_NODE = 8
 #: Tasks that a job may have.
 MOST_TASKS = 10**5
 
@@ -51,24 +46,6 @@ class Asked:
         each = [tasks if len(tasks) else asked[j : j + 1] for j, tasks in enumerate(self.of_tasks)]
         rows = np.concatenate(each or [asked])
         return np.asarray(-(-rows // np.maximum(-(-rows[:, counted] // 1000), 1)[:, None]))
-
-    def nodes(self, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
-        """As many equal nodes as make a load, by what tasks are counted by; and what is said of it."""
-        asked, counted = self.of_jobs, self.counted
-        span = max(1.0, float(arrival[-1]), float(ticks.max()))
-        work = float((asked[:, counted] * ticks).sum()) / 1000
-        if not work:
-            raise InvalidInput(
-                "the log: no job asks for a GPU or a CPU, by which nodes would be counted; give a cluster"
-            )
-        largest = -(-int(asked[:, counted].max()) // (1000 * A_NODE))
-        count = max(largest, round(work / (span * load * A_NODE)))
-        node = A_NODE * self.by_gpu().max(axis=0)
-        node[counted] = 1000 * A_NODE
-        how = f"no cluster given: nodes made for a load of {load:g}"
-        if span > max(1, arrival[-1]):
-            how += " over the time of the longest job, which is longer than that of all arrivals"
-        return np.repeat([node], count, axis=0), how + (", and the largest job" if count == largest else "")
 
 
 def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:

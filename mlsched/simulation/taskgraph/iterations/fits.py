@@ -81,7 +81,8 @@ def overload(jobs: Jobs) -> list[str]:
     held = np.zeros((len(jobs.gang), len(jobs.resources)))
     np.add.at(held, jobs.task_template, jobs.demand)
     ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations * jobs.fastest
-    work = (held[jobs.template] * ticks[:, None]).sum(axis=0)
+    within = np.minimum(ticks, jobs.arrival[-1] - jobs.arrival) if span else ticks  # the rest cannot be done by then
+    work = (held[jobs.template] * within[:, None]).sum(axis=0)
     overloaded = []
     for name, asked, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
         backlog = asked / there - span if there else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,12 +11,13 @@ import numpy.typing as npt
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Number, Positive, Range
+from mlsched.core.params import NotNegative, Number, Positive, Range
 from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities
-from mlsched.simulation.taskgraph.iterations import of_log
+from mlsched.simulation.taskgraph.iterations import of_log, sized
 from mlsched.simulation.taskgraph.iterations.asked import Asked
+from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.fits import oversize as too_large
 from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
 from mlsched.simulation.taskgraph.iterations.rates import alike, typed
@@ -38,7 +40,7 @@ def from_trace(
     seed: int = 0,
     tick: Number = 60,
     iteration: Number = 60,
-    load: Positive = 0.8,
+    load: NotNegative = 0.0,
     error: Annotated[float, Range(0, 0.5)] = 0.0,
     arrivals: Positive = 1.0,
     oversize: Literal["refuse", "drop"] = "refuse",
@@ -72,7 +74,9 @@ def from_trace(
     being 1000; a resource that the cluster has none of is left out, and jobs that then ask for nothing. Nothing is
     drawn but errors of estimates: `error`, evenly, up to twice this share off. Graphs, deadlines and accuracies are in
     no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out jobs that never fit.
-    nodes=None: as many nodes of eight GPUs (or CPUs) as make this `load`, and hold the largest job.
+    nodes=None: if the log says when all of its jobs ran, the nodes that it names, or nodes of eight GPUs (or CPUs), as
+    large as its own peak. Else, or with a `load`, as many nodes of eight as have this load while jobs arrive (0.8), and
+    hold the largest job.
     partitions, gpu_types: "log" - a job runs on nodes of its partitions and GPU types, where the list of nodes states
     them; "ignore" - anywhere. classes: rules that order jobs serve a higher class first: "log" - by the priorities of
     the log; "high/normal/low" - by QoS, the first of these names first; "": there are none. limits: "kill" - jobs run
@@ -84,8 +88,10 @@ def from_trace(
     the log's `model` and GPUs, of the types that nodes are of (JSON of Gavel, or a CSV with model, gpus and a column a
     type); measured_on: the type that the log's durations are of, else the one that its `gpu_type` names (see `rates`).
     """
+    options = {name: value for name, value in locals().items() if name not in ("trace", "nodes")}
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
+    log, given = trace, nodes
     listed, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
     trace, changed = _changed(trace, attempts, arrive, unlogged)
     asked = Asked.of(trace, nodes)
@@ -95,7 +101,7 @@ def from_trace(
     ticks = np.maximum(length, 1) / (1000 * tick)
     arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
     if nodes is None:
-        nodes, how = asked.nodes(arrival, ticks, load)
+        nodes, how = sized.for_load(asked, arrival, ticks, load or sized.LOAD)
         said.append(how)
     said += _rounded(submit, arrival, arrivals * tick, ticks)
     costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * pause_cost), trace.pause_cost_ms[kept])
@@ -134,9 +140,28 @@ def from_trace(
         rate_ppm=max(1, round(WHOLE * arrivals)),
         **(kinds.fields() if kinds else {}),
     )
+    if given is None and len(made.logged_job):
+        if not load and arrivals == 1:
+            return _as_logged(made, asked, lambda nodes: from_trace(log, nodes, **options))
+        made = made.replace(made_for_load=1)
     if failures:
         made = made.replace(**of_log.failing(made, failures, listed, arrivals * 1000 * tick))
     return _without_oversize(made) if oversize == "drop" else made
+
+
+def _as_logged(made: Jobs, asked: Asked, again: Callable[[IntArray | Nodes], Jobs]) -> Jobs:
+    """The workload on nodes by the log's own peak: those that it names, or equal ones if a job does not fit on these.
+
+    made: the same on any nodes; again: makes it on some.
+    """
+    if (named := sized.by_names(made)) is not None:
+        nodes, how = named
+        found = again(nodes)
+        if not never_start(found):
+            return sized.enlarged(found.replace(source=f"{found.source}; {how}"))
+    equal, how = sized.by_peak(made, asked)
+    found = again(equal)
+    return sized.enlarged(found.replace(source=f"{found.source}; {how}"))
 
 
 def _changed(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[Trace, list[str]]:

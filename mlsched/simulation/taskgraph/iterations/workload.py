@@ -119,6 +119,7 @@ class Jobs(Record):
     )
     clock: int = integer(high=3, default=0, doc="of the log: 0 not known, 1 numbers, 2 dates, 3 dates with a zone")
     rate_ppm: int = integer(low=1, default=WHOLE, doc="arrivals come so many times as fast as in the log, ppm")
+    made_for_load: int = integer(high=1, default=0, doc="1: nodes made for a load, which the log's own run may exceed")
     submit_ms: IntArray = array("jobs", low=-1, fill=-1, doc="submit as logged, ms after `origin_ms`")
     logged_job: IntArray = array("runs", low=-1, fill=-1, doc="job of each run as logged, non-decreasing")
     logged_start: IntArray = array("runs", low=-EXACT, fill=-EXACT, doc="when it began, ms after `origin_ms`")

@@ -76,7 +76,7 @@ def test_a_load_above_the_cluster_is_told():
     assert overload(JOBS) == []
     many = jobs_of([[(9, 2)]], [(j, 0, 1) for j in range(40)])
     assert overload(many) == [
-        "the offered load on gpu is 4.62 times the cluster's capacity: at the last arrival some 141 ticks of work wait"
+        "the offered load on gpu is 4.04 times the cluster's capacity: at the last arrival some 118 ticks of work wait"
     ]
     assert "the offered load on gpu is" in overload(many.replace(resources=("gpu_milli",)))[0], "as people call it"
 

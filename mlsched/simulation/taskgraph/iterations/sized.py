@@ -1,0 +1,121 @@
+"""Clusters that are made for a log: for a load, or by the log's own peak.
+
+A peak is the largest use at one moment, over all nodes and, if the log names nodes, on each of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.instances.traces import Nodes
+from mlsched.simulation.nodes import MOST_NODES, RESOURCES, amount
+from mlsched.simulation.taskgraph.iterations.asked import Asked
+from mlsched.simulation.taskgraph.iterations.lint import held
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+Floats = npt.NDArray[np.float64]
+
+#: GPUs (or CPUs) of a node, if no job of the log needs more on one.
+A_NODE = 8
+#: The load of a cluster for a log that does not say when its jobs ran.
+LOAD = 0.8
+_GPU = RESOURCES.index("gpu_milli")
+
+
+def for_load(asked: Asked, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
+    """Return equal nodes (nodes x RESOURCES) for a load while jobs arrive, and a sentence on them.
+
+    The load is the mean use until the last arrival over the capacity, if each job started when it arrived. Logs whose
+    jobs all arrive at once have it over the time of the longest job.
+    """
+    span = float(arrival[-1] - arrival[0]) if len(arrival) else 0.0
+    within = np.minimum(ticks, arrival[-1] - arrival) if span else ticks
+    work = float((asked.of_jobs[:, asked.counted] * within).sum()) / 1000
+    if not asked.of_jobs[:, asked.counted].any():
+        raise InvalidInput("the log: no job asks for a GPU or a CPU, by which nodes would be counted; give a cluster")
+    largest = -(-int(asked.of_jobs[:, asked.counted].max()) // (1000 * A_NODE))
+    count = max(largest, round(work / ((span or float(ticks.max())) * load * A_NODE)))
+    how = f"no cluster given: nodes made for a load of {load:g}"
+    return equal_nodes(asked, count, A_NODE), how + (", and the largest job" if count == largest else "")
+
+
+def equal_nodes(asked: Asked, count: int, size: int) -> IntArray:
+    """Return nodes of `size` GPUs (or CPUs), and of other resources as much as any mix of jobs needs with them."""
+    node = size * asked.by_gpu().max(axis=0)
+    node[asked.counted] = 1000 * size
+    return np.repeat([node], count, axis=0)
+
+
+def by_peak(jobs: Jobs, asked: Asked) -> tuple[IntArray, str]:
+    """Return equal nodes (nodes x RESOURCES) that hold the most that ran at once, and a sentence on them.
+
+    jobs: the workload of the log on any nodes on which each of its jobs fits.
+    """
+    column = jobs.resources.index(RESOURCES[asked.counted])
+    most = _largest(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
+    tasks = -(-jobs.demand[:, column] // 1000)
+    size = max(min(A_NODE, -(-int(most[column]) // 1000)), int(tasks.max()))
+    room = size // np.maximum(np.maximum.reduceat(tasks, [first for first, _ in jobs.tasks]), 1)
+    gangs = [-(-(end - first) // int(r)) for (first, end), r in zip(jobs.tasks, room, strict=True)]
+    count = max(-(-int(most[column]) // (1000 * size)), *gangs)
+    nodes = equal_nodes(asked, count, size)
+    for r, name in enumerate(jobs.resources):
+        of_all = RESOURCES.index(name)
+        nodes[:, of_all] = np.maximum(nodes[:, of_all], -(-int(most[r]) // count))
+    return nodes, f"no cluster given: sized by the log's own peak, {amount(int(most[column]), jobs.resources[column])}"
+
+
+def by_names(jobs: Jobs) -> tuple[Nodes, str] | None:
+    """Return the nodes that the log names, each as large as its own peak, and a sentence; None if it names too few.
+
+    A run of which the log does not say how many GPUs it has on each node has equal shares, rounded up.
+    """
+    runs = len(jobs.logged_job)
+    named = jobs.place_name >= 0
+    count = len(jobs.place_names)
+    if not named.all() or len(np.unique(jobs.place_run)) < runs or not 0 < count <= MOST_NODES:
+        return None
+    amounts, of_run = held(jobs), np.bincount(jobs.place_run, minlength=runs)
+    shares = -(-amounts[jobs.place_run] // of_run[jobs.place_run][:, None])
+    if "gpu_milli" in jobs.resources:
+        gpu = jobs.resources.index("gpu_milli")
+        shares[:, gpu] = np.where(jobs.place_gpus < 0, -(-shares[:, gpu] // 1000) * 1000, jobs.place_gpus)
+    peaks = np.zeros((count, len(RESOURCES)), dtype=np.int64)
+    peaks[:, [RESOURCES.index(name) for name in jobs.resources]] = _largest(
+        jobs.place_name, jobs, shares, count, jobs.place_run
+    )
+    peaks[:, _GPU] = -(-peaks[:, _GPU] // 1000)
+    nodes = Nodes(
+        ids=jobs.place_names,
+        cpu_milli=peaks[:, 0],
+        memory_mib=peaks[:, 1],
+        gpus=peaks[:, _GPU],
+        model=("",) * count,
+        source="the log's own peak",
+    )
+    return nodes, f"no cluster given: the {count} nodes that the log names, each as large as its own peak"
+
+
+def enlarged(jobs: Jobs) -> Jobs:
+    """Return the workload on nodes that hold the log's own run: shares of tasks are rounded up."""
+    most = _largest(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
+    lacking = np.maximum(most - jobs.node_capacity.sum(axis=0), 0)
+    if not lacking.any():
+        return jobs
+    return jobs.replace(node_capacity=jobs.node_capacity + -(-lacking // len(jobs.node_capacity)))
+
+
+def _largest(where: IntArray, jobs: Jobs, amounts: IntArray, places: int, runs: IntArray | None = None) -> IntArray:
+    """Return the most in use at one moment: places x resources. runs: the logged run of each amount."""
+    start = jobs.logged_start if runs is None else jobs.logged_start[runs]
+    end = jobs.logged_end if runs is None else jobs.logged_end[runs]
+    found = np.zeros((places, amounts.shape[1]), dtype=np.int64)
+    at, times = np.concatenate([where, where]), np.concatenate([end, start])
+    for r in range(amounts.shape[1]):
+        change = np.concatenate([-amounts[:, r], amounts[:, r]])
+        order = np.lexsort((change, times, at))  # of a moment, ends come first; the sum at each place returns to 0
+        np.maximum.at(found[:, r], at[order], np.cumsum(change[order]))
+    return found
