@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mlsched.api.fronts import pareto
     from mlsched.api.functions import is_function
     from mlsched.api.judging import judged
+    from mlsched.api.models import Model, model, plan_from
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
     from mlsched.api.runs import refusal, simulate
     from mlsched.api.taskgraph.decomposition import decompose
@@ -31,6 +32,7 @@ _HOMES = {
     "fronts": ("pareto",),
     "functions": ("is_function",),
     "judging": ("judged",),
+    "models": ("Model", "model", "plan_from"),
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
     "taskgraph.references": ("check_reference", "losses", "make_reference", "read_reference"),
     "runs": ("refusal", "simulate"),
@@ -40,6 +42,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AnySolver",
+    "Model",
     "call_solver",
     "certify",
     "certify_front",
@@ -55,7 +58,9 @@ __all__ = [
     "load_with_hash",
     "losses",
     "make_reference",
+    "model",
     "pareto",
+    "plan_from",
     "problem_of",
     "published_objective",
     "read_log",

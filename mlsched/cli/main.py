@@ -20,8 +20,10 @@ from mlsched.cli.check import check
 from mlsched.cli.collection import collection
 from mlsched.cli.data import data
 from mlsched.cli.doctor import doctor
+from mlsched.cli.fields import fields
 from mlsched.cli.generate import generate
 from mlsched.cli.listing import list_
+from mlsched.cli.model import model
 from mlsched.cli.pareto import pareto
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
@@ -64,7 +66,9 @@ app.command()(solve)
 app.command()(check)
 app.command()(certify)
 app.command()(pareto)
+app.command()(model)
 app.command("list")(list_)
+app.command()(fields)
 app.command()(worst)
 app.command()(simulate)
 for _command_of_problem in problems.commands():

@@ -52,14 +52,17 @@ class Table:
 
 
 class Space:
-    """Classes, patterns and best speeds of an instance: all that does not depend on a lower bound."""
+    """Classes, patterns and best speeds of an instance: all that does not depend on a lower bound.
 
-    def __init__(self, instance: Instance, pace: Pace) -> None:
+    merge: equal servers are one class; else each server is one.
+    """
+
+    def __init__(self, instance: Instance, pace: Pace, *, merge: bool = True) -> None:
         self.instance, self.pace = instance, pace
         self.running, self.jobs = pace.running, len(instance.job_type)
         self.total = self.running + self.jobs
         self.most = max(0, min(instance.most_new, instance.most_jobs - self.running, self.jobs))
-        self.classes = _classes(instance)
+        self.classes = _classes(instance, merge)
         self.apart = instance.apart[np.ix_(pace.kind, pace.kind)].astype(bool)
         self.parts: list[list[tuple[int, int]]] = []  # of each new job: parts that fit some class
         self.patterns: list[list[dict[tuple[int, int], int]]] = []
@@ -161,12 +164,13 @@ class Space:
         return np.asarray(lost.sum(axis=1))
 
 
-def _classes(instance: Instance) -> list[Class]:
-    """Servers grouped by what is free and what runs there."""
+def _classes(instance: Instance, merge: bool) -> list[Class]:
+    """Servers grouped by what is free and what runs there, or each for itself."""
     jobs = len(instance.run_type) + len(instance.job_type)
     classes: dict[Any, Class] = {}
     for s in range(len(instance.server_free)):
-        key = (tuple(instance.server_free[s]), tuple(instance.run_workers[:, s]), tuple(instance.run_ps[:, s]))
+        equal = (tuple(instance.server_free[s]), tuple(instance.run_workers[:, s]), tuple(instance.run_ps[:, s]))
+        key: Any = equal if merge else s
         if key not in classes:
             w, p = np.zeros((2, jobs), dtype=np.int64)
             w[: len(instance.run_type)] = instance.run_workers[:, s]

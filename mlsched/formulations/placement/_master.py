@@ -22,6 +22,7 @@ import numpy as np
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.formulations.placement._configurations import Space, Table
+from mlsched.instances.placement import Plan
 
 #: Prices are integers in units of 1 / SCALE, so that bounds made of them are exact.
 SCALE = 2**12
@@ -57,6 +58,19 @@ class Master:
     def rows(self) -> int:
         """How many link rows there are."""
         return len(self.last)
+
+
+def plan_of(master: Master, use: IntArray) -> Plan:
+    """The plan in which so many servers of its class use each configuration."""
+    space = master.space
+    table = np.zeros((2, space.jobs, len(space.instance.server_free)), dtype=np.int64)
+    next_of = [iter(c.servers) for c in space.classes]
+    for c in np.flatnonzero(use > 0).tolist():
+        for _ in range(int(use[c])):
+            s = next(next_of[int(master.table.group[c])])
+            table[0, :, s] = master.table.w[c, space.running :]
+            table[1, :, s] = master.table.p[c, space.running :]
+    return Plan(workers=table[0], ps=table[1])
 
 
 def part_table(space: Space, table: Table) -> IntArray:

@@ -5,7 +5,8 @@ Joint model. y[t,n]: TE job t goes to node n; x[j]: BE job j is a victim; w_t = 
     sum_t demand[t,r] y[t,n] <= room[n,r] + sum_{j on n} demand[j,r] x[j]      for every node n and resource r
     base = sum score[j] x[j]  |  sum x[j]  |  max grace[j] x[j];   minimise base + D sum_t w_t
 
-The model is reduced in three ways, none of which loses an optimal plan. A y[t,n] is dropped where TE job t does not fit
+A complete model has a solution for every feasible plan. Any other is reduced in three ways, none of which loses an
+optimal plan. A y[t,n] is dropped where TE job t does not fit
 on node n even with every candidate suspended; so is an x[j] on a node without any y; and a capacity is a row only where
 demand could exceed the room.
 
@@ -31,7 +32,7 @@ from mlsched.instances.preemption import Instance, Plan
 class Reduced:
     """What the reductions keep of the joint model: candidates j, places (t, n) and rows (n, r, room).
 
-    waiting_cost: objective -> D.
+    waiting_cost: objective -> D. complete: plans keep victims that no TE job needs.
     """
 
     instance: Instance
@@ -39,16 +40,18 @@ class Reduced:
     places: list[tuple[int, int]]
     rows: list[tuple[int, int, int]]
     waiting_cost: dict[str, int]
+    complete: bool = False
 
     def plan(self, placed: list[tuple[int, int]], victims: list[int]) -> Plan:
-        """The plan of a solution, without victims that no TE job needs: dropping them never worsens an objective."""
+        """The plan of a solution; of a reduced model, without victims that no TE job needs, which only cost."""
         te_node = [-1] * len(self.instance.te_demand)
         for t, n in placed:
             te_node[t] = n
-        return Plan(te_node=ints(te_node), victims=ints(needed_victims(self.instance, te_node, victims)))
+        kept = victims if self.complete else needed_victims(self.instance, te_node, victims)
+        return Plan(te_node=ints(te_node), victims=ints(kept))
 
 
-def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
+def reduce(instance: Instance, nodes: list[int] | None = None, *, complete: bool = False) -> Reduced:
     """The joint model restricted to `nodes` (all of them by default)."""
     allowed = range(len(instance.node_capacity)) if nodes is None else nodes
     room = instance.node_free + instance.node_draining
@@ -60,10 +63,10 @@ def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
     rows = []
     for n in used:
         need = instance.te_demand[[t for t, m in places if m == n]].sum(axis=0)
-        rows += [(n, r, int(room[n, r])) for r in range(room.shape[1]) if need[r] > room[n, r]]
-    candidates = [int(j) for j in able if instance.job_node[j] in used]
+        rows += [(n, r, int(room[n, r])) for r in range(room.shape[1]) if complete or need[r] > room[n, r]]
+    candidates = [int(j) for j in able if complete or instance.job_node[j] in used]
     cost = {goal.name: instance.primary(goal.name).weight for goal in instance.objectives}
-    return Reduced(instance, candidates, places, rows, cost)
+    return Reduced(instance, candidates, places, rows, cost, complete)
 
 
 def needed_victims(instance: Instance, te_node: list[int], victims: list[int]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -26,35 +27,34 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
     import pyomo.environ as pyo
 
     instance, mip = reduced.instance, pyo.ConcreteModel()
-    mip.x = pyo.Var(reduced.candidates, domain=pyo.Binary)
-    mip.y = pyo.Var(reduced.places, domain=pyo.Binary)
+    mip.victim = pyo.Var(reduced.candidates, domain=pyo.Binary)
+    mip.place = pyo.Var(reduced.places, domain=pyo.Binary)
     tes = range(len(instance.te_demand))
-    mip.once = pyo.ConstraintList()
+    mip.once, mip.capacity = pyo.Constraint(pyo.Any), pyo.Constraint(pyo.Any)
     for t in tes:
-        choices = [mip.y[u, n] for u, n in reduced.places if u == t]
+        choices = [mip.place[u, n] for u, n in reduced.places if u == t]
         if choices:
-            mip.once.add(sum(choices) <= 1)
-    mip.capacity = pyo.ConstraintList()
+            mip.once[t] = sum(choices) <= 1
     for n, r, room in reduced.rows:
-        need = sum(int(instance.te_demand[t, r]) * mip.y[t, m] for t, m in reduced.places if m == n)
+        need = sum(int(instance.te_demand[t, r]) * mip.place[t, m] for t, m in reduced.places if m == n)
         here = [j for j in reduced.candidates if instance.job_node[j] == n]
-        mip.capacity.add(need - sum(int(instance.job_demand[j, r]) * mip.x[j] for j in here) <= room)
-    waiting = len(tes) - sum(mip.y.values())
+        mip.capacity[n, r] = need - sum(int(instance.job_demand[j, r]) * mip.victim[j] for j in here) <= room
+    waiting = len(tes) - sum(mip.place.values())
     base: dict[str, Any] = {
-        "total_score": sum(int(instance.score[j]) * mip.x[j] for j in reduced.candidates),
-        "victim_count": sum(mip.x.values()),
+        "total_score": sum(int(instance.score[j]) * mip.victim[j] for j in reduced.candidates),
+        "victim_count": sum(mip.victim.values()),
     }
     if "max_grace_period" in objectives:
         base["max_grace_period"] = _longest_grace(mip, reduced)
 
     def decode(value_of: Callable[[Any], int]) -> Plan:
-        placed = [p for p in reduced.places if value_of(mip.y[p])]
-        return reduced.plan(placed, [j for j in reduced.candidates if value_of(mip.x[j])])
+        placed = [p for p in reduced.places if value_of(mip.place[p])]
+        return reduced.plan(placed, [j for j in reduced.candidates if value_of(mip.victim[j])])
 
     def encode(plan: Plan) -> list[tuple[Any, int]]:
         victims = set(plan.victims.tolist())
-        values = [(mip.x[j], int(j in victims)) for j in reduced.candidates]
-        values += [(mip.y[t, n], int(plan.te_node[t] == n)) for t, n in reduced.places]
+        values = [(mip.victim[j], int(j in victims)) for j in reduced.candidates]
+        values += [(mip.place[t, n], int(plan.te_node[t] == n)) for t, n in reduced.places]
         return values
 
     terms = {name: (Term(reduced.waiting_cost[name], waiting), Term(1, base[name])) for name in objectives}
@@ -62,7 +62,7 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
 
 
 def _longest_grace(mip: Any, reduced: Reduced) -> Any:
-    """The longest grace period among victims by levels: z[k] = some victim needs more than the k-th distinct value.
+    """The longest grace period among victims by levels: grace[g] = some victim needs g or more.
 
     The sum of steps is exact in integers and its linear relaxation is tighter than `grace >= grace_j x_j`.
     """
@@ -70,11 +70,11 @@ def _longest_grace(mip: Any, reduced: Reduced) -> Any:
 
     grace = {j: int(reduced.instance.job_grace[j]) for j in reduced.candidates}
     levels = sorted({0, *grace.values()})
-    mip.z = pyo.Var(range(1, len(levels)), domain=pyo.Binary)
-    mip.level = pyo.ConstraintList()
+    mip.grace = pyo.Var(levels[1:], domain=pyo.Binary)
+    mip.level, mip.falling = pyo.Constraint(pyo.Any), pyo.Constraint(pyo.Any)
     for j, g in grace.items():
         if g > 0:
-            mip.level.add(mip.x[j] <= mip.z[levels.index(g)])
-    for k in range(2, len(levels)):
-        mip.level.add(mip.z[k] <= mip.z[k - 1])
-    return sum((levels[k] - levels[k - 1]) * mip.z[k] for k in range(1, len(levels)))
+            mip.level[j] = mip.victim[j] <= mip.grace[g]
+    for low, high in itertools.pairwise(levels[1:]):
+        mip.falling[high] = mip.grace[high] <= mip.grace[low]
+    return sum((high - low) * mip.grace[high] for low, high in itertools.pairwise(levels))

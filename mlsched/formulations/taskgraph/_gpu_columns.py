@@ -1,9 +1,9 @@
 """GPUs inside nodes, in the time-indexed model: on which GPU of its node a run that needs a part of one starts.
 
-Binary z[k, i, n, g, t]: run (k, i) starts on GPU g of node n at time t; over the GPUs of a node these sum to the node's
-s[k, i, n, t]. u[n, g, t] in [0, 1]: whether a part of GPU g is held at t. What is held of it is at most u of a GPU, and
-each run alone at most u, so that u is 1 wherever a run is; and the GPUs with u = 1 and the whole GPUs held are at most
-those of the node, which is rule 6 of the judge. Whole GPUs need no number: see there.
+Binary gpu[k, i, n, g, t]: run (k, i) starts on GPU g of node n at time t; over the GPUs of a node these sum to
+start[k, i, n, t]. gpu_used[n, g, t] in [0, 1]: whether a part of GPU g is held at t. What is held of it is at most
+gpu_used of a GPU, and each run alone at most that, so that it is 1 wherever a run is; and the GPUs where it is 1 and
+the whole GPUs held are at most those of the node, which is rule 6 of the judge. Whole GPUs need no number: see there.
 
 Only nodes with several GPUs need this, and times from `now` on.
 """
@@ -24,7 +24,7 @@ Slot = tuple[int, int]
 
 
 class GpuColumns:
-    """The columns and rows of this module's docstring, for a model with columns s[k, i, n, t].
+    """The columns and rows of this module's docstring, for a model with columns start[k, i, n, t].
 
     slots: of each run, the nodes and times at which it may start; those from `end` on need no room.
     """
@@ -44,31 +44,31 @@ class GpuColumns:
             return ()
         return (gpus.fixed[run[0]],) if self._layout.is_fixed(*run) else range(gpus.count[n])
 
-    def add(self, mip: Any, add: Callable[[Any], None]) -> None:
-        """The variables z and u, and their rows, in a Pyomo model with s; add: takes a row."""
+    def add(self, mip: Any, add: Callable[..., None]) -> None:
+        """The variables and rows, in a Pyomo model with `start`; add: takes a row, its group and its index."""
         import pyomo.environ as pyo
 
         layout, now = self._layout, self._layout.instance.now
-        mip.z = pyo.Var(self.columns, domain=pyo.Binary)
+        mip.gpu = pyo.Var(self.columns, domain=pyo.Binary)
         starts: dict[tuple[int, int, int, int], list[Any]] = {}
         held: dict[tuple[int, int, int], dict[Run, list[Any]]] = {}
         for k, i, n, g, t in self.columns:
-            starts.setdefault((k, i, n, t), []).append(mip.z[k, i, n, g, t])
+            starts.setdefault((k, i, n, t), []).append(mip.gpu[k, i, n, g, t])
             for at in range(max(t, now), t + layout.duration[k]):
-                held.setdefault((n, g, at), {}).setdefault((k, i), []).append(mip.z[k, i, n, g, t])
+                held.setdefault((n, g, at), {}).setdefault((k, i), []).append(mip.gpu[k, i, n, g, t])
         for column, labelled in starts.items():
-            add(sum(labelled) == mip.s[column])
-        mip.u = pyo.Var(list(held), bounds=(0, 1))
+            add(sum(labelled) == mip.start[column], "on_gpu", *column)
+        mip.gpu_used = pyo.Var(list(held), bounds=(0, 1))
         shared: dict[Slot, list[Any]] = {}
         for (n, g, at), runs in held.items():
-            shared.setdefault((n, at), []).append(mip.u[n, g, at])
-            for own in runs.values():
-                add(sum(own) <= mip.u[n, g, at])
+            shared.setdefault((n, at), []).append(mip.gpu_used[n, g, at])
+            for run, own in runs.items():
+                add(sum(own) <= mip.gpu_used[n, g, at], "gpu_held", *run, n, g, at)
             parts = sum(layout.gpus.need[k] * sum(own) for (k, _), own in runs.items())
-            add(parts <= layout.gpus.unit * mip.u[n, g, at])
+            add(parts <= layout.gpus.unit * mip.gpu_used[n, g, at], "gpu_parts", n, g, at)
         whole = self._whole(mip)
         for (n, at), labels in shared.items():
-            add(sum(labels) + sum(whole.get((n, at), ())) <= layout.gpus.count[n])
+            add(sum(labels) + sum(whole.get((n, at), ())) <= layout.gpus.count[n], "gpus", n, at)
 
     def _whole(self, mip: Any) -> dict[Slot, list[Any]]:
         """By node and time, the whole GPUs that each start of a run holds then."""
@@ -77,21 +77,22 @@ class GpuColumns:
             many = layout.gpus.need.get(k, 0) // layout.gpus.unit
             for n, t in slots if many else ():
                 for at in range(t, t + layout.duration[k]) if t < self._end else ():
-                    whole.setdefault((n, at), []).append(many * mip.s[k, i, n, t])
+                    whole.setdefault((n, at), []).append(many * mip.start[k, i, n, t])
         return whole
 
     def timetable(self, node: Mapping[Run, int], start: Mapping[Run, int], chosen: Callable[[Any], int]) -> Timetable:
         """The plan of some runs on their nodes and GPUs; those without a start come last, one after the other.
 
-        chosen: the value of z at a column.
+        chosen: the value of `gpu` at a column.
         """
         gpu = {(k, i): g for k, i, n, g, t in self.columns if chosen((k, i, n, g, t))}
         return self._layout.timetable(node, _one_by_one(self._layout, node, start), gpu)
 
-    def encode(self, runs: Mapping[Run, Slot], gpu: Mapping[Run, int], z: Any) -> list[tuple[Any, int]]:
-        """Values of z for a plan: node and start, and GPU, of its runs."""
+    def encode(self, runs: Mapping[Run, Slot], gpu: Mapping[Run, int], columns: Any) -> list[tuple[Any, int]]:
+        """Values of `gpu` for a plan: node and start, and GPU, of its runs."""
         return [
-            (z[k, i, n, g, t], int(runs.get((k, i)) == (n, t) and gpu[k, i] == g)) for k, i, n, g, t in self.columns
+            (columns[k, i, n, g, t], int(runs.get((k, i)) == (n, t) and gpu[k, i] == g))
+            for k, i, n, g, t in self.columns
         ]
 
 

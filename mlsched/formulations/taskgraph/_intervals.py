@@ -20,7 +20,7 @@ from mlsched.formulations.taskgraph._cumulatives import add_capacities
 from mlsched.formulations.taskgraph._encoding import encode
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._objectives import Objectives, Parts
-from mlsched.formulations.taskgraph._places import colour, places
+from mlsched.formulations.taskgraph._places import colour, places, single_places
 from mlsched.formulations.taskgraph._pools import Pool, makespan_bound, pools, total_completion_bound
 from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
@@ -39,7 +39,9 @@ class IntervalModel:
 
     With one of total_jct or makespan alone, `upper` (a value that some plan attains) narrows the windows to those of
     plans of this value or better, and `relaxed` narrows the windows of starts.
-    `named` says that something else breaks the symmetry of nodes. `reason`: why there is no plan, where that shows.
+    `named` says that something else breaks the symmetry of nodes, or nothing may. `single`: each node is a place for
+    itself. `phases`: groups of constraints, with the number of the first one. `reason`: why there is no plan, where
+    that shows.
     """
 
     def __init__(
@@ -49,12 +51,14 @@ class IntervalModel:
         upper: int | None = None,
         relaxed: Relaxed | None = None,
         named: bool = False,
+        single: bool = False,
     ) -> None:
         from ortools.sat.python import cp_model
 
         self.layout, self.objectives, self.upper, self.relaxed = layout, objectives, upper, relaxed
         self.cp = cp_model.CpModel()
-        group = places(layout, "traffic" in objectives)
+        self.phases: list[tuple[str, int]] = []
+        group = single_places(layout) if single else places(layout, "traffic" in objectives)
         self.pools = pools(layout)
         if all(place.whole for place in group):
             # Each run takes a node for itself, however little it demands.
@@ -69,22 +73,32 @@ class IntervalModel:
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         self.until = self._latest_completions()
+        self._phase("place")
         self.choices = Choices(layout, self.cp, group)
         self.measures = Objectives(self)
         self.reason = layout.reason or self._clash()
         if self.reason is None and any(layout.earliest_completion(j) > u for j, u in enumerate(self.until)):
             self.reason = NONE_AS_GOOD
         if self.reason is None:
+            self._phase("window")
             self._add_starts()
+            self._phase("order")
             self._add_order()
+            self._phase("capacity")
             self.held = add_capacities(self.choices, self.start, self.end)
             if not named:
                 self.choices.break_symmetry()
+            self._phase("completed")
             self._add_completions()
+            self._phase("measure")
             self._add_objectives()
         if self.reason is not None:
             self.cp.add_bool_or([])
             self.terms = dict.fromkeys(objectives, 0)
+
+    def _phase(self, name: str) -> None:
+        """What follows is of that group."""
+        self.phases.append((name, len(self.cp.proto.constraints)))
 
     # -- windows -------------------------------------------------------------------------------------------------------
 

@@ -28,8 +28,13 @@ def places(layout: Layout, traffic: bool) -> list[Place]:
     """
     classes = _classes(layout)
     if len(classes) == layout.nodes or not (_free(layout) and _indifferent(layout, traffic) and _exclusive(layout)):
-        return [Place((n,), False) for n in range(layout.nodes)]
+        return single_places(layout)
     return [Place(nodes, True) for nodes in classes]
+
+
+def single_places(layout: Layout) -> list[Place]:
+    """One place for each node."""
+    return [Place((n,), False) for n in range(layout.nodes)]
 
 
 def is_job_shop(layout: Layout) -> bool:

@@ -1,8 +1,8 @@
 """The task level as a time-indexed MIP in Pyomo, for HiGHS or any other Pyomo solver.
 
-Binary s[k, i, n, t]: run (k, i) starts on node n at time t. All rows are tight in the sense of Pritsker, Watters and
-Wolfe (1969), but their number grows with the horizon: this is the cross-check of `cp-sat` on small instances, not its
-rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat`, and what places overdue runs.
+Binary start[k, i, n, t]: run (k, i) starts on node n at time t. All rows are tight in the sense of Pritsker, Watters
+and Wolfe (1969), but their number grows with the horizon: this is the cross-check of `cp-sat` on small instances, not
+its rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat`, and what places overdue runs.
 
 Columns are for times that can matter to what is asked. total_jct or makespan alone: no best plan ends later than the
 value of a list schedule, or of a better plan that is known, allows, as the judge tells it. Deadlines, and accuracies by
@@ -11,7 +11,7 @@ one, when all else is over, and what waits for a late run is late too; so they n
 and `decode` puts them there.
 Where the GPUs of a node are apart, columns say on which one a run starts (`_gpu_columns`).
 Traffic and final accuracies depend on no time at all, so all their runs are late. Fronts with total_jct or makespan
-in them need every time up to the layout's horizon.
+in them need every time up to the layout's horizon, as complete models do.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from mlsched.core.contract import entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.models import FAST, Size
 from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._decoder import Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._gpu_columns import GpuColumns, roomy_plans
+from mlsched.formulations.taskgraph._groups import ROWS
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -54,25 +56,6 @@ def build(
     return model(Layout.of(instance), objectives, Deadline(limits.seconds), at_worst)
 
 
-def pyomo_model(instance: Instance, objective: str) -> Any:
-    """The MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP files.
-
-    `model.write("file.mps")`; `pyo.SolverFactory(...).solve(model)`. Values are those of the judge, constants included.
-    """
-    return posed(build(instance, objectives=(objective,)), instance, objective)
-
-
-def posed(made: Formulation, instance: Instance, objective: str) -> Any:
-    """A formulation's Pyomo model with one of its objectives set, constants included."""
-    import pyomo.environ as pyo
-
-    wanted = instance.objective(objective)
-    total = sum(t.weight * t.expression for t in made.objectives[objective]) + made.constant.get(objective, 0)
-    sense = pyo.minimize if wanted.sense == "min" else pyo.maximize
-    made.model.objective = pyo.Objective(expr=total, sense=sense)
-    return made.model
-
-
 def accuracies(instance: Instance, counted: Sequence[tuple[int, Sequence[Any]]]) -> tuple[Any, Any]:
     """total_accuracy and accuracy_met; by job: the iterations that count for sure, and a variable for one more each."""
     total: Any = 0
@@ -87,13 +70,18 @@ def accuracies(instance: Instance, counted: Sequence[tuple[int, Sequence[Any]]])
 
 
 def model(
-    layout: Layout, objectives: Sequence[str], deadline: Deadline | None = None, at_worst: int | None = None
+    layout: Layout,
+    objectives: Sequence[str],
+    deadline: Deadline | None = None,
+    at_worst: int | None = None,
+    size: Size = FAST,
 ) -> Formulation:
     """The model of this module's docstring; raises OutOfTime where the deadline comes before it is made.
 
-    at_worst: of one objective, plans of a worse value need not be in it, nor those worse than a list schedule.
+    at_worst: of one objective, plans of a worse value need not be in it, nor those worse than a list schedule. A
+    complete model has all plans that end by the layout's horizon.
     """
-    return _Mip(layout, tuple(objectives), deadline or Deadline(), at_worst).formulation()
+    return _Mip(layout, tuple(objectives), deadline or Deadline(), at_worst, size).formulation()
 
 
 def good_plan(layout: Layout, objective: str) -> Timetable | None:
@@ -109,16 +97,23 @@ def good_plan(layout: Layout, objective: str) -> Timetable | None:
 
 class _Mip:
     def __init__(
-        self, layout: Layout, objectives: tuple[str, ...], deadline: Deadline, at_worst: int | None = None
+        self,
+        layout: Layout,
+        objectives: tuple[str, ...],
+        deadline: Deadline,
+        at_worst: int | None = None,
+        size: Size = FAST,
     ) -> None:
         import pyomo.environ as pyo
 
         self.layout, self.objectives, self.deadline, self.at_worst = layout, objectives, deadline, at_worst
+        self.complete = size.complete
         self.may_be_late, self.until = self._windows()
         #: All that is modelled in time ends before this; a run that "starts" then is late.
         self.end = max([layout.instance.now, *self.until, *map(layout.earliest_completion, range(layout.jobs))]) + 1
         self.mip = pyo.ConcreteModel()
-        self.mip.rows = pyo.ConstraintList()
+        for group in ROWS:
+            setattr(self.mip, group.name, pyo.Constraint(pyo.Any))
         self.keys: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.gpus: GpuColumns | None = None
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
@@ -131,10 +126,13 @@ class _Mip:
         if layout.gpus_apart:
             self.gpus = GpuColumns(layout, self.keys, self.end)
         columns = sum(map(len, self.keys.values())) + (len(self.gpus.columns) if self.gpus else 0)
-        if columns > MOST_COLUMNS:
+        size.check(columns)
+        if size.most is None and columns > MOST_COLUMNS:
             raise TooLarge(f"highs: {columns} binary variables are more than {MOST_COLUMNS}: use cp-sat")
-        self.mip.s = pyo.Var([(k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots], domain=pyo.Binary)
-        self.mip.x = pyo.Var(
+        self.mip.start = pyo.Var(
+            [(k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots], domain=pyo.Binary
+        )
+        self.mip.run = pyo.Var(
             [(j, i) for j in range(layout.jobs) for i in range(layout.mandatory[j], layout.maximum[j])],
             domain=pyo.Binary,
         )
@@ -148,6 +146,8 @@ class _Mip:
     def _windows(self) -> tuple[bool, list[int]]:
         """Whether runs may be late, and the time by which each job's other runs end."""
         layout, horizon = self.layout, self.layout.horizon()
+        if self.complete:
+            return False, [horizon] * layout.jobs
         matter = {entry(TIMES, name, "TIMES of formulations/taskgraph/highs.py") for name in self.objectives}
         if "all" in matter:
             alone = len(self.objectives) == 1 and layout.reason is None
@@ -183,22 +183,22 @@ class _Mip:
     def _is_late(self, j: int, i: int, k: int) -> Any:
         """Whether run (k, i) ends after its job's deadline."""
         by = self.layout.deadline[j] - self.layout.duration[k]
-        return sum(self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t > by or t == self.end)
+        return sum(self.mip.start[k, i, n, t] for n, t in self.keys[k, i] if t > by or t == self.end)
 
     def _x(self, j: int, i: int) -> Any:
-        return 1 if i < self.layout.mandatory[j] else self.mip.x[j, i]
+        return 1 if i < self.layout.mandatory[j] else self.mip.run[j, i]
 
     def _started(self, k: int, i: int, until: int, node: int | None = None) -> Any:
         """Whether run (k, i) has started by a time (on a node)."""
-        return sum(self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node))
+        return sum(self.mip.start[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node))
 
-    def _add(self, row: Any) -> None:
-        """A row; comparisons of constants are either true, or make the model infeasible."""
+    def _add(self, row: Any, group: str, *index: Any) -> None:
+        """A row of a group; comparisons of constants are either true, or make the model infeasible."""
         self.deadline.check()
         if row is False:
             self._refute()
         elif row is not True:
-            self.mip.rows.add(row)
+            getattr(self.mip, group)[index] = row
 
     def _refute(self) -> None:
         """Make the model infeasible."""
@@ -206,19 +206,20 @@ class _Mip:
 
         if not hasattr(self.mip, "none"):
             self.mip.none = pyo.Var(domain=pyo.Binary)
-            self.mip.rows.add(self.mip.none >= 2)
+            self.mip.infeasible[()] = self.mip.none >= 2
 
     def _present(self) -> None:
         """Each run starts once, in a running iteration; its task stays where it was unless it may move."""
         layout, far = self.layout, self.end
         for j, i, k in layout.runs():
-            self._add(self._started(k, i, far) == self._x(j, i))
+            self._add(self._started(k, i, far) == self._x(j, i), "once", k, i)
             if layout.sticky and i > layout.finished[j]:
                 for n in layout.nodes_of(k, i):
-                    self._add(self._started(k, i, far, n) <= self._started(k, i - 1, far, n))
+                    row = self._started(k, i, far, n) <= self._started(k, i - 1, far, n)
+                    self._add(row, "stays", k, i, n)
         for j in range(layout.jobs):
             for i in range(layout.mandatory[j] + 1, layout.maximum[j]):
-                self._add(self.mip.x[j, i] <= self.mip.x[j, i - 1])
+                self._add(self.mip.run[j, i] <= self.mip.run[j, i - 1], "prefix", j, i)
 
     def _order(self) -> None:
         """v has started on n by t only if u has ended by then: by t - delay if on another node."""
@@ -230,15 +231,15 @@ class _Mip:
                         ready = layout.last_end[u] + (delay if layout.home[u] != n else 0)
                         early = self._started(k, i, min(ready, self.end) - 1, n)
                         if not isinstance(early, int):
-                            self._add(early <= 0)
+                            self._add(early <= 0, "ready", u, k, i, n)
                         continue
                     for t in sorted({t for m, t in self.keys[k, i] if m == n and t < self.end}):
                         ended = sum(
-                            self.mip.s[u, source, m, b]
+                            self.mip.start[u, source, m, b]
                             for m, b in self.keys[u, source]
                             if b + layout.duration[u] + (delay if m != n else 0) <= t
                         )
-                        self._add(self._started(k, i, t, n) <= ended)
+                        self._add(self._started(k, i, t, n) <= ended, "order", u, source, k, i, n, t)
 
     def _capacity(self) -> None:
         layout = self.layout
@@ -247,10 +248,11 @@ class _Mip:
             for n, t in slots:
                 for at in range(t, t + layout.duration[k]) if t < self.end else ():
                     use.setdefault((n, at), []).append((k, i, t))
-        for (n, _), running in use.items():
+        for (n, at), running in use.items():
             for r, room in enumerate(layout.capacity[n]):
                 if sum(layout.demand[k][r] for k in {k for k, _, _ in running}) > room:
-                    self._add(sum(layout.demand[k][r] * self.mip.s[k, i, n, t] for k, i, t in running) <= room)
+                    used = sum(layout.demand[k][r] * self.mip.start[k, i, n, t] for k, i, t in running)
+                    self._add(used <= room, "capacity", n, r, at)
 
     def _measure(self) -> None:
         measures = {
@@ -271,14 +273,14 @@ class _Mip:
 
         layout, mip = self.layout, self.mip
         earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
-        mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (earliest[j], self.end))
+        mip.completion = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (earliest[j], self.end))
         for j in range(layout.jobs):
             for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
                 for k in layout.tasks_of[j]:
                     # An absent run counts 0; completions are at least 0.
-                    end = sum((t + layout.duration[k]) * mip.s[k, i, n, t] for n, t in self.keys[k, i])
-                    self._add(mip.c[j] >= end)
-        return [mip.c[j] for j in range(layout.jobs)]
+                    end = sum((t + layout.duration[k]) * mip.start[k, i, n, t] for n, t in self.keys[k, i])
+                    self._add(mip.completion[j] >= end, "completed", k, i)
+        return [mip.completion[j] for j in range(layout.jobs)]
 
     def _total_jct(self) -> Any:
         self.constant["total_jct"] = -sum(self.layout.arrival)
@@ -292,8 +294,8 @@ class _Mip:
             return 0
         earliest = max(layout.earliest_completion(j) for j in range(layout.jobs))
         mip.last = pyo.Var(domain=pyo.Integers, bounds=(earliest, self.end))
-        for completion in self._completions:
-            self._add(mip.last >= completion)
+        for j, completion in enumerate(self._completions):
+            self._add(mip.last >= completion, "all_completed", j)
         self.constant["makespan"] = -min(layout.arrival)
         return mip.last
 
@@ -304,15 +306,15 @@ class _Mip:
         mip.met = pyo.Var(range(layout.jobs), domain=pyo.Binary)
         for j in range(layout.jobs):
             if layout.earliest_completion(j) > layout.deadline[j]:
-                self._add(mip.met[j] <= 0)
+                self._add(mip.met[j] <= 0, "met_late", j)
             for i in layout.iterations(j):
                 for k in layout.tasks_of[j]:
-                    self._add(mip.met[j] + self._is_late(j, i, k) <= 1)
+                    self._add(mip.met[j] + self._is_late(j, i, k) <= 1, "met_in_time", k, i)
         return sum(mip.met.values())
 
     @functools.cached_property
     def _accuracies(self) -> tuple[Any, Any]:
-        """See `accuracies`. e[j, i]: iteration i of job j runs, and ends by the deadline where that counts."""
+        """See `accuracies`. counts[j, i]: iteration i of job j runs, and ends by the deadline where that counts."""
         import pyomo.environ as pyo
 
         layout, mip, given = self.layout, self.mip, self.layout.instance
@@ -321,18 +323,18 @@ class _Mip:
         for j in range(layout.jobs):
             if final or int(given.on_time[j]) == layout.finished[j]:
                 steps += [(j, i) for i in layout.iterations(j)]
-        mip.e = pyo.Var(steps, domain=pyo.Binary)
+        mip.counts = pyo.Var(steps, domain=pyo.Binary)
         for j, i in steps:
-            self._add(mip.e[j, i] <= self._x(j, i))
-            if (j, i - 1) in mip.e:
-                self._add(mip.e[j, i] <= mip.e[j, i - 1])
+            self._add(mip.counts[j, i] <= self._x(j, i), "counts_run", j, i)
+            if (j, i - 1) in mip.counts:
+                self._add(mip.counts[j, i] <= mip.counts[j, i - 1], "counts_prefix", j, i)
             if not final:
                 for k in layout.tasks_of[j]:
-                    self._add(mip.e[j, i] + self._is_late(j, i, k) <= 1)
+                    self._add(mip.counts[j, i] + self._is_late(j, i, k) <= 1, "counts_in_time", k, i)
         counted = [
             (
                 layout.finished[j] if final else int(given.on_time[j]),
-                [mip.e[j, i] for i in layout.iterations(j) if (j, i) in mip.e],
+                [mip.counts[j, i] for i in layout.iterations(j) if (j, i) in mip.counts],
             )
             for j in range(layout.jobs)
         ]
@@ -348,7 +350,7 @@ class _Mip:
                 source = i - arc.lag
                 if arc.volume and (source >= layout.finished[j] or layout.finished[j]):
                     sent.append((k, i, number))
-        mip.cut = pyo.Var(sent, domain=pyo.Binary)
+        mip.sent = pyo.Var(sent, domain=pyo.Binary)
         for k, i, number in sent:
             arc = layout.into[k][number]
             source = i - arc.lag
@@ -356,8 +358,9 @@ class _Mip:
                 there: Any = int(layout.home[arc.u] == n)
                 if source >= layout.finished[layout.job[k]]:
                     there = self._started(arc.u, source, far, n)
-                self._add(mip.cut[k, i, number] >= self._started(k, i, far, n) - there)
-        return sum(layout.into[k][number].volume * mip.cut[k, i, number] for k, i, number in sent)
+                row = mip.sent[k, i, number] >= self._started(k, i, far, n) - there
+                self._add(row, "sent_between", k, i, number, n)
+        return sum(layout.into[k][number].volume * mip.sent[k, i, number] for k, i, number in sent)
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
@@ -365,12 +368,17 @@ class _Mip:
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
         chosen = [
-            (k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots if value_of(self.mip.s[k, i, n, t])
+            (k, i, n, t)
+            for (k, i), slots in self.keys.items()
+            for n, t in slots
+            if value_of(self.mip.start[k, i, n, t])
         ]
         start = {(k, i): t for k, i, _, t in chosen if t < self.end}
         node = {(k, i): n for k, i, n, _ in chosen}
         if self.gpus:
-            return self.gpus.timetable(node, start, lambda column: value_of(self.mip.z[column]))
+            return self.gpus.timetable(node, start, lambda column: value_of(self.mip.gpu[column]))
+        if self.complete:
+            return self.layout.timetable(node, start)
         return compacted(self.layout, node, start)
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
@@ -380,8 +388,8 @@ class _Mip:
             at = runs.get((k, i))
             if at is not None and at not in slots:
                 at = at[0], self.end
-            pairs += [(self.mip.s[k, i, n, t], int(at == (n, t))) for n, t in slots]
+            pairs += [(self.mip.start[k, i, n, t], int(at == (n, t))) for n, t in slots]
         if self.gpus:
             labels = zip(plan.task.tolist(), plan.iteration.tolist(), plan.gpu.tolist(), strict=True)
-            pairs += self.gpus.encode(runs, {(k, i): gpu for k, i, gpu in labels}, self.mip.z)
+            pairs += self.gpus.encode(runs, {(k, i): gpu for k, i, gpu in labels}, self.mip.gpu)
         return pairs

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.models import with_objective
 from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
 from mlsched.formulations.taskgraph._gang_schedule import Gangs, latest_ends, list_schedules, scheduled
 from mlsched.formulations.taskgraph._gang_starts import Start, starts
 from mlsched.formulations.taskgraph._gang_values import SHARES, Values, best_of
-from mlsched.formulations.taskgraph.highs import accuracies, posed
+from mlsched.formulations.taskgraph.highs import accuracies
 from mlsched.instances.taskgraph import Instance, Timetable
 
 
@@ -33,7 +34,7 @@ def highs_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limi
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
     """The moulded MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP."""
-    return posed(highs_model(instance, objectives=(objective,)), instance, objective)
+    return with_objective(highs_model(instance, objectives=(objective,)), instance, objective)
 
 
 class _TimeIndexed:

@@ -1,7 +1,8 @@
 """The choices of each job: columns of a multiple-choice knapsack, less those that no optimum needs.
 
 A column is a number of workers and PSs of a job, with its use of every resource and its cost. The first column of each
-job is to wait; it is always kept. Three kinds of columns are dropped: those that exceed the capacity alone, those that
+job is to wait; it is always kept. A complete list has every column of every feasible plan. Else three kinds of columns
+are dropped: those that exceed the capacity alone, those that
 cost no less than waiting, and *dominated* ones, for which another column of the job uses no more of any resource and
 costs no more (of equal ones, one is kept). For any plan with a dominated column there is one without that is no worse,
 so the optimum remains the same. Resources that the jobs cannot exceed, whatever they choose, are dropped too.
@@ -23,7 +24,7 @@ class Columns:
     """All columns, job after job: those of job j are `first[j]` to `first[j + 1] - 1`, and its first one is to wait.
 
     job, workers, ps, cost: of each column. use: columns x resources, those that the jobs can exceed. capacity: of these
-    resources.
+    resources, whose numbers in the instance are `resource`.
     """
 
     jobs: int
@@ -33,6 +34,7 @@ class Columns:
     cost: IntArray
     use: IntArray
     capacity: IntArray
+    resource: IntArray
 
     @property
     def first(self) -> IntArray:
@@ -61,8 +63,10 @@ class Columns:
         return np.array(chosen, dtype=np.int64)
 
 
-def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray | None = None) -> Columns:
-    """The columns of `instance` that an optimum may need.
+def columns(
+    instance: Instance, cost: IntArray | None = None, waiting: IntArray | None = None, *, complete: bool = False
+) -> Columns:
+    """The columns of `instance` that an optimum may need, or all of them.
 
     cost, waiting: integers to be minimised in place of the instance's own, of the same shapes, `NEVER` included.
     """
@@ -72,17 +76,19 @@ def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray 
     of_workers = np.multiply.outer(np.arange(1, most_workers + 1, dtype=np.int64), instance.worker_demand)
     of_ps = np.multiply.outer(np.arange(1, most_ps + 1, dtype=np.int64), instance.ps_demand)
     use: IntArray = of_workers.swapaxes(0, 1)[:, :, None, :] + of_ps.swapaxes(0, 1)[:, None, :, :]
-    open_ = (use <= instance.capacity).all(axis=3) & (costs < waits[:, None, None])
+    worse = NEVER if complete else waits[:, None, None]
+    open_ = (use <= instance.capacity).all(axis=3) & (costs < worse)
     offered = np.where(open_, costs, NEVER)
     # Fewer workers and PSs at no higher cost: most of the dominated columns, found for all jobs at once.
     cheapest = np.full((jobs, most_workers + 1, most_ps + 1), NEVER)
     cheapest[:, 1:, 1:] = np.minimum.accumulate(np.minimum.accumulate(offered, axis=1), axis=2)
-    rows = np.argwhere(open_ & (offered < cheapest[:, :-1, 1:]) & (offered < cheapest[:, 1:, :-1]))
+    kept = open_ if complete else open_ & (offered < cheapest[:, :-1, 1:]) & (offered < cheapest[:, 1:, :-1])
+    rows = np.argwhere(kept)
     at = tuple(rows.T)
-    job, chosen = rows[:, 0], np.zeros(len(rows), dtype=bool)
+    job, chosen = rows[:, 0], np.full(len(rows), complete)
     value, amounts = offered[at], use[at]
     ends = np.searchsorted(job, np.arange(jobs + 1))
-    for j in range(jobs):
+    for j in () if complete else range(jobs):
         mine = np.arange(ends[j], ends[j + 1])
         chosen[_efficient(mine, value, amounts)] = True
     every = np.arange(jobs)
@@ -94,7 +100,7 @@ def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray 
 
     all_use = joined(np.zeros((jobs, len(instance.capacity)), dtype=np.int64), amounts)
     all_jobs = joined(every, job)
-    short = can_run_short(all_jobs, all_use, instance.capacity, jobs)
+    short = complete | can_run_short(all_jobs, all_use, instance.capacity, jobs)
     return Columns(
         jobs=jobs,
         job=all_jobs,
@@ -103,6 +109,7 @@ def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray 
         cost=joined(waits, value),
         use=np.ascontiguousarray(all_use[:, short]),
         capacity=instance.capacity[short],
+        resource=np.flatnonzero(short),
     )
 
 

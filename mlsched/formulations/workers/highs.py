@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,19 +17,20 @@ def model(choice: Columns) -> Formulation:
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     mip = pyo.ConcreteModel()
-    mip.x = pyo.Var(range(len(choice.job)), domain=pyo.Binary)
-    x = [mip.x[c] for c in range(len(choice.job))]
+    keys = list(zip(choice.job.tolist(), choice.workers.tolist(), choice.ps.tolist(), strict=True))
+    mip.allot = pyo.Var(keys, domain=pyo.Binary)
+    x = [mip.allot[key] for key in keys]
     first = choice.first.tolist()
 
     def weighted(coefficients: list[int], variables: list[Any]) -> Any:
         return LinearExpression(constant=0, linear_coefs=coefficients, linear_vars=variables)
 
-    mip.once = pyo.ConstraintList()
-    for a, b in zip(first[:-1], first[1:], strict=True):
-        mip.once.add(weighted([1] * (b - a), x[a:b]) == 1)
-    mip.capacity = pyo.ConstraintList()
-    for use, capacity in zip(choice.use.T.tolist(), choice.capacity.tolist(), strict=True):
-        mip.capacity.add(weighted(use, x) <= capacity)
+    mip.once, mip.capacity = pyo.Constraint(pyo.Any), pyo.Constraint(pyo.Any)
+    for j, (a, b) in enumerate(itertools.pairwise(first)):
+        mip.once[j] = weighted([1] * (b - a), x[a:b]) == 1
+    limits = zip(choice.resource.tolist(), choice.use.T.tolist(), choice.capacity.tolist(), strict=True)
+    for r, use, capacity in limits if x else ():
+        mip.capacity[r] = weighted(use, x) <= capacity
 
     def decode(value_of: Callable[[Any], int]) -> Plan:
         return choice.plan([c for c, v in enumerate(x) if value_of(v)])

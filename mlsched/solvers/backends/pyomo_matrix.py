@@ -18,7 +18,10 @@ LARGEST = 1e8
 
 @dataclasses.dataclass(frozen=True)
 class Matrix:
-    """Rows `row_lower <= A x <= row_upper` in compressed columns; `columns` are the Pyomo variables of x."""
+    """Rows `row_lower <= A x <= row_upper` in compressed columns; `columns` are the Pyomo variables of x.
+
+    constraints: of each row, the Pyomo constraint.
+    """
 
     columns: list[Any]
     starts: Any
@@ -27,6 +30,12 @@ class Matrix:
     row_lower: Any
     row_upper: Any
     position: dict[int, int]
+    constraints: Sequence[Any] = ()
+
+    @property
+    def row_names(self) -> list[str]:
+        """The name of each row's constraint."""
+        return [constraint.name for constraint in self.constraints]
 
     def costs(self, expression: Any) -> tuple[Any, float]:
         """Dense cost vector and constant of a linear expression."""
@@ -77,16 +86,18 @@ def compile_model(model: Any) -> Matrix:
         np.array([row.lower for row in rows], dtype=np.float64),
         np.array([row.upper for row in rows], dtype=np.float64),
         position,
+        [row.constraint for row in rows],
     )
 
 
 class _Row(NamedTuple):
-    """lower <= coefficients * variables <= upper."""
+    """lower <= coefficients * variables <= upper, of a Pyomo constraint."""
 
     coefficients: Sequence[float]
     variables: Sequence[Any]
     lower: float
     upper: float
+    constraint: Any
 
     @property
     def says_something(self) -> bool:
@@ -106,7 +117,7 @@ def _row(constraint: Any) -> _Row:
         raise InvalidInput(f"constraint {constraint.name} is not linear")
     lower = -np.inf if low is None else float(pyo.value(low)) - linear.constant
     upper = np.inf if high is None else float(pyo.value(high)) - linear.constant
-    return _Row(linear.linear_coefs, linear.linear_vars, lower, upper)
+    return _Row(linear.linear_coefs, linear.linear_vars, lower, upper, constraint)
 
 
 def _refuse_unknown(model: Any) -> None:

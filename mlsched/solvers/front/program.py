@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Term
 from mlsched.solvers.front.linear import Linear, signs_of
 
 #: How far a coefficient may be from an integer and still count as it.
@@ -21,7 +22,8 @@ class Program:
     """Rows row_lower <= A x <= row_upper, with A in compressed columns: starts, indices, values.
 
     lower, upper: bounds of the columns. integer: which columns are integer. objectives: to be minimised.
-    position(variable): the column of a variable of the caller's model.
+    position(variable): the column of a variable of the caller's model. columns_of, row_names: of a Pyomo model, its
+    variables, and the names of its constraints.
     """
 
     starts: Any
@@ -34,6 +36,8 @@ class Program:
     integer: Any
     objectives: tuple[Linear, ...]
     position: Callable[[Any], int]
+    columns_of: Sequence[Any] = ()
+    row_names: Sequence[str] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -86,6 +90,8 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
         integer,
         tuple(made),
         lambda variable: matrix.position[id(variable)],
+        matrix.columns,
+        matrix.row_names,
     )
 
 
@@ -191,6 +197,31 @@ def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int]
         terms[j] = terms.get(j, 0) + sign
         shift += literal < 0
     return terms, low - shift, high - shift
+
+
+def translated(model: Any, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any], dict[str, tuple[Term, ...]]]:
+    """(CpModel, its variables by name, expressions by name) of a Pyomo model, without its objectives.
+
+    values: name -> linear expression. Rows have the names of the constraints.
+    """
+    import pyomo.environ as pyo
+
+    goals = list(model.component_data_objects(pyo.Objective, active=True))
+    for goal in goals:
+        goal.deactivate()
+    try:
+        program = from_pyomo(model, list(values.values()), ["min"] * len(values))
+    finally:
+        for goal in goals:
+            goal.activate()
+    made, expressions, _ = to_cp_sat(program)
+    names = [v.name for v in program.columns_of]
+    for variable, name in zip(made.proto.variables, names, strict=True):
+        variable.name = name
+    for row, name in zip(made.proto.constraints, program.row_names, strict=True):
+        row.name = name
+    variables = {name: made.get_int_var_from_proto_index(i) for i, name in enumerate(names)}
+    return made, variables, {n: (Term(1, e),) for n, e in zip(values, expressions, strict=True)}
 
 
 def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:

@@ -22,7 +22,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.formulations.placement._configurations import Space, Table, TooMany
-from mlsched.formulations.placement._master import Bound, Master, build, price
+from mlsched.formulations.placement._master import Bound, Master, build, plan_of, price
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
 from mlsched.solvers.backends.limits import WORK
@@ -125,17 +125,6 @@ class Search:
         done = self.upper == self.lower
         stopped: StoppedBy = "proof" if done else self.stopped
         return Outcome("optimal" if done else "feasible", self.plan, self.upper, stopped, dict(self.work))
-
-    def plan_of(self, master: Master, use: IntArray) -> Plan:
-        """The plan in which so many servers of its class use each configuration."""
-        table = np.zeros((2, *self.plan.workers.shape), dtype=np.int64)
-        next_of = [iter(c.servers) for c in self.space.classes]
-        for c in np.flatnonzero(use > 0).tolist():
-            for _ in range(int(use[c])):
-                s = next(next_of[int(master.table.group[c])])
-                table[0, :, s] = master.table.w[c, self.space.running :]
-                table[1, :, s] = master.table.p[c, self.space.running :]
-        return Plan(workers=table[0], ps=table[1])
 
 
 def prove(
@@ -246,7 +235,7 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
     if remaining is None:
         return Answer("limit", None, None, {})
     solved = solver(master, search.lower if hard else target, remaining)
-    plan = None if solved.use is None else search.plan_of(master, solved.use)
+    plan = None if solved.use is None else plan_of(master, solved.use)
     return Answer(solved.status, plan, solved.bound, solved.work)
 
 
@@ -266,7 +255,7 @@ def _assembled(search: Search, master: Master, priced: Bound, target: int, colum
     if found is None:
         return Answer("infeasible", None, None, work)
     value, use = found
-    return Answer("optimal", search.plan_of(master, use), value, work)
+    return Answer("optimal", plan_of(master, use), value, work)
 
 
 def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:

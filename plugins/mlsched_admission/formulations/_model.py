@@ -14,7 +14,7 @@ place p.
 
 and the rows of quotas (`_quotas.py`). Units are left out where nothing can gain by their leaving: they are in no place
 to which something can come, and count in no quota or limit of a job. A row is left out where the ends of its
-variables say so already.
+variables say so already. A complete model has all units that may leave, and each node for itself.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from mlsched_admission.instances.quotas import Quotas
 class Model:
     """The program of an instance, its objectives as sums, and plans as values of its variables."""
 
-    def __init__(self, instance: Instance, *, merge: bool = True) -> None:
-        self.instance, self.program = instance, Program()
+    def __init__(self, instance: Instance, *, merge: bool = True, complete: bool = False) -> None:
+        self.instance, self.program, self.complete = instance, Program(), complete
         self.kinds = movable_kinds(instance)
-        self.places = places(instance, self.kinds, merge=merge)
+        self.places = places(instance, self.kinds, merge=merge and not complete)
         variable = self.program.variable
-        self.start = [variable() for _ in instance.job_priority]
-        self.move = {int(u): variable() for u in np.flatnonzero(instance.unit_movable == 1)}
-        self.evict = {u: variable() for u in self._useful()}
+        self.start = [variable("start", j) for j in range(len(instance.job_priority))]
+        self.move = {int(u): variable("move", int(u)) for u in np.flatnonzero(instance.unit_movable == 1)}
+        self.evict = {u: variable("evict", u) for u in self._useful()}
         self.demands = [tuple(demand) for demand in instance.shape_demand.tolist()]
         self.put: dict[tuple[int, int], int] = {}
         self.each: dict[int, int] = {}
@@ -61,6 +61,8 @@ class Model:
         """Units that some job may evict, and whose gang has one by whose leaving something can be gained."""
         instance = self.instance
         able = np.asarray((instance.may > 0).any(axis=0))
+        if self.complete:
+            return np.flatnonzero(able).tolist()
         gain = np.zeros(len(able), dtype=bool)
         gain[[u for place in self.places for u in place.leaving]] = True
         flavors = (instance.job_use > 0).any(axis=0)
@@ -79,14 +81,13 @@ class Model:
             demand, pods = self.demands[k], int(instance.shape_count[k])
             fit = min([pods, *(have // need for have, need in zip(most, demand, strict=True) if need > 0)])
             fit = min(fit, int(instance.shape_spread[k]) or fit)
-            self.put[k, p] = self.program.variable(min(count * fit, pods))
-            here = self.put[k, p]
+            here = self.put[k, p] = self.program.variable("put", k, place.nodes[0], high=min(count * fit, pods))
             if count > 1:
-                here = self.each[p] = self.program.variable(fit)
-                self.program.at_most(Sum({self.put[k, p]: 1, here: -count}), 0)
+                here = self.each[p] = self.program.variable("each", k, place.nodes[0], high=fit)
+                self.program.at_most(Sum({self.put[k, p]: 1, here: -count}), 0, "spread", k, place.nodes[0])
             terms[here] = demand
         for i in place.kinds:
-            self.shift[i, p] = self.program.variable(len(self.kinds[i].pods))
+            self.shift[i, p] = self.program.variable("shift", i, place.nodes[0], high=len(self.kinds[i].pods))
             terms[self.shift[i, p]] = self.kinds[i].demand
         leaving = [
             (v, amounts)
@@ -97,7 +98,8 @@ class Model:
         for r, room in enumerate(place.room):
             if any(demand[r] for demand in terms.values()):  # what nobody asks for may be as short as it is
                 pairs = [(demand[r], v) for v, demand in terms.items()]
-                self.program.at_most(total([*pairs, *((-amounts[r], v) for v, amounts in leaving)]), room)
+                row = total([*pairs, *((-amounts[r], v) for v, amounts in leaving)])
+                self.program.at_most(row, room, "capacity", place.nodes[0], r)
 
     def _counts(self) -> None:
         """Rules 1 and 3."""
@@ -110,15 +112,17 @@ class Model:
         for k, (job, count) in enumerate(
             zip(self.instance.shape_job.tolist(), self.instance.shape_count.tolist(), strict=True)
         ):
-            self.program.equal(total([*((1, v) for v in by_shape[k]), (-count, self.start[job])]), 0)
+            row = total([*((1, v) for v in by_shape[k]), (-count, self.start[job])])
+            self.program.equal(row, 0, "pods", k)
         for i, kind in enumerate(self.kinds):
-            self.program.equal(total([*((1, v) for v in by_kind[i]), (-len(kind.pods), self.move[kind.unit])]), 0)
+            row = total([*((1, v) for v in by_kind[i]), (-len(kind.pods), self.move[kind.unit])])
+            self.program.equal(row, 0, "moved", i)
         held = {kind.unit for kind in self.kinds}
         for u, v in self.move.items():
             if u in self.evict:
-                self.program.at_most(Sum({self.evict[u]: 1, v: 1}), 1)
+                self.program.at_most(Sum({self.evict[u]: 1, v: 1}), 1, "leaves_once", u)
             if u not in held:  # a unit without pods is nowhere, and cannot move
-                self.program.at_most(Sum({v: 1}), 0)
+                self.program.at_most(Sum({v: 1}), 0, "unmovable", u)
 
     def _domains(self) -> None:
         """Rule 2: whole slices in each domain."""
@@ -132,9 +136,9 @@ class Model:
             for (shape, p), v in self.put.items():
                 if shape == k:
                     inside[int(instance.node_domain[level, self.places[p].nodes[0]])].append(v)
-            for variables in inside.values():
-                slices = self.program.variable(count // size)
-                self.program.equal(total([*((1, v) for v in variables), (-size, slices)]), 0)
+            for domain, variables in inside.items():
+                slices = self.program.variable("slices", k, domain, high=count // size)
+                self.program.equal(total([*((1, v) for v in variables), (-size, slices)]), 0, "domain", k, domain)
 
     def _units(self) -> None:
         """Rules 5, 6, 8 and 9, and the variables of gangs that are lost."""
@@ -146,7 +150,7 @@ class Model:
         for u, x in self.evict.items():
             by = [self.start[j] for j, how in enumerate(may[u]) if how == 1]
             by += [unborrowed[j] for j, how in enumerate(may[u]) if how == 2]
-            self.program.at_most(total([(1, x), *((-1, v) for v in by)]), 0)
+            self.program.at_most(total([(1, x), *((-1, v) for v in by)]), 0, "evicted_for", u)
         if instance.above_nominal and self.evict:
             rows.order_of_eviction()
         sizes, groups = units_sizes(instance), instance.unit_group.tolist()
@@ -163,12 +167,12 @@ class Model:
             if not gone.terms or (whole and len(units) == 1):
                 continue
             if whole:
-                z = self.program.variable()
+                z = self.program.variable("lost", group)
                 self.lost[group] = z, units
                 gone = gone.plus(Sum({z: -(sum(sizes[u] for u in units) - spare)}))
                 for u in units:
-                    self.program.at_most(Sum({z: 1, self.evict[u]: -1}), 0)
-            self.program.at_most(gone, spare)
+                    self.program.at_most(Sum({z: 1, self.evict[u]: -1}), 0, "lost_unit", u)
+            self.program.at_most(gone, spare, "gang", group)
 
     def _limits(self) -> None:
         """Rule 7. Where a limit is exceeded already, its row holds for the jobs that use it alone."""
@@ -178,10 +182,10 @@ class Model:
             terms = [(int(instance.limit_job[h, j]), self.start[j]) for j in users]
             terms += [(-int(instance.limit_unit[h, u]), x) for u, x in self.evict.items()]
             if left >= 0:
-                self.program.at_most(total(terms), left)
+                self.program.at_most(total(terms), left, "limit", h)
             else:
                 for j in users:
-                    self.program.where(self.start[j], total(terms), left)
+                    self.program.where(self.start[j], total(terms), left, "limit", h, j)
 
     # --- objectives ----------------------------------------------------------------------------------------------
 
@@ -229,20 +233,23 @@ class Model:
 
     def top_priority(self) -> Sum:
         levels = {level: place for place, level in enumerate(sorted(set(self.instance.unit_priority.tolist())), 1)}
-        return self.program.steps({x: levels[int(self.instance.unit_priority[u])] for u, x in self.evict.items()})
+        reached = {x: levels[int(self.instance.unit_priority[u])] for u, x in self.evict.items()}
+        return self.program.steps(reached, "priority")
 
     def budget_violations(self) -> Sum:
         found = Sum()
         units = self.instance.pod_unit
-        for covered, left in zip(self.instance.pod_budget, self.instance.budget_left.tolist(), strict=True):
+        for b, (covered, left) in enumerate(
+            zip(self.instance.pod_budget, self.instance.budget_left.tolist(), strict=True)
+        ):
             disturbed: dict[int, int] = defaultdict(int)
             for u in units[covered == 1].tolist():
                 for v in (self.evict.get(u), self.move.get(u)):
                     if v is not None:
                         disturbed[v] += 1
             if (most := self.program.largest(Sum(disturbed)) - left) > 0:
-                over = self.program.variable(most)
-                self.program.at_most(Sum({**disturbed, over: -1}), left)
+                over = self.program.variable("over_budget", b, high=most)
+                self.program.at_most(Sum({**disturbed, over: -1}), left, "budget", b)
                 found = found.plus(Sum({over: 1}))
         return found
 
@@ -250,12 +257,13 @@ class Model:
         return total((1, v) for v in self.move.values())
 
     def grace(self) -> Sum:
-        return self.program.steps({x: int(self.instance.unit_grace[u]) for u, x in self.evict.items()})
+        reached = {x: int(self.instance.unit_grace[u]) for u, x in self.evict.items()}
+        return self.program.steps(reached, "grace")
 
     # --- plans ---------------------------------------------------------------------------------------------------
 
     def decode(self, value_of: Callable[[int], int]) -> Plan:
-        """The plan of values of the variables, without victims that nothing needs."""
+        """The plan of values of the variables; of a model that is not complete, without victims that nothing needs."""
         instance = self.instance
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
         for (k, p), v in self.put.items():
@@ -271,7 +279,7 @@ class Model:
                 move[next(waiting[i])] = self.places[p].nodes[0]
         evict = ints(value_of(self.evict[u]) if u in self.evict else 0 for u in range(len(instance.unit_group)))
         plan = Plan(start=ints(value_of(s) for s in self.start), place=place, evict=evict, move=move)
-        return spared(instance, plan)
+        return plan if self.complete else spared(instance, plan)
 
     def encode(self, plan: Plan) -> list[tuple[int, int]]:
         """(variable, value) pairs of a plan, as far as they are plain to see."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,44 +30,58 @@ def total(terms: Iterable[tuple[int, int]], constant: int = 0) -> Sum:
     return Sum(added, constant)
 
 
+#: Group and index of a variable or row in models that have names.
+Name = tuple[str, tuple[Any, ...]]
+
+
+class Row(NamedTuple):
+    """left <= most."""
+
+    left: Sum
+    most: int
+    name: Name
+
+
 class Program:
-    """Variables 0, 1, ... and rows `sum <= most`, all in integers."""
+    """Variables 0, 1, ... and rows `sum <= most`, all in integers. Names are a group and what its index is."""
 
     def __init__(self) -> None:
         self.low: list[int] = []
         self.high: list[int] = []
-        self.rows: list[tuple[Sum, int]] = []
+        self.names: list[Name] = []
+        self.rows: list[Row] = []
 
-    def variable(self, high: int = 1) -> int:
+    def variable(self, group: str, *index: Any, high: int = 1) -> int:
         """A new variable from 0 to `high`."""
         self.low.append(0)
         self.high.append(high)
+        self.names.append((group, index))
         return len(self.low) - 1
 
-    def at_most(self, left: Sum, most: int) -> None:
+    def at_most(self, left: Sum, most: int, group: str, *index: Any) -> None:
         """The row `left <= most`, unless the ends of the variables say so already."""
         terms = {v: c for v, c in left.terms.items() if c}
         largest = sum(c * (self.high[v] if c > 0 else self.low[v]) for v, c in terms.items())
         if largest + left.constant > most:
-            self.rows.append((Sum(terms), most - left.constant))
+            self.rows.append(Row(Sum(terms), most - left.constant, (group, index)))
 
-    def equal(self, left: Sum, number: int) -> None:
+    def equal(self, left: Sum, number: int, group: str, *index: Any) -> None:
         """Both rows that make `left = number`."""
-        self.at_most(left, number)
-        self.at_most(Sum().plus(left, -1), -number)
+        self.at_most(left, number, group, *index, "most")
+        self.at_most(Sum().plus(left, -1), -number, group, *index, "least")
 
     def largest(self, left: Sum) -> int:
         """What the ends of the variables let the sum be at most."""
         ends = (c * (self.high[v] if c > 0 else self.low[v]) for v, c in left.terms.items())
         return left.constant + sum(ends)
 
-    def where(self, condition: int, left: Sum, most: int) -> None:
+    def where(self, condition: int, left: Sum, most: int, group: str, *index: Any) -> None:
         """`left <= most` where the variable `condition` is 1; no row where the ends say so already."""
         excess = self.largest(left) - most
         if excess > 0:
-            self.at_most(left.plus(Sum({condition: excess})), most + excess)
+            self.at_most(left.plus(Sum({condition: excess})), most + excess, group, *index)
 
-    def steps(self, numbers: dict[int, int]) -> Sum:
+    def steps(self, numbers: dict[int, int], group: str) -> Sum:
         """The largest of `numbers` (variable -> number) among variables that are 1, at least 0; exact where minimised.
 
         One binary a distinct number, 1 where the largest is at least that: a tighter relaxation than `sum >= number x`.
@@ -75,13 +90,13 @@ class Program:
         reached: dict[int, int] = {}
         before = 0
         for number in sorted({n for n in numbers.values() if n > 0}):
-            step = self.variable()
+            step = self.variable(group, number)
             if before:
-                self.at_most(Sum({step: 1, reached[before]: -1}), 0)
+                self.at_most(Sum({step: 1, reached[before]: -1}), 0, f"{group}_falling", number)
             reached[number] = step
             terms.append((number - before, step))
             before = number
         for v, number in numbers.items():
             if number > 0:
-                self.at_most(Sum({v: 1, reached[number]: -1}), 0)
+                self.at_most(Sum({v: 1, reached[number]: -1}), 0, f"{group}_level", *self.names[v][1])
         return total(terms)

@@ -31,7 +31,8 @@ class QuotaRows:
     def __post_init__(self) -> None:
         self._own_use: dict[tuple[int, int], Sum] = {}
         self._above: dict[tuple[int, int], Sum] = {}
-        self._below: dict[tuple[int, int], Sum] = {}
+        self._below: dict[tuple[int, int, int], Sum] = {}
+        self._beyond: dict[tuple[int, int, int], Sum] = {}
 
     def limits(self) -> None:
         """Rule 8. Where a queue uses too much already, its row holds for the jobs that use the flavor alone."""
@@ -45,17 +46,17 @@ class QuotaRows:
                         continue
                     if now <= allowed:
                         written.add((q, f))
-                        self.program.at_most(self._usage(q, f), allowed)
+                        self.program.at_most(self._usage(q, f), allowed, "quota", q, f)
                     else:
-                        self.program.where(self.start[j], self._usage(q, f), allowed)
+                        self.program.where(self.start[j], self._usage(q, f), allowed, "quota", q, f, j)
 
     def without_borrowing(self, j: int) -> int:
         """A variable that may be 1 only where job `j` starts and its queue uses at most its subtree quota (rule 5)."""
-        ends = self.program.variable()
-        self.program.at_most(Sum({ends: 1, self.start[j]: -1}), 0)
+        ends = self.program.variable("unborrowed", j)
+        self.program.at_most(Sum({ends: 1, self.start[j]: -1}), 0, "unborrowed_starts", j)
         q = int(self.instance.job_queue[j])
         for f in [f for f, use in enumerate(self.instance.job_use[j].tolist()) if use]:
-            self.program.where(ends, self._usage(q, f), int(self.quotas.subtree[q, f]))
+            self.program.where(ends, self._usage(q, f), int(self.quotas.subtree[q, f]), "unborrowed_usage", j, f)
         return ends
 
     def _own(self, q: int, f: int) -> Sum:
@@ -77,18 +78,18 @@ class QuotaRows:
             usage = self._own(q, f)
             for c in self._children(q):
                 below = self._usage(c, f).plus(Sum(constant=-int(self.quotas.local[c, f])))
-                usage = usage.plus(self._positive(below))
+                usage = usage.plus(self._positive(below, c, f))
             self._above[q, f] = usage
         return self._above[q, f]
 
-    def _positive(self, part: Sum) -> Sum:
+    def _positive(self, part: Sum, q: int, f: int) -> Sum:
         """At least max(0, part)."""
         if not any(part.terms.values()):
             return Sum(constant=max(0, part.constant))
         if (largest := self.program.largest(part)) <= 0:
             return Sum()
-        positive = self.program.variable(largest)
-        self.program.at_most(part.plus(Sum({positive: -1})), 0)
+        positive = self.program.variable("beyond", q, f, high=largest)
+        self.program.at_most(part.plus(Sum({positive: -1})), 0, "beyond_quota", q, f)
         return Sum({positive: 1})
 
     def order_of_eviction(self) -> None:
@@ -97,7 +98,7 @@ class QuotaRows:
         own = set(self.quotas.path(int(self.instance.job_queue[0])))
         for u, x in self.evict.items():
             if not any(int(self.instance.unit_use[u, f]) for f in flavors):
-                self.program.at_most(Sum({x: 1}), 0)
+                self.program.at_most(Sum({x: 1}), 0, "contested", u)
         last: dict[int, dict[int, int]] = {}
         for q in self.quotas.upwards:
             if q not in own:
@@ -108,14 +109,15 @@ class QuotaRows:
         below = {u: x for u, x in self.evict.items() if q in self.quotas.path(int(self.instance.unit_queue[u]))}
         chosen = {}
         for u, x in below.items():
-            chosen[u] = here = self.program.variable()
+            chosen[u] = here = self.program.variable("last", q, u)
             home = int(self.instance.unit_queue[u])
             inside = x if home == q else last[self._child_towards(q, home)][u]
-            self.program.at_most(Sum({here: 1, inside: -1}), 0)
+            self.program.at_most(Sum({here: 1, inside: -1}), 0, "last_inside", q, u)
             exceeded = [self._exceeds(q, f, u) for f in flavors]
-            self.program.at_most(total([(1, here), *((-1, e) for e in exceeded if e is not None)]), 0)
-        for x in below.values():
-            self.program.at_most(total([(1, x), *((-1, here) for here in chosen.values())]), 0)
+            row = total([(1, here), *((-1, e) for e in exceeded if e is not None)])
+            self.program.at_most(row, 0, "last_exceeds", q, u)
+        for u, x in below.items():
+            self.program.at_most(total([(1, x), *((-1, here) for here in chosen.values())]), 0, "has_last", q, u)
         return chosen
 
     def _child_towards(self, q: int, home: int) -> int:
@@ -128,32 +130,37 @@ class QuotaRows:
         needed = int(self.quotas.subtree[q, f]) + 1
         if self.program.largest(usage) < needed:
             return None
-        exceeds = self.program.variable()
-        self.program.where(exceeds, Sum().plus(usage, -1), -needed)
+        exceeds = self.program.variable("exceeds", q, f, u)
+        self.program.where(exceeds, Sum().plus(usage, -1), -needed, "exceeds_quota", q, f, u)
         return exceeds
 
     def _at_most_usage(self, q: int, f: int, u: int) -> Sum:
         """At most the usage of a queue with unit `u` (-1: none) still there; variables can make it equal."""
-        if u < 0 and (q, f) in self._below:
-            return self._below[q, f]
+        if (q, f, u) in self._below:
+            return self._below[q, f, u]
         usage, home = self._own(q, f), int(self.instance.unit_queue[u]) if u >= 0 else -1
         if home == q:
             usage = usage.plus(Sum({self.evict[u]: int(self.instance.unit_use[u, f])}))
         path = self.quotas.path(home)
         for c in self._children(q):
-            below = self._at_most_usage(c, f, u if c in path else -1)
-            usage = usage.plus(self._held(below.plus(Sum(constant=-int(self.quotas.local[c, f])))))
-        if u < 0:
-            self._below[q, f] = usage
+            usage = usage.plus(self._held(c, f, u if c in path else -1))
+        self._below[q, f, u] = usage
         return usage
 
-    def _held(self, part: Sum) -> Sum:
+    def _held(self, q: int, f: int, u: int) -> Sum:
+        """At most what the queue uses beyond its local quota with unit `u` still there, at least 0."""
+        if (q, f, u) not in self._beyond:
+            part = self._at_most_usage(q, f, u).plus(Sum(constant=-int(self.quotas.local[q, f])))
+            self._beyond[q, f, u] = self._at_most_positive(part, q, f, u)
+        return self._beyond[q, f, u]
+
+    def _at_most_positive(self, part: Sum, *name: int) -> Sum:
         """At most max(0, part)."""
         if not any(part.terms.values()):
             return Sum(constant=max(0, part.constant))
         if (largest := self.program.largest(part)) <= 0:
             return Sum()
-        held, on = self.program.variable(largest), self.program.variable()
-        self.program.at_most(Sum({held: 1, on: -largest}), 0)
-        self.program.where(on, Sum({held: 1}).plus(part, -1), 0)
+        held, on = self.program.variable("held", *name, high=largest), self.program.variable("holds", *name)
+        self.program.at_most(Sum({held: 1, on: -largest}), 0, "held_on", *name)
+        self.program.where(on, Sum({held: 1}).plus(part, -1), 0, "held_usage", *name)
         return Sum({held: 1})

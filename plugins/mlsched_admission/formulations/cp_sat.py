@@ -32,7 +32,7 @@ def build(
         chosen = [variables[v] for v in of.terms]
         return cp_model.LinearExpr.weighted_sum(chosen, list(of.terms.values())) + of.constant
 
-    for row, most in made.program.rows:
-        cp.add(expressed(row) <= most)
+    for row in made.program.rows:
+        cp.add(expressed(row.left) <= row.most)
 
     return made.formulation(cp, variables, sums, expressed, PARAMETERS)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
+from mlsched.core.models import FAST, Size
 from mlsched.core.registry import model_builder
 from mlsched_admission.formulations._model import OBJECTIVES, Model
 from mlsched_admission.formulations._program import Sum
@@ -18,27 +21,44 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
 
     Rows are divided by the greatest common divisor of their coefficients: amounts in bytes are then small numbers.
     """
+    return _written(Model(instance), objectives, FAST)
+
+
+def model(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formulation:
+    """The program of `_model`'s docstring, for users."""
+    return _written(Model(instance, complete=size.complete), objectives, size)
+
+
+def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulation:
+    """A program in Pyomo, its variables and rows in their groups."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
-    made, mip = Model(instance), pyo.ConcreteModel()
+    mip, program = pyo.ConcreteModel(), made.program
     sums = made.sums(objectives)
-    numbers = range(len(made.program.low))
-
-    def ends(_: Any, v: int) -> tuple[int, int]:
-        return made.program.low[v], made.program.high[v]
-
-    mip.v = pyo.Var(numbers, domain=pyo.Integers, bounds=ends)
-    variables = [mip.v[v] for v in numbers]
+    size.check(len(program.names))
+    ends = dict(zip(program.names, zip(program.low, program.high, strict=True), strict=True))
+    for group in dict.fromkeys(group for group, _ in program.names):
+        own = {index: both for (other, index), both in ends.items() if other == group}
+        bounds = functools.partial(_ends, own)
+        setattr(mip, group, pyo.Var(list(own), domain=pyo.Integers, bounds=bounds))
+    variables = [getattr(mip, group)[index] for group, index in program.names]
 
     def expressed(of: Sum) -> Any:
         chosen = [variables[v] for v in of.terms]
         return LinearExpression(constant=of.constant, linear_coefs=list(of.terms.values()), linear_vars=chosen)
 
-    mip.rows = pyo.ConstraintList()
-    for row, most in made.program.rows:
-        divisor = math.gcd(*row.terms.values())
-        divided = Sum({v: c // divisor for v, c in row.terms.items()})
-        mip.rows.add(expressed(divided) <= most // divisor)
+    for group in dict.fromkeys(row.name[0] for row in program.rows):
+        setattr(mip, group, pyo.Constraint(pyo.Any))
+    for row in program.rows:
+        divisor = math.gcd(*row.left.terms.values())
+        divided = Sum({v: c // divisor for v, c in row.left.terms.items()})
+        group, index = row.name
+        getattr(mip, group)[index] = expressed(divided) <= row.most // divisor
 
     return made.formulation(mip, variables, sums, expressed)
+
+
+def _ends(own: Mapping[tuple[Any, ...], tuple[int, int]], _: Any, *index: Any) -> tuple[int, int]:
+    """The ends of a variable by its index."""
+    return own[index]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,15 @@ from mlsched_rounds.instances import Instance, Plan
 Sum = dict[int, int]
 
 
+class Row(NamedTuple):
+    """terms <= limit, with its group and index (`key`) in models that have names."""
+
+    terms: Sum
+    limit: int
+    group: str
+    key: tuple[Any, ...]
+
+
 @dataclasses.dataclass(frozen=True)
 class Expressed:
     """An objective as constant + sum; and for each of its levels' variables the value from which on it is 1."""
@@ -43,25 +52,30 @@ class Expressed:
 
 
 class Model:
-    """Variables, numbered from 0 and all 0 or 1, and rows `sum <= limit`; the objectives by name."""
+    """Variables, numbered from 0 and all 0 or 1, and rows `sum <= limit`; the objectives by name.
+
+    names: group and index of each variable.
+    """
 
     def __init__(self, instance: Instance, objectives: tuple[str, ...], deadline: Deadline) -> None:
         self.instance = instance
-        self.rows: list[tuple[Sum, int]] = []
+        self.rows: list[Row] = []
         able = np.argwhere(instance.rate > 0)
         self.x = {(j, c): v for v, (j, c) in enumerate(able.tolist())}
-        self.variables = len(self.x)
+        self.names: list[tuple[str, tuple[Any, ...]]] = [("run", key) for key in self.x]
         self.of_job: dict[int, dict[int, int]] = {}
         held: dict[int, Sum] = {}
         for (j, c), v in deadline.over(self.x.items()):
             self.of_job.setdefault(j, {})[c] = v
             held.setdefault(int(instance.config_type[c]), {})[v] = int(instance.config_gpus[c])
-        self.rows += [(dict.fromkeys(own.values(), 1), 1) for own in self.of_job.values() if len(own) > 1]
-        self.rows += [(gpus, int(instance.capacity[m])) for m, gpus in held.items()]
+        for j, own in self.of_job.items():
+            if len(own) > 1:
+                self.rows.append(Row(dict.fromkeys(own.values(), 1), 1, "once", (j,)))
+        self.rows += [Row(gpus, int(instance.capacity[m]), "capacity", (m,)) for m, gpus in held.items()]
         self.objectives: dict[str, Expressed] = {}
         for name in objectives:
             table = entry(OBJECTIVES, name, "OBJECTIVES of formulations/rounds/tables.py")(instance)
-            self.objectives[name] = self._worst(table, deadline) if table.worst else self._total(table, deadline)
+            self.objectives[name] = self._worst(name, table, deadline) if table.worst else self._total(table, deadline)
 
     def _total(self, table: Table, deadline: Deadline) -> Expressed:
         terms = {
@@ -69,7 +83,7 @@ class Model:
         }
         return Expressed(sum(table.waiting), terms, {})
 
-    def _worst(self, table: Table, deadline: Deadline) -> Expressed:
+    def _worst(self, name: str, table: Table, deadline: Deadline) -> Expressed:
         """The worst as a cost; `table.sign` turns it into a value."""
         sign = table.sign
         cost = {
@@ -81,15 +95,17 @@ class Model:
         lowest = max(min(own.values()) for own in cost.values())
         levels = sorted({lowest, *(u for own in cost.values() for u in own.values() if u > lowest)})
         rank = {level: k for k, level in enumerate(levels)}
-        z = {k: self.variables + k - 1 for k in range(1, len(levels))}
-        self.variables += len(z)
-        self.rows += [({z[k]: 1, z[k - 1]: -1}, 0) for k in range(2, len(levels))]
+        values = {k: table.base + sign * level for k, level in enumerate(levels)}
+        z = {k: len(self.names) + k - 1 for k in range(1, len(levels))}
+        self.names += [("worst", (name, values[k])) for k in z]
+        for k in range(2, len(levels)):
+            self.rows.append(Row({z[k]: 1, z[k - 1]: -1}, 0, "falling", (name, values[k])))
         for j, own in deadline.over(cost.items()):
             for u in {u for u in own.values() if u > lowest}:
                 better = {self.x[j, c]: -1 for c, v in own.items() if c >= 0 and v < u}
-                self.rows.append(({z[rank[u]]: -1, **better}, -1))
+                self.rows.append(Row({z[rank[u]]: -1, **better}, -1, "level", (name, j, values[rank[u]])))
         terms = {z[k]: sign * (levels[k] - levels[k - 1]) for k in z}
-        return Expressed(table.base + sign * lowest, terms, {z[k]: sign * levels[k] + table.base for k in z})
+        return Expressed(values[0], terms, {z[k]: values[k] for k in z})
 
     def formulation(self, model: Any, variables: Any, weighted: Callable[[Sum], Any]) -> Formulation:
         """In a language: its model with all rows, its variables by number, and its weighted sum."""

@@ -19,12 +19,12 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
 
     deadline = Deadline(limits.seconds)
     made, cp = Model(instance, objectives, deadline), cp_model.CpModel()
-    variables = [cp.new_bool_var("") for _ in range(made.variables)]
+    variables = [cp.new_bool_var("") for _ in made.names]
 
     def weighted(terms: Sum) -> Any:
         return cp_model.LinearExpr.weighted_sum([variables[v] for v in terms], list(terms.values()))
 
-    for terms, limit in deadline.over(made.rows):
-        cp.add(weighted(terms) <= limit)
+    for row in deadline.over(made.rows):
+        cp.add(weighted(row.terms) <= row.limit)
 
     return made.formulation(cp, variables, weighted)

@@ -6,6 +6,7 @@ from typing import Any
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
+from mlsched.core.models import FAST, Size
 from mlsched.core.registry import model_builder
 from mlsched_rounds.formulations._model import Model, Sum
 from mlsched_rounds.formulations.tables import OBJECTIVES
@@ -15,18 +16,29 @@ from mlsched_rounds.instances import Instance
 @model_builder("highs", problem="rounds", backend="highs", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """A binary per job and configuration; the worst job by levels, without a big M."""
+    return model(instance, objectives, deadline=Deadline(limits.seconds))
+
+
+def model(
+    instance: Instance, objectives: tuple[str, ...], size: Size = FAST, deadline: Deadline | None = None
+) -> Formulation:
+    """The program of `_model`'s docstring; its variables and rows in the groups that these name."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
-    deadline = Deadline(limits.seconds)
+    deadline = deadline or Deadline()
     made, mip = Model(instance, objectives, deadline), pyo.ConcreteModel()
-    mip.v = pyo.Var(range(made.variables), domain=pyo.Binary)
-    mip.row = pyo.ConstraintList()
+    size.check(len(made.names))
+    for group in dict.fromkeys(["run", *(group for group, _ in made.names)]):
+        setattr(mip, group, pyo.Var([index for other, index in made.names if other == group], domain=pyo.Binary))
+    variables = [getattr(mip, group)[index] for group, index in made.names]
 
     def weighted(terms: Sum) -> Any:
-        return LinearExpression(linear_coefs=list(terms.values()), linear_vars=[mip.v[v] for v in terms])
+        return LinearExpression(linear_coefs=list(terms.values()), linear_vars=[variables[v] for v in terms])
 
-    for terms, limit in deadline.over(made.rows):
-        mip.row.add((None, weighted(terms), limit))
+    for group in dict.fromkeys(row.group for row in made.rows):
+        setattr(mip, group, pyo.Constraint(pyo.Any))
+    for row in deadline.over(made.rows):
+        getattr(mip, row.group)[row.key] = (None, weighted(row.terms), row.limit)
 
-    return made.formulation(mip, mip.v, weighted)
+    return made.formulation(mip, variables, weighted)

@@ -18,7 +18,7 @@ OBJECTIVES = tuple(o.name for o in Instance.objectives)
 
 def columns(instance: Instance, *objectives: str) -> int:
     made = highs.model(Layout.of(instance), objectives)
-    return len(made.model.s) if hasattr(made.model, "s") else 0
+    return len(made.model.start) if hasattr(made.model, "start") else 0
 
 
 @given(instance=strategies.taskgraph(), objective=st.sampled_from(OBJECTIVES))

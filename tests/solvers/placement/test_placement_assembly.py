@@ -11,7 +11,7 @@ from mlsched import api
 from mlsched.core import deadline
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.formulations.placement._configurations import Space
-from mlsched.formulations.placement._master import Bound, Master, build, price
+from mlsched.formulations.placement._master import Bound, Master, build, plan_of, price
 from mlsched.instances import strategies
 from mlsched.instances.placement.pace import Pace
 from mlsched.solvers.placement import _from_the_top
@@ -40,7 +40,7 @@ def test_it_finds_the_optimum_and_nothing_above_it(instance, seed, slack):
     assert states > 0
     value, use = found
     assert value == best
-    plan = _from_the_top.Search(instance, _from_the_top.Limits(), None, True).plan_of(master, use)
+    plan = plan_of(master, use)
     assert instance.violations(plan) == []
     assert instance.evaluate(plan)["total_speed"] == best
     assert assemble(master, bound, best, PLENTY, Deadline())[0] is None

@@ -1,0 +1,35 @@
+"""`mlsched fields PROBLEM`: the fields of an instance, with shapes and units."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.cli.output import Json, complete_problem, emit, table
+
+
+def fields(
+    problem: Annotated[
+        str, typer.Argument(help="The problem: see `mlsched list problems`.", autocompletion=complete_problem)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Print the fields of a problem's instances and plans, with shapes, ranges and units."""
+    from mlsched.core.record import specs
+    from mlsched.core.registry import registry
+
+    entry = registry().problem(problem)
+    kinds = [found for one in entry.instance_types for found in (one, one.plan_type)]
+    document: dict[str, Any] = {
+        kind.kind: [{"name": name, "form": spec.form(), "doc": spec.doc} for name, spec in specs(kind).items()]
+        for kind in kinds
+    }
+    emit(
+        as_json,
+        lambda: document,
+        lambda: [
+            table(kind, ["field", "shape and range", "meaning and unit"], [list(row.values()) for row in rows])
+            for kind, rows in document.items()
+        ],
+    )

@@ -1,0 +1,88 @@
+"""`mlsched model FILE -o m.mps`: the model of an instance, for any solver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched.cli.output import Json, emit, table, to_write
+from mlsched.cli.solve import Goal, Read, read_instance
+from mlsched.core.models import MOST_VARIABLES
+
+if TYPE_CHECKING:
+    from mlsched.api.models import Model
+
+
+def model(
+    file: Annotated[Path, typer.Argument(help="Instance file.")],
+    objective: Goal = None,
+    also: Annotated[
+        list[str] | None, typer.Option(help="Further objective that the model can bound (repeatable).")
+    ] = None,
+    pruned: Annotated[
+        bool, typer.Option("--pruned", help="Leave out plans that no optimum needs: smaller, but not for changes.")
+    ] = False,
+    most_variables: Annotated[int, typer.Option(help="Refuse a model with more variables.", min=1)] = MOST_VARIABLES,
+    read: Read = None,
+    output: Annotated[
+        Path | None, to_write("-o", "--output", text="Model to write: .mps or .lp; .pb or .json for CP-SAT.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the model of an instance for any solver, and list its groups of variables and constraints."""
+    from mlsched import api
+    from mlsched.api.models import PROTO
+
+    instance = read_instance(file, read)
+    if objective is None:
+        objective = api.published_objective(file)
+    made = api.model(instance, objective, also=also or (), pruned=pruned, most_variables=most_variables)
+    if output is not None:
+        made.write(output)
+    native = output is not None and output.suffix in PROTO
+    document = _document(made, native)
+    emit(as_json, lambda: document, lambda: _shown(document, output))
+
+
+def _document(made: Model, native: bool) -> dict[str, Any]:
+    """The model as plain data. native: its CP-SAT form."""
+    import pyomo.environ as pyo
+
+    if native:
+        proto = made.cp_sat.proto
+        counts = len(proto.variables), len(proto.constraints)
+        groups = made.cp_sat_variables, made.cp_sat_constraints
+    else:
+        counted = (made.pyomo.component_data_objects(kind) for kind in (pyo.Var, pyo.Constraint))
+        variables, constraints = (sum(1 for _ in every) for every in counted)
+        counts, groups = (variables, constraints), (made.variables, made.constraints)
+    return {
+        "instance_hash": made.instance.hash,
+        "objective": made.objective,
+        "form": "cp-sat" if native else "linear",
+        "pruned": made.pruned,
+        "left_out": made.left_out,
+        "variables": counts[0],
+        "constraints": counts[1],
+        "groups": [
+            {"kind": kind, "name": group.name, "index": list(group.index), "doc": group.doc}
+            for kind, of_kind in zip(("variables", "constraints"), groups, strict=True)
+            for group in of_kind
+        ],
+    }
+
+
+def _shown(document: dict[str, Any], output: Path | None) -> list[Any]:
+    where = "" if output is None else f"{output}: "
+    counts = f"{document['variables']} variables, {document['constraints']} constraints"
+    form = "pruned" if document["pruned"] else "complete"
+    rows = [
+        [group["kind"], group["name"] + (f"[{', '.join(group['index'])}]" if group["index"] else ""), group["doc"]]
+        for group in document["groups"]
+    ]
+    lines: list[Any] = [f"{where}{form} model ({document['form']}), {document['objective']}: {counts}"]
+    if document["left_out"]:
+        lines.append(f"left out: {document['left_out']}")
+    return [*lines, table("", ["kind", "group", "meaning"], rows)]
