@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlsched.core.contract import Instance
 from mlsched.core.errors import TooLarge
-from mlsched.core.formulation import Formulation
+
+if TYPE_CHECKING:
+    from mlsched.core.contract import Instance
+    from mlsched.core.formulation import Formulation
 
 #: Default of the largest number of variables that `mlsched.model` writes: 20,000 take a minute where rows are long.
 MOST_VARIABLES = 20_000
