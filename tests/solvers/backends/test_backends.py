@@ -163,7 +163,7 @@ def _close(solver: str, model) -> None:
     else:
         import pyomo.environ as pyo
 
-        model.never = pyo.Constraint(expr=sum(model.x.values()) >= 4)
+        model.never = pyo.Constraint(expr=sum(model.victim.values()) >= 4)
 
 
 def test_a_decoder_that_invents_a_plan_is_caught(solver, monkeypatch):
