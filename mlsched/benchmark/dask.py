@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from mlsched.benchmark.row import Row
 from mlsched.benchmark.tasks import Asked
 from mlsched.core.errors import InvalidInput
 
+#: Tasks per worker that are with the scheduler at a time: a long suite does not fill its memory.
+IN_FLIGHT = 8
 #: Seconds to wait for the scheduler.
 PATIENCE = 10.0
 
@@ -23,16 +26,27 @@ def on_dask(tasks: Sequence[Asked], address: str, isolate: bool, keep: Callable[
     """
     distributed = _distributed()
     with _client(distributed, address) as client:
-        threads = {worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
+        there = client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = {worker["nthreads"] for worker in there}
         if not threads:
             raise InvalidInput(f"--dask {address}: the cluster has no worker; start some (`dask worker {address}`)")
         if threads != {1}:
             raise InvalidInput(
                 f"--dask {address}: its workers have {max(threads)} threads; start them with --nthreads 1"
             )
-        waiting = {client.submit(answer, task, isolate, pure=False): task for task in tasks}
-        for future in distributed.as_completed(list(waiting), loop=client.loop):
-            task = waiting.pop(future)
+        waiting, running = iter(tasks), dict[Any, Asked]()
+        completed = distributed.as_completed(loop=client.loop)
+
+        def submit(count: int) -> None:
+            for task in itertools.islice(waiting, count):
+                future = client.submit(answer, task, isolate, pure=False)
+                running[future] = task
+                completed.add(future)
+
+        submit(IN_FLIGHT * len(there))
+        for future in completed:
+            submit(1)
+            task = running.pop(future)
             keep(task, _result(task, future))
 
 

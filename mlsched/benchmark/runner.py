@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -24,6 +26,8 @@ from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput, said
 from mlsched.core.params import Number
 
+#: Seconds between two writes to the store: a run that is killed loses only the rows of tasks since the last one.
+SAVE_SECONDS = 0.2
 #: Called with (rows there are, rows there will be), once at the start and after every task.
 Progress = Callable[[int, int], None]
 
@@ -117,6 +121,8 @@ def run_suite(
                 _parallel(run.open, min(workers, len(run.open)), isolate, run.keep)
         except KeyboardInterrupt:
             raise Interrupted(with_gaps(run.rows())) from None
+        finally:
+            run.save()
         return with_gaps(run.rows())
 
 
@@ -143,16 +149,25 @@ class _Run:
         wanted = {key for task in tasks for key in task.keys}
         self._done = {key: row for key, row in stored.items() if key in wanted}
         self._total = len(wanted)
+        self._unsaved: list[Row] = []
+        self._saved_at = -math.inf
         self.open = [task for task in tasks if not self._done.keys() >= set(task.keys)]
         self._report()
 
     def keep(self, task: Asked, rows: list[Row]) -> None:
-        """Add what a task made, at once to the store."""
+        """Add the rows of a task, and write them to the store unless it was written a moment ago."""
         new = [row for row in rows if row.key not in self._done]
-        if self._store is not None:
-            self._store.add(new)
+        self._unsaved += new
+        if time.monotonic() - self._saved_at >= SAVE_SECONDS:
+            self.save()
         self._done.update({row.key: row for row in new})
         self._report()
+
+    def save(self) -> None:
+        """Write the rows that the store lacks."""
+        if self._store is not None and self._unsaved:
+            self._store.add(self._unsaved)
+        self._unsaved, self._saved_at = [], time.monotonic()
 
     def rows(self) -> list[Row]:
         """The rows so far, in the order of the tasks."""

@@ -170,18 +170,20 @@ class Store:
         query = f"SELECT id, {columns} FROM rows"
         with _sentences(self.path):
             if suite is None:
-                found = self._connection.execute(f"{query} ORDER BY id").fetchall()
+                found = self._connection.execute(f"{query} ORDER BY id")
             else:
-                found = self._connection.execute(f"{query} WHERE suite = ? ORDER BY id", (suite,)).fetchall()
-        return [self._decode(record) for record in found]
+                found = self._connection.execute(f"{query} WHERE suite = ? ORDER BY id", (suite,))
+            # Most rows share their texts with others: versions, parameters, names. Each is kept once.
+            texts: dict[str, Any] = {}
+            return [self._decode(record, texts) for record in found]
 
-    def _decode(self, record: tuple[Any, ...]) -> Row:
+    def _decode(self, record: tuple[Any, ...], texts: dict[str, Any]) -> Row:
         number, *cells, checksum = record
         if checksum is not None and checksum != _checksum(cells):
             raise InvalidFile(f"{self.path}: row {number} is damaged (its checksum is another); start a new file")
         try:
             values = {
-                name: json.loads(cell) if name in JSON_FIELDS and cell is not None else cell
+                name: _shared(cell, texts, decode=name in JSON_FIELDS) if isinstance(cell, str) else cell
                 for name, cell in zip(FIELDS, cells, strict=True)
             }
             check_row(values)
@@ -209,6 +211,14 @@ def read_rows(path: str | os.PathLike[str], suite: str | None = None) -> list[Ro
     open_file(path).close()
     with Store(path) as store:
         return store.rows(suite)
+
+
+def _shared(text: str, texts: dict[str, Any], *, decode: bool) -> Any:
+    """Return the text, or its JSON value, as the one object that all rows share."""
+    key = f"j{text}" if decode else f"t{text}"
+    if key not in texts:
+        texts[key] = json.loads(text) if decode else text
+    return texts[key]
 
 
 def _encode(row: Row) -> list[Any]:

@@ -12,7 +12,8 @@ from mlsched.benchmark.store import read_rows
 
 
 @pytest.mark.slow
-def test_a_local_cluster_makes_the_rows_of_one_process(tmp_path):
+def test_a_local_cluster_makes_the_rows_of_one_process(tmp_path, monkeypatch):
+    monkeypatch.setattr("mlsched.benchmark.dask.IN_FLIGHT", 2)  # fewer than there are tasks
     distributed = pytest.importorskip("distributed")
     asked, store = suite("cp-sat", "rand", seeds=(0, 1)), tmp_path / "s.sqlite"
     settings = {"n_workers": draws(1, 2), "threads_per_worker": 1, "dashboard_address": ":0"}

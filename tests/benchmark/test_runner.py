@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import multiprocessing
 import os
 import sys
+import types
 from collections import Counter
 
 import pytest
@@ -14,10 +16,11 @@ from draws import draws
 
 import mlsched
 from mlsched import InvalidInput
+from mlsched.benchmark import runner
 from mlsched.benchmark.answer import answer
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.runner import Interrupted, run_suite
-from mlsched.benchmark.store import read_rows
+from mlsched.benchmark.store import Store, read_rows
 from mlsched.benchmark.table import gap_lines
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.core.formulation import Outcome
@@ -162,6 +165,18 @@ def test_an_interrupted_run_keeps_its_rows_and_resuming_computes_the_rest_only(t
     assert timeless(fresh) == timeless(resumed)
     assert [x.gaps for x in gap_lines(fresh)] == [x.gaps for x in gap_lines(resumed)]
     assert [r.seconds for r in resumed if r.key in {k.key for k in kept}] == [k.seconds for k in kept]
+
+
+@pytest.mark.parametrize(("seconds", "writes"), [(0.0, [3, 9]), (1.0, [3, 3, 3, 3])])
+def test_tasks_that_finish_within_a_moment_are_written_together(seconds, writes, tmp_path, monkeypatch):
+    """The clock advances by `seconds` at each look; at 1 s every task is written by itself."""
+    clock, added = itertools.count(), []
+    monkeypatch.setattr(runner, "time", types.SimpleNamespace(monotonic=lambda: seconds * next(clock)))
+    add = Store.add
+    monkeypatch.setattr(Store, "add", lambda self, rows: (added.append(len(rows)), add(self, rows))[1])
+    rows = run_suite(suite("fifo", seeds=(0, 1, 2, 3)), store=tmp_path / "s.sqlite")
+    assert sum(added) == len(rows) == len(read_rows(tmp_path / "s.sqlite"))
+    assert added == writes
 
 
 def test_a_store_with_rows_of_the_suite_needs_resume(tmp_path):

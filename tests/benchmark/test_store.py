@@ -217,10 +217,11 @@ def test_a_killed_run_resumes(path, tmp_path):
     """SIGKILL in the middle: the store is whole, and the rest completes to the rows of an undisturbed run."""
     script, seeds = tmp_path / "long_run.py", range(draws(4, 8))
     script.write_text(
-        "import sys\nfrom mlsched.benchmark.runner import run_suite\nfrom mlsched.benchmark.suites import Case, Suite\n"
+        "import sys\nfrom mlsched.benchmark import runner\nfrom mlsched.benchmark.suites import Case, Suite\n"
+        "runner.SAVE_SECONDS = 0.0\n"
         "def step(done, total):\n    print(done, flush=True)\n    sys.stdin.readline()\n"
         f"case = Case('preemption', 'small', seeds={tuple(seeds)}, solvers=('cp-sat', 'fifo'))\n"
-        "run_suite(Suite('tiny', '', (case,)), store=sys.argv[1], progress=step)\n"
+        "runner.run_suite(Suite('tiny', '', (case,)), store=sys.argv[1], progress=step)\n"
     )
     pipe, done = subprocess.PIPE, 0
     with subprocess.Popen([sys.executable, script, path], stdin=pipe, stdout=pipe, text=True) as process:
