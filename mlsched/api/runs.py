@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ from mlsched.api.functions import is_function
 from mlsched.api.isolation import NO_MEMORY_LIMIT, isolated_rule
 from mlsched.core.arguments import checked
 from mlsched.core.clock import cpu_time
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.formulation import Limits
 from mlsched.core.params import Number, Positive, Seed, Share
 from mlsched.core.registry import registry
@@ -84,10 +85,15 @@ def simulate(
         raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
     world = names[type(workload)]
     if world.as_logged is not None and solver == world.as_logged.name:
+        _refuse_options(world, solver, params)
         if params:
             raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
         return _as_logged(world, world.as_logged, workload, dict(options or {}), scheduling_events, seed)
-    registered, values = resolve_solver(world.problem, solver, params)
+    try:
+        registered, values = resolve_solver(world.problem, solver, params)
+    except UnknownName:
+        _refuse_options(world, solver, params)
+        raise
     settings = world.options({**registered.world_options(values), **(options or {})})
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
@@ -126,6 +132,15 @@ def simulate(
         versions=versions(),
         rule=rule,
     )
+
+
+def _refuse_options(world: Simulation, solver: Any, params: Mapping[str, Any]) -> None:
+    """Raise InvalidInput about an option of the simulator among the parameters of a solver."""
+    of_world = {field.name for field in dataclasses.fields(world.options_type)}
+    if own := [name for name in params if name in of_world]:
+        raise InvalidInput(
+            f"{solver}: '{own[0]}' is an option of the simulator, not of the solver; pass options={{'{own[0]}': ...}}"
+        )
 
 
 def _refuse_endless(world: Simulation, workload: Any) -> None:

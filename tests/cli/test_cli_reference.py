@@ -10,6 +10,7 @@ import gzip
 import json
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -198,7 +199,7 @@ def test_what_does_not_hold_is_refused_by_each_command(cli, log, made, changed, 
         (MANIFEST, lambda d: d.update(value=10**400), "value: must be an integer from 0 on, below 2^100"),
         (MANIFEST, lambda d: d.update(moves=-5), "moves: must be an integer from 0 on"),
         (MANIFEST, lambda d: d.update(cpu_seconds=10**400), "cpu_seconds: must be a number from 0 on"),
-        (MANIFEST, lambda d: d.update(weights="gold"), "weights: there are jobs, area, urgency, priority"),
+        (MANIFEST, lambda d: d.update(weights="gold"), "weights: there are jobs, area, urgency, class"),
         (MANIFEST, lambda d: d.update(version=9), "use a newer mlsched"),
         (PRICES, lambda d: d.update(values=[]), "values: must be lists of integers below 2^63, of one length"),
         (PRICES, lambda d: d.update(values=None), "values: must be lists of integers below 2^63, of one length"),
@@ -293,7 +294,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     refused(output=mine)(f"{mine}: is there, and no reference; give another folder")
     refused(output=log)(f"{log}: is there, and no reference; give another folder")
     refused(source=tmp_path / "none.csv")("none.csv: there is no such file")
-    refused("--weights", "gold")("--weights gold: there are jobs, area, urgency, priority")
+    refused("--weights", "gold")("--weights gold: there are jobs, area, urgency, class")
     refused("--time-limit", "-1")("--time-limit -1.0: must be a number from 0 on")
     refused("--time-limit", "nan")("--time-limit nan: must be a number from 0 on")
     refused("--moves", "-1")("--moves")
@@ -350,3 +351,19 @@ def test_parts_are_of_logs(cli):
 def test_what_may_pause_is_never_worse_than_what_may_not(made):
     (_, straight), (_, pauses) = made(), made("--pausing")
     assert pauses["value"] <= straight["value"]
+
+
+def test_weights_by_classes_are_their_ranks(cli, write, tmp_path):
+    """The lowest class counts 1 whatever its number; without classes the weights would be those of "jobs"."""
+    log = write("submit,duration,gpus,priority\n0,600,8,7\n0,600,8,100\n0,600,8,7\n", "classes.csv")
+    call = ("reference", log, "--cluster", "1x(8gpu)", "--weights", "class", "--moves", 0)
+    cli(*call, "-o", tmp_path / "none").refused("all jobs are of one class; give --set classes=log")
+    found = cli(*call, "--set", "classes=log", "-o", tmp_path / "ranks", "--json").document
+    assert (found["weights"], found["value"]) == ("class", 2 * 10 + 20 + 30)
+
+
+def test_options_of_the_reader(cli, tmp_path):
+    log = Path(__file__).parents[1] / "instances" / "traces" / "logs" / "sacct-two-clusters.txt"
+    call = ("reference", log, "--moves", 0, "-o", tmp_path / "beta")
+    cli(*call).refused("the log has several clusters")
+    assert cli(*call, "--set", "log_cluster=beta", "--json").document["jobs"] == 6

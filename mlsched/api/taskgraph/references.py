@@ -63,7 +63,7 @@ def make_reference(
         pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and
             in the schedule jobs run by rank, and smaller ones move to other nodes where a larger one finds none.
             Where a schedule without pauses can be better, such a one is looked for as well.
-        weights: what a job's completion time counts ("jobs", "area", "urgency", "priority").
+        weights: what a job's completion time counts ("jobs", "area", "urgency", "class").
         moves: of the search without pauses, in each of which a few jobs change places; with pauses, ranks are changed
             once for a hundred of these.
         seed: of these changes, an integer >= 0.

@@ -24,6 +24,8 @@ from mlsched.cli.output import (
 )
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import shown_path
+from mlsched.core.params import parameters_of, resolve
+from mlsched.instances.traces.builder import LogOptions
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
@@ -39,7 +41,7 @@ def reference(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the log.")
     ] = None,
     pausing: Annotated[bool, typer.Option(help="Jobs may pause, and go on elsewhere.")] = False,
-    weights: Annotated[str, typer.Option(help="What a job counts: jobs, area, urgency or priority.")] = "jobs",
+    weights: Annotated[str, typer.Option(help="Weight of a job: jobs (1), area, urgency, or class.")] = "jobs",
     moves: Annotated[
         int | None,
         typer.Option(help="Moves of the search (default 5000); with --pausing, a change of ranks per 100.", min=0),
@@ -81,8 +83,10 @@ def _workload(log: str, given: dict[str, Any]) -> Any:
     from mlsched import api
 
     options = dict(given["set"])
+    reading = parameters_of(LogOptions)
+    options |= resolve("--set", reading, {name: options.pop(name) for name in reading if name in options})
     own = {p.name for p in inspect.signature(api.workload).parameters.values() if p.kind is not p.VAR_KEYWORD}
-    for name in sorted(own & set(options)):
+    for name in sorted((own & set(options)) - set(reading)):
         raise InvalidInput(f"--set {name}: is no option of a log; what has an option of its own is given with that")
     return api.workload(log, "taskgraph", cluster=given["cluster"], read=given["read"], limit=given["limit"],
                         simulator=_simulator(log), **options)  # fmt: skip

@@ -43,7 +43,7 @@ def table1(
     cap: int = 0,
     noise: float = 0.01,
     important: Share = 0.0,
-    others: CountOrNone = 0,
+    other_jobs: CountOrNone = 0,
     target: Share = 0.0,
     hinted: Literal["all", "nonconvex"] = "all",
 ) -> Workload:
@@ -52,7 +52,7 @@ def table1(
     mean_arrival: seconds between two arrivals. load: offered load. iterations: where a job is converged; threshold:
     it is converged earlier, after the first change of loss below so much of its largest one (Fig. 1: 0.0001), 0: never.
     cap: most cores of a job, 0: none. noise: fluctuation of a loss over what is left of it. important: share of jobs
-    of weight 2..5. others: so many non-ML jobs, each asking for a tenth of the cores for ten arrivals' time.
+    of weight 2..5. other_jobs: number of non-ML jobs, each asking for a tenth of the cores for ten arrivals' time.
     target: the share of its loss reduction after which a job stops, by a target loss of its own (Section 7), 0: none;
     hinted: "all" jobs have one, or the "nonconvex" ones of Table 1. The iterations that they save are not made up for:
     the offered load falls below `load`.
@@ -63,7 +63,7 @@ def table1(
     submit = _poisson(rng, jobs, mean_arrival)
     weight = np.where(rng.uniform(size=jobs) < important, rng.integers(2, 6, jobs), 1)
     expected = MEAN_CORE_SECONDS * iterations
-    come = np.sort(rng.uniform(0, max(1.0, jobs * mean_arrival), others)).astype(np.int64)
+    come = np.sort(rng.uniform(0, max(1.0, jobs * mean_arrival), other_jobs)).astype(np.int64)
     made = _workload(
         histories,
         submit,
@@ -74,13 +74,13 @@ def table1(
         weight=weight,
         source=f"synthetic:table1 jobs={jobs} seed={seed} cores={cores} mean_arrival={mean_arrival:g} load={load:g} "
         f"iterations={iterations} threshold={threshold:g} cap={cap} noise={noise:g} important={important:g} "
-        f"others={others} target={target:g} hinted={hinted}",
+        f"others={other_jobs} target={target:g} hinted={hinted}",
     )
     return made.replace(
         target=_targets(made, target, _hinted(histories, hinted)),
         other_submit=come,
-        other_seconds=np.full(others, max(1, round(10 * mean_arrival))),
-        other_cores=np.full(others, -(-cores // 10)),
+        other_seconds=np.full(other_jobs, max(1, round(10 * mean_arrival))),
+        other_cores=np.full(other_jobs, -(-cores // 10)),
     )
 
 

@@ -52,7 +52,7 @@ def test_convergence_by_the_change_of_loss():
 
 
 def test_knobs():
-    load = table1(jobs=40, cap=8, important=1.0, others=3)
+    load = table1(jobs=40, cap=8, important=1.0, other_jobs=3)
     assert set(load.most.tolist()) == {8}
     assert (load.weight >= 2).all()
     assert load.other_cores.tolist() == [64] * 3

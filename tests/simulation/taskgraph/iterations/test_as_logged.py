@@ -192,6 +192,8 @@ def test_what_as_logged_needs(write) -> None:
     log = write("submit,start,end,gpus\n0,1,2,1\n", "starts.csv")
     with pytest.raises(InvalidInput, match="ran at its own rate of arrivals, not 2 times as fast"):
         as_logged(log, "1x(1gpu)", arrivals=2.0)
+    with pytest.raises(InvalidInput, match=r"fifo: 'pausing' is an option of the simulator.*; pass options="):
+        mlsched.simulate(mlsched.workload("sample:philly", limit=5), "fifo", pausing="keep")
     with pytest.raises(InvalidInput, match="as-logged: has no parameter; leave depth out"):
         mlsched.simulate(mlsched.workload(log, cluster="1x(1gpu)"), "as-logged", depth=3)
     with pytest.raises(InvalidInput, match="no solver 'as-logged' for preemption"):

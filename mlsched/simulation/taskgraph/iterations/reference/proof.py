@@ -21,7 +21,7 @@ WEIGHTS = {
     "jobs": "every job alike",
     "area": "a job by what it holds (its largest share of the cluster, in ten-thousandths) times its running time",
     "urgency": "a job by its urgency + 1",
-    "priority": "a job by its priority + 1",
+    "class": "a job by the rank of its priority class, the lowest 1",
 }
 #: Bits of a price below a cost of 1; fewer where sums would leave the range of 64 bits.
 BITS = 24
@@ -36,7 +36,9 @@ def weights(jobs: Jobs, name: str) -> IntArray:
         asked = pieces(jobs)
         share = (asked.demand / np.maximum(asked.capacity, 1)).max(axis=1, initial=0)
         return np.asarray(np.maximum(np.rint(10_000 * share).astype(np.int64), 1) * np.maximum(asked.length, 1))
-    given = {"urgency": jobs.urgency, "priority": jobs.priority}.get(name, np.zeros_like(jobs.arrival))
+    if name == "class" and not jobs.priority.any():
+        raise InvalidInput("weights = class: all jobs are of one class; give --set classes=log, or QoS classes")
+    given = {"urgency": jobs.urgency, "class": jobs.priority}.get(name, np.zeros_like(jobs.arrival))
     return given + 1
 
 
