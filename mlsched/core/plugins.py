@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -97,6 +98,15 @@ def imported(module: str) -> Any | None:
     if module.partition(".")[0] == CORE:
         return importlib.import_module(module)
     return attempt(module, lambda: importlib.import_module(module))
+
+
+def spec(module: str) -> Any | None:
+    """Return the spec of a module; None if it, or a package around it, is missing. Packages around it are imported."""
+    around = module.rpartition(".")[0]
+    if around.partition(".")[0] in ("", CORE):
+        return importlib.util.find_spec(module)
+    inside = spec(around) and hasattr(imported(around), "__path__")
+    return importlib.util.find_spec(module) if inside else None
 
 
 def forget() -> None:

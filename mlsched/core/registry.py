@@ -1,11 +1,11 @@
 """The registry: problems and solvers declare themselves in their own files; here they are found.
 
 Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds solvers. A
-plug-in's package has the same folders: what it has of its own problem lies directly in `<package>/<layer>/`, what it
-has of another one in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers` adds single solvers
-(`core/plugins.py`). Imports happen at the first look-up, never at `import mlsched`. A look-up imports the file that has
-the solver's name, if it declares it, or else the folders of the problem that it names; only what asks for all
-problems imports all. Adding a solver touches its own file and its test.
+plug-in's package has the same folders: what it has of its own problem lies directly in `<package>/<layer>/`, or in one
+file `<layer>.py`; what it has of another one in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers`
+adds single solvers (`core/plugins.py`). Imports happen at the first look-up, never at `import mlsched`. A look-up
+imports the file that has the solver's name, if it declares it, or else the folders of the problem that it names; only
+a look-up of all problems imports all. Adding a solver touches its own file and its test.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 import functools
-import importlib
-import importlib.util
 import inspect
 import operator
 import pickle
@@ -233,18 +231,12 @@ def homes(layers: Iterable[str], problem: str) -> Iterator[str]:
 
 
 def _modules(package: str, *, packages: bool = False) -> list[str]:
-    """Names of the public modules (or sub-packages) directly inside a package; none when it does not exist."""
-    spec = _spec(package)
+    """Names of the public modules (or sub-packages) directly inside a package; a layer of one file is a module."""
+    spec = plugins.spec(package)
+    if spec is not None and spec.submodule_search_locations is None:
+        return [] if packages else [package]
     inside = pkgutil.iter_modules(spec.submodule_search_locations if spec else ())
     return [f"{package}.{info.name}" for info in inside if info.ispkg == packages and not info.name.startswith("_")]
-
-
-def _spec(package: str) -> Any | None:
-    """Where a package is; None where it, or one around it, is not. Those around a plug-in's are imported for this."""
-    around = package.rpartition(".")[0]
-    if around.partition(".")[0] in ("", plugins.CORE):
-        return importlib.util.find_spec(package)
-    return importlib.util.find_spec(package) if _spec(around) and plugins.imported(around) else None
 
 
 def scan(package: str, attribute: str, kind: type[T]) -> list[T]:
@@ -264,7 +256,7 @@ def scan_problems(layer: str, attribute: str, kind: type[T], problem: str | None
 
 
 def _exported(packages: Iterable[str], attribute: str, kind: type[T]) -> list[T]:
-    modules = [plugins.imported(name) for name in packages if _spec(name)]
+    modules = [plugins.imported(name) for name in packages if plugins.spec(name)]
     found = [getattr(module, attribute, None) for module in modules]
     return [one for one in found if isinstance(one, kind)]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,7 @@ from mlsched.core.registry import exact_algorithm
 
 def has(problem: str) -> bool:
     """Whether there is a plain model of a problem."""
-    return importlib.util.find_spec(_file(problem)) is not None
+    return plugins.spec(_file(problem)) is not None
 
 
 def _file(problem: str) -> str:
