@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED
+from mlsched.heuristics.taskgraph import tiresias
+from mlsched.heuristics.taskgraph._order import Facts, SnapshotJob
 from mlsched.instances.taskgraph import Instance, Snapshot
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph import Options, TaskgraphWorld, Workload
@@ -90,3 +92,13 @@ def greedy() -> Rule:
         return seen.round(starts), memory
 
     return Rule("greedy", call)
+
+
+def standings(snapshot, memory, thresholds, knob):
+    """Where Tiresias sees each job after promotions, a column each; and what it remembers of these."""
+    kept = tiresias.answer(
+        snapshot, memory=memory, rng=np.random.default_rng(0), first=thresholds[0], second=thresholds[1], knob=knob
+    )[1]
+    queues, facts = tiresias.Queues(thresholds, knob, kept), Facts(snapshot, snapshot.max_iterations)
+    rows = [queues.standing(SnapshotJob(facts, at)) for at in range(len(snapshot.arrival))]
+    return tiresias.Standing(*map(np.array, zip(*rows, strict=True))), kept

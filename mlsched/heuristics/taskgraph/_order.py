@@ -43,9 +43,10 @@ class Job(Protocol):
     `tick_seconds`: length of a tick, 0 if it is not stated. `gpus`: GPUs of all tasks together, 0 if the cluster
     counts none. `share_units`: dominant shares of all tasks, in whole units. `remaining`: estimated ticks that the job
     still runs; `remaining_work`: the same, times the share units of its tasks. `executed`: ticks in which it ran;
-    `gpu_seconds`: attained service; `gpu_rate`: its growth per tick while the job runs. `iterations_left`: whole
-    iterations, the one under way included. `pause_cost`: ticks without progress after a pause. `time_limit`: the
-    running time that its user stated, 0 if none.
+    `idle_since`: since when no task of it runs (now, if one does). `gpu_seconds`: attained service; `gpu_rate`: its
+    growth per tick while the job runs; `gpu_ticks`: attained service in units of the resource that counts GPUs, times
+    ticks; `gpu_second`: GPU-seconds of one of these. `iterations_left`: whole iterations, the one under way included.
+    `pause_cost`: ticks without progress after a pause. `time_limit`: the running time that its user stated, 0 if none.
     """
 
     number: int
@@ -67,8 +68,11 @@ class Job(Protocol):
     remaining: int
     remaining_work: int
     executed: int
+    idle_since: int
     gpu_seconds: float
     gpu_rate: float
+    gpu_ticks: int
+    gpu_second: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +90,10 @@ class Order:
         falls: keys of running jobs only fall while they run.
         until: the time at which the key of a running job next changes; None if it does not. With it, keys of running
             jobs are constant between these times.
+        rises: the time at which a waiting job is promoted; None if it is not.
+        promote: called with a waiting job whose time has come; its key changes.
+        restart: called before a run; forget the jobs of another one.
+        packs: of a snapshot, the gangs that go to as few nodes as possible, (jobs,).
         stop, nodes: as for fifo.
     """
 
@@ -97,6 +105,10 @@ class Order:
     ages: bool = False
     falls: bool = False
     until: Callable[[Any], int | None] | None = None
+    rises: Callable[[Any], int | None] | None = None
+    promote: Callable[[Any], None] | None = None
+    restart: Callable[[], None] | None = None
+    packs: Callable[[Snapshot], Flags] | None = None
     stop: str = "most"
     nodes: str = "auto"
 
@@ -130,19 +142,30 @@ def answer(snapshot: Snapshot, order: Order) -> Round:
     if order.needs_gpus:
         gpu_seconds(snapshot, order.needs_gpus)
     placer = Placer(snapshot, order.stop, order.nodes)
+    if order.packs is not None:
+        placer.packed |= order.packs(snapshot)
     facts = Facts(snapshot, placer.stop_after)
     jobs = [SnapshotJob(facts, at) for at in range(len(snapshot.arrival))]
+    if order.rises is not None and order.promote is not None:
+        for job in jobs:
+            if job.idle_since < job.now and (time := order.rises(job)) is not None and time <= job.now:
+                order.promote(job)
     ranks = _ranks([order.keyed(job) for job in jobs])
     if not order.preempts:
         placer.start_in_order(by_job(snapshot, ranks), strict=order.strict)
         return placer.round()
     pauses = serve(placer, ranks)
-    if order.until is None or snapshot.pausing != "keep" or not (pauses or placer.open.any()):
-        return placer.round(pauses)  # no job can, or has to, be preempted when a key changes
+    if order.until is None or snapshot.pausing != "keep":
+        return placer.round(pauses)
     facts.holds = holding(placer, pauses)
-    held = np.flatnonzero(per_job(snapshot, facts.holds) > 0).tolist()
-    times = [time for at in held if (time := order.until(jobs[at])) is not None]
-    return placer.round(pauses, min(times, default=0))
+    held = per_job(snapshot, facts.holds) > 0
+    times: list[int | None] = []
+    if pauses or placer.open.any():  # else no job has to be preempted when a key changes
+        times += [order.until(jobs[at]) for at in np.flatnonzero(held).tolist()]
+    if order.rises is not None:
+        times += [order.rises(jobs[at]) for at in np.flatnonzero(~held).tolist()]
+    wakes = [max(snapshot.now + 1, time) for time in times if time is not None]
+    return placer.round(pauses, min(wakes, default=0))
 
 
 def _ranks(keys: list[tuple[Any, ...]]) -> IntArray:
@@ -174,16 +197,16 @@ class Facts:
     def __init__(self, snapshot: Snapshot, stop_after: IntArray) -> None:
         self.snapshot, self.stop_after = snapshot, stop_after
         self.holds: Flags = np.ones(len(snapshot.task_job), dtype=np.bool_)  # tasks: whether it holds a node
-        self._made: dict[str, list[Any]] = {}
+        self.made: dict[str, list[Any]] = {}
 
     def column(self, name: str) -> list[Any]:
         """Return a fact of every job."""
-        found = self._made.get(name)
+        found = self.made.get(name)
         if found is None:
             make = _FACTS.get(name)
             if make is None:
                 raise unknown(name)
-            found = self._made[name] = np.broadcast_to(make(self), len(self.snapshot.arrival)).tolist()
+            found = self.made[name] = np.broadcast_to(make(self), len(self.snapshot.arrival)).tolist()
         return found
 
     @property
@@ -196,10 +219,14 @@ class Facts:
         column, unit = gpu_units(self.snapshot)
         return sum_per_job(self.snapshot, self.snapshot.demand[:, column]) / unit if unit else 0.0
 
+    def gpu_ticks(self) -> Any:
+        """jobs: attained service, in units of the resource that counts GPUs."""
+        column, seconds = gpu_second(self.snapshot)
+        return self.snapshot.service[:, column] if seconds else 0
+
     def gpu_seconds(self) -> Any:
         """jobs: attained service."""
-        column, seconds = gpu_second(self.snapshot)
-        return self.snapshot.service[:, column] * seconds if seconds else 0.0
+        return self.gpu_ticks() * gpu_second(self.snapshot)[1]
 
     def gpu_rate(self) -> Any:
         """jobs: service per tick of the tasks that hold nodes after the round."""
@@ -231,6 +258,9 @@ _FACTS: dict[str, Callable[[Facts], Any]] = {
     "remaining": lambda f: remaining_time(f.snapshot, f.stop_after),
     "remaining_work": Facts.remaining_work,
     "executed": lambda f: f.snapshot.executed,
+    "idle_since": lambda f: f.snapshot.idle_since,
+    "gpu_ticks": Facts.gpu_ticks,
+    "gpu_second": lambda f: gpu_second(f.snapshot)[1],
     "gpu_seconds": Facts.gpu_seconds,
     "gpu_rate": Facts.gpu_rate,
 }
@@ -245,13 +275,14 @@ def unknown(name: str) -> AttributeError:
 class SnapshotJob:
     """A job of a snapshot, as keys see it (`Job`)."""
 
-    __slots__ = ("_at", "_facts")
+    __slots__ = ("_at", "_facts", "_made")
 
     def __init__(self, facts: Facts, at: int) -> None:
-        self._facts, self._at = facts, at
+        self._facts, self._made, self._at = facts, facts.made, at
 
     def __getattr__(self, name: str) -> Any:
-        return self._facts.column(name)[self._at]
+        column = self._made.get(name)
+        return (self._facts.column(name) if column is None else column)[self._at]
 
 
 def by_order(snapshot: Snapshot, *, rng: np.random.Generator, key: Any) -> Round:

@@ -29,20 +29,19 @@ What is simpler, or other, here:
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import NotNegative, within
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, by_job, per_job
-from mlsched.heuristics.taskgraph.place import Placer
-from mlsched.heuristics.taskgraph.preemption import holding, preempt_by_priority, settled
+from mlsched.heuristics.taskgraph import _order
+from mlsched.heuristics.taskgraph._order import Job, Order
+from mlsched.heuristics.taskgraph.measures import Flags, per_job
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.states import RUNNING
-from mlsched.instances.taskgraph.units import gpu_seconds
 
 #: Of jobs that have been promoted, a list each: their ids, and their attained service (units x ticks), executed and
 #: waited ticks when they last were.
@@ -52,16 +51,102 @@ COUNTED = ("service", "executed", "waited")
 THRESHOLDS, KNOB = (3250.0, 7200.0), 8.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Standing:
-    """Where each job stands, an entry a job: its queue (0: top), and since its last promotion the GPU-seconds it has
-    attained and the ticks it has executed and waited.
-    """
+class Standing(NamedTuple):
+    """The queue of a job (0: top), and since its last promotion attained GPU-seconds, executed and waited ticks."""
 
-    queue: IntArray
-    attained: Floats
-    executed: IntArray
-    waited: IntArray
+    queue: int
+    attained: float
+    executed: int
+    waited: int
+
+
+class Queues:
+    """Thresholds between queues, and what jobs had when they were last promoted."""
+
+    def __init__(self, thresholds: tuple[float, float], knob: float, memory: Memory | None = None) -> None:
+        self.thresholds, self.knob = thresholds, knob
+        columns = [(memory or {}).get(name, []) for name in ("job", *COUNTED)]
+        self.promoted: dict[int, tuple[int, int, int]] = {
+            job: (service, executed, waited) for job, service, executed, waited in zip(*columns, strict=True)
+        }
+
+    def memory(self, snapshot: Snapshot) -> Memory:
+        """Return what is to be remembered of the jobs of a snapshot."""
+        there = [job for job in snapshot.job_id.tolist() if any(self.promoted.get(job, ()))]
+        rows = [(job, *self.promoted[job]) for job in there]
+        return {name: list(column) for name, column in zip(("job", *COUNTED), zip(*rows, strict=True), strict=False)}
+
+    def standing(self, job: Job) -> Standing:
+        """Return where a job is."""
+        served, executed, waited = _counts(job)
+        if (before := self.promoted.get(job.number)) is not None:
+            served, executed, waited = served - before[0], executed - before[1], waited - before[2]
+        attained = served * job.gpu_second
+        first, second = self.thresholds
+        return Standing((attained >= first) + (attained >= second), attained, executed, waited)
+
+    def sinks(self, job: Job) -> int | None:
+        """Return when a job that runs sinks; None: never."""
+        standing = self.standing(job)
+        limit = (*self.thresholds, math.inf)[standing.queue]
+        if limit == math.inf or job.gpu_rate <= 0:
+            return None
+        return job.now + max(1, math.ceil((limit - standing.attained) / job.gpu_rate))
+
+    def rises(self, job: Job) -> int | None:
+        """Return when a job that waits is promoted; None: never."""
+        standing = self.standing(job)
+        if not self.knob or not standing.queue:
+            return None
+        return job.now + math.ceil(self.knob * standing.executed - standing.waited)
+
+    def promote(self, job: Job) -> None:
+        """Put a job into the top queue."""
+        self.promoted[job.number] = _counts(job)
+
+
+def _counts(job: Job) -> tuple[int, int, int]:
+    """Attained service (units x ticks), executed and waited ticks of a job."""
+    executed, first = job.executed, job.first_start
+    return job.gpu_ticks, executed, max(job.now - first - executed, 0) if first >= 0 else 0
+
+
+def _order_of(queues: Queues, skew: float, keep: bool, stop: str, nodes: str) -> Order:
+    """Return the order by queues, then by first start."""
+
+    def key(job: Job) -> tuple[int, ...]:
+        started = job.first_start if job.first_start >= 0 else UNLIMITED
+        queue = queues.standing(job).queue
+        return (queue, not job.runs, started) if keep else (queue, started, job.arrival, job.number)
+
+    return Order(
+        key,
+        preempts=True,
+        until=queues.sinks,
+        rises=queues.rises,
+        promote=queues.promote,
+        restart=queues.promoted.clear,
+        packs=functools.partial(skewed, limit=skew) if skew else None,
+        needs_gpus="tiresias",
+        stop=stop,
+        nodes=nodes,
+    )
+
+
+def order(
+    *,
+    first: float = THRESHOLDS[0],
+    second: float = THRESHOLDS[1],
+    knob: float = KNOB,
+    skew: float = 0.0,
+    keep: bool = False,
+    stop: str = "most",
+    nodes: str = "auto",
+) -> Order:
+    """Return the order by queues, of jobs of which nothing is remembered."""
+    within("second", second, first)
+    within("skew", skew, 0)
+    return _order_of(Queues((first, second), knob), skew, keep, stop, nodes)
 
 
 @solver(
@@ -69,6 +154,7 @@ class Standing:
     problem="taskgraph",
     called="online",
     stateful=True,
+    order=order,
     world=lambda params: {"pausing": "keep"},
     paper="Gu et al., NSDI 2019, Section 3.3",
 )
@@ -93,99 +179,15 @@ def answer(
     length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("second", second, first)
-    thresholds = (first, second)
-    standing, kept = standings(snapshot, memory or {}, thresholds, knob)
-    placer = Placer(snapshot, stop, nodes)
-    placer.packed |= skewed(snapshot, skew)
-    return serve(placer, standing, thresholds, knob, keep=keep)[0], kept
-
-
-def serve(
-    placer: Placer,
-    standing: Standing,
-    thresholds: tuple[float, float],
-    knob: float,
-    index: Floats | None = None,
-    keep: bool = False,
-) -> tuple[Round, list[int]]:
-    """The round that serves the queues from the top, each by falling `index` (if any), then by first start.
-
-    With it, the tasks that pause. keep: what runs comes before what waits in its queue.
-    """
-    snapshot = placer.snapshot
-    if settled(placer):
-        pauses_matter = snapshot.pausing == "keep"
-        return placer.round((), _next_change(placer, [], standing, thresholds, knob) if pauses_matter else 0), []
-    started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
-    order = [started] if index is None else [-index, started]
-    if keep:
-        order.insert(0, per_job(snapshot, snapshot.state == RUNNING) == 0)
-    tasks = by_job(snapshot, standing.queue, *order)
-    if snapshot.pausing != "keep":
-        placer.start_in_order(tasks)
-        return placer.round(), []
-    pauses = preempt_by_priority(
-        placer, tasks, np.lexsort((snapshot.arrival, *reversed(order), standing.queue, *by_class(snapshot)))
-    )
-    return placer.round(pauses, _next_change(placer, pauses, standing, thresholds, knob)), pauses
+    queues = Queues((first, second), knob, memory)
+    made = _order.answer(snapshot, _order_of(queues, skew, keep, stop, nodes))
+    return made, queues.memory(snapshot)
 
 
 def skewed(snapshot: Snapshot, limit: float) -> Flags:
-    """jobs: whether the largest task holds at least `limit` times the tasks' mean of model parameters; 0: none."""
-    largest = np.zeros(len(snapshot.arrival))
+    """jobs: whether the largest task holds at least `limit` times the tasks' mean of model parameters."""
     within("skew", limit, 0)
-    if not limit:
-        return largest > 0
+    largest = np.zeros(len(snapshot.arrival))
     np.maximum.at(largest, snapshot.task_job, snapshot.parameters)
     mean = per_job(snapshot, snapshot.parameters) / np.bincount(snapshot.task_job, minlength=len(largest))
     return np.asarray((largest > 0) & (largest >= limit * mean))
-
-
-def standings(
-    snapshot: Snapshot, memory: Memory, thresholds: tuple[float, float], knob: float
-) -> tuple[Standing, Memory]:
-    """Where each job stands after promotions, and the memory of these."""
-    column, seconds = gpu_seconds(snapshot, "tiresias")
-    stay = np.where(snapshot.first_start >= 0, snapshot.now - snapshot.first_start, 0)
-    waited = np.maximum(stay - snapshot.executed, 0)
-    counts = np.array([snapshot.service[:, column], snapshot.executed, waited])
-    base = np.zeros_like(counts)
-    if memory:
-        order = np.argsort(snapshot.job_id, kind="stable")
-        names = np.array(memory["job"], dtype=np.int64)
-        place = order[np.minimum(np.searchsorted(snapshot.job_id, names, sorter=order), len(order) - 1)]
-        there = snapshot.job_id[place] == names
-        base[:, place[there]] = np.array([memory[name] for name in COUNTED])[:, there]
-    since = counts - base
-    attained: Floats = np.asarray(since[0] * seconds)
-    queue = np.asarray((attained >= thresholds[0]) * 1 + (attained >= thresholds[1]))
-    if knob:
-        starves = (queue > 0) & (snapshot.idle_since < snapshot.now) & (since[2] >= knob * since[1])
-        if starves.any():
-            base[:, starves], since[:, starves], queue[starves], attained[starves] = counts[:, starves], 0, 0, 0
-    risen = np.flatnonzero(base.any(axis=0))
-    columns = zip(("job", *COUNTED), (snapshot.job_id, *base), strict=True)
-    kept = {name: row[risen].tolist() for name, row in columns} if risen.size else {}
-    return Standing(queue, attained, since[1], since[2]), kept
-
-
-def _next_change(
-    placer: Placer, pauses: list[int], standing: Standing, thresholds: tuple[float, float], knob: float
-) -> int:
-    """When, if nothing else happens, a running job next sinks or a waiting one is promoted; 0: never."""
-    snapshot = placer.snapshot
-    column, seconds = gpu_seconds(snapshot, "tiresias")
-    holds = holding(placer, pauses)
-    rate = seconds * per_job(snapshot, holds * snapshot.demand[:, column])
-    runs = per_job(snapshot, holds) > 0
-    limit = np.array([*thresholds, math.inf])[standing.queue]
-    waits = bool(pauses or placer.open.any())  # where nothing waits, nobody is preempted
-    sinks = waits & runs & (rate > 0) & np.isfinite(limit)
-    rises = ~runs & (standing.queue > 0) & (knob > 0)
-    ticks = np.concatenate(
-        [
-            (limit[sinks] - standing.attained[sinks]) / rate[sinks],
-            knob * standing.executed[rises] - standing.waited[rises],
-        ]
-    )
-    return snapshot.now + max(1, math.ceil(ticks.min())) if ticks.size else 0

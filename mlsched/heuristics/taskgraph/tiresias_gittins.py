@@ -17,19 +17,34 @@ Beyond what `tiresias` simplifies:
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._gittins import index
 from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
-from mlsched.heuristics.taskgraph.preemption import holding
-from mlsched.heuristics.taskgraph.tiresias import KNOB, THRESHOLDS, serve, standings
+from mlsched.heuristics.taskgraph.preemption import holding, serve
+from mlsched.heuristics.taskgraph.tiresias import COUNTED, KNOB, THRESHOLDS, Memory
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """Where each job stands, an entry a job: its queue (0: top), and since its last promotion the GPU-seconds it has
+    attained and the ticks it has executed and waited.
+    """
+
+    queue: IntArray
+    attained: Floats
+    executed: IntArray
+    waited: IntArray
 
 
 @solver(
@@ -55,16 +70,19 @@ def answer(
     sizes are remembered.
     """
     memory = memory or {"promoted": {}, "seen": {}, "sizes": []}
-    standing, promoted = standings(snapshot, memory["promoted"], THRESHOLDS, KNOB)
+    standing, promoted = _standings(snapshot, memory["promoted"])
     sizes = _ended(snapshot, memory)[-window:]
     known = np.sort(np.array(sizes, dtype=np.float64))
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
     served: Floats = np.asarray(snapshot.service[:, column] * seconds)
     quantum = np.array([*THRESHOLDS, np.inf])[standing.queue]
     placer = Placer(snapshot, stop, nodes)
-    chosen, pauses = serve(placer, standing, THRESHOLDS, KNOB, index(known, served, quantum))
+    started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
+    keys = (standing.queue, -index(known, served, quantum), started, snapshot.arrival, snapshot.job_id)
+    pauses = serve(placer, *keys)
+    wake = _next_change(placer, pauses, standing) if snapshot.pausing == "keep" else 0
     held = seconds * per_job(snapshot, holding(placer, pauses) * snapshot.demand[:, column])
-    return chosen, {"promoted": promoted, "seen": _seen(placer, served, held), "sizes": sizes}
+    return placer.round(pauses, wake), {"promoted": promoted, "seen": _seen(placer, served, held), "sizes": sizes}
 
 
 def _seen(placer: Placer, served: Floats, held: Floats) -> dict[str, Any]:
@@ -83,3 +101,48 @@ def _ended(snapshot: Snapshot, memory: dict[str, Any]) -> list[float]:
     seen, here = memory["seen"], set(snapshot.job_id.tolist())
     gone = [row for job, row in seen.get("jobs", {}).items() if int(job) not in here]
     return list(memory["sizes"]) + [had + rate * min(snapshot.now - seen["now"], left) for had, rate, left in gone]
+
+
+def _standings(snapshot: Snapshot, memory: Memory) -> tuple[Standing, Memory]:
+    """Where each job stands after promotions, and the memory of these."""
+    column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
+    stay = np.where(snapshot.first_start >= 0, snapshot.now - snapshot.first_start, 0)
+    waited = np.maximum(stay - snapshot.executed, 0)
+    counts = np.array([snapshot.service[:, column], snapshot.executed, waited])
+    base = np.zeros_like(counts)
+    if memory:
+        order = np.argsort(snapshot.job_id, kind="stable")
+        names = np.array(memory["job"], dtype=np.int64)
+        place = order[np.minimum(np.searchsorted(snapshot.job_id, names, sorter=order), len(order) - 1)]
+        there = snapshot.job_id[place] == names
+        base[:, place[there]] = np.array([memory[name] for name in COUNTED])[:, there]
+    since = counts - base
+    attained: Floats = np.asarray(since[0] * seconds)
+    queue = np.asarray((attained >= THRESHOLDS[0]) * 1 + (attained >= THRESHOLDS[1]))
+    starves = (queue > 0) & (snapshot.idle_since < snapshot.now) & (since[2] >= KNOB * since[1])
+    if starves.any():
+        base[:, starves], since[:, starves], queue[starves], attained[starves] = counts[:, starves], 0, 0, 0
+    risen = np.flatnonzero(base.any(axis=0))
+    columns = zip(("job", *COUNTED), (snapshot.job_id, *base), strict=True)
+    kept = {name: row[risen].tolist() for name, row in columns} if risen.size else {}
+    return Standing(queue, attained, since[1], since[2]), kept
+
+
+def _next_change(placer: Placer, pauses: list[int], standing: Standing) -> int:
+    """When, if nothing else happens, a running job next sinks or a waiting one is promoted; 0: never."""
+    snapshot = placer.snapshot
+    column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
+    holds = holding(placer, pauses)
+    rate = seconds * per_job(snapshot, holds * snapshot.demand[:, column])
+    runs = per_job(snapshot, holds) > 0
+    limit = np.array([*THRESHOLDS, math.inf])[standing.queue]
+    waits = bool(pauses or placer.open.any())  # where nothing waits, nobody is preempted
+    sinks = waits & runs & (rate > 0) & np.isfinite(limit)
+    rises = ~runs & (standing.queue > 0)
+    ticks = np.concatenate(
+        [
+            (limit[sinks] - standing.attained[sinks]) / rate[sinks],
+            KNOB * standing.executed[rises] - standing.waited[rises],
+        ]
+    )
+    return snapshot.now + max(1, math.ceil(ticks.min())) if ticks.size else 0

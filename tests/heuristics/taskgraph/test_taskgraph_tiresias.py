@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from snapshot_examples import horizon, play, rows
+from snapshot_examples import horizon, play, rows, standings
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.heuristics.taskgraph.tiresias import answer, standings
+from mlsched.heuristics.taskgraph.tiresias import answer
 from mlsched.simulation.clock import Rule
 
 RNG = np.random.default_rng(0)

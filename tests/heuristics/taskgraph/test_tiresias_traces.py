@@ -8,9 +8,9 @@ import itertools
 
 import numpy as np
 import pytest
+from snapshot_examples import standings
 
 from mlsched import api
-from mlsched.heuristics.taskgraph.tiresias import standings
 
 #: File, first jobs, a cluster on which they queue, and the GPUs that a row asks for.
 TRACES = {

@@ -36,7 +36,9 @@ Entry = tuple[Any, ...]
 def serves(world: IterationWorld, order: Order) -> bool:
     """Return whether an order can be served without snapshots in a world."""
     jobs, options = world.workload, world.options
-    if order.stop != "most" or order.nodes not in ("auto", "best-fit") or len(jobs.edge_from) or jobs.gpu_unit:
+    if order.stop != "most" or order.nodes not in ("auto", "best-fit") or order.packs is not None:
+        return False
+    if len(jobs.edge_from) or jobs.gpu_unit:
         return False
     still = options.pausing == "none" and not len(jobs.failure_node)
     if options.usage != "demand" or not (world.movement == "anytime" or still):
@@ -97,6 +99,9 @@ class Engine:
         self.ranked: list[tuple[Entry, JobState]] = []
         self._first = [-priority for priority in self.facts.priority]
         self._changes: list[tuple[int, int, int]] = []  # (time, job, serial): when the key of a running job changes
+        self._rises: list[tuple[int, int, int]] = []  # likewise: when a waiting job is promoted
+        if order.restart is not None:
+            order.restart()
         #: Of each template, the resources that its jobs demand; how many jobs in the system have each such set.
         demand = world.workload.demand > 0
         self._asked = [tuple(np.asarray(demand[first:end].any(axis=0)).tolist()) for first, end in world.workload.tasks]
@@ -164,14 +169,20 @@ class Engine:
         queue.add(job.entry)
         self.filled[job.template] = queue
         self.waiting += 1
+        if self.order.rises is not None and (time := self.order.rises(self._shown(job))) is not None:
+            heapq.heappush(self._rises, (time, job.number, job.serial))
 
-    def start(self, job: JobState, nodes: tuple[int, ...]) -> None:
-        """Start a job that waits."""
+    def _take(self, job: JobState) -> None:
+        """A job does not wait any more."""
         queue = self.queues[job.template]
         queue.remove(job.entry)
         if queue.head == len(queue.entries):
             del self.filled[job.template]
         self.waiting -= 1
+
+    def start(self, job: JobState, nodes: tuple[int, ...]) -> None:
+        """Start a job that waits."""
+        self._take(job)
         self.world.begin(job, nodes)
 
     def runs(self, job: JobState) -> None:
@@ -202,6 +213,7 @@ class Engine:
     def _serve(self) -> int | None:
         if self.order.ages:
             self._key_again()
+        self._promote()
         if not self.preempts:
             self._start_in_order()
             return None
@@ -209,8 +221,8 @@ class Engine:
         preempt.serve(self)
         if self.order.until is None or not self.waiting:
             return None
-        self._drop_stale()
-        return self.world.scheduling_events(self._changes[0][0]) if self._changes else None
+        times = [*self._next_change(), *self._next_rise()]
+        return self.world.scheduling_events(max(self.world.now + 1, min(times))) if times else None
 
     def heads(self) -> list[tuple[Entry, int]]:
         """Return the first entry of each queue in which jobs wait, with its number."""
@@ -274,7 +286,35 @@ class Engine:
             at = bisect_left(self.ranked, entry, key=preempt.rank)
         return at
 
-    def _drop_stale(self) -> None:
-        changes, segments = self._changes, self.world.segments
-        while changes and ((job := segments.get(changes[0][1])) is None or job.serial != changes[0][2]):
-            heapq.heappop(changes)
+    def _next_change(self) -> list[int]:
+        """When the key of a running job next changes, if one does."""
+        return _first(self._changes, self.world.segments)
+
+    # -- jobs that wait and are promoted ------------------------------------------------------------------------------
+
+    def _next_rise(self) -> list[int]:
+        """When a waiting job is next promoted, if one is."""
+        return _first(self._rises, self.world.jobs)
+
+    def _promote(self) -> None:
+        """Promote the jobs whose time has come; not those that have only just stopped."""
+        now, just_stopped = self.world.now, []
+        while (times := self._next_rise()) and times[0] <= now:
+            rise = heapq.heappop(self._rises)
+            job = self.world.jobs[rise[1]]
+            if job.idle_since >= now:
+                just_stopped.append(rise)
+                continue
+            assert self.order.promote is not None, "an order that tells when jobs rise promotes them"
+            self.order.promote(self._shown(job))
+            self._take(job)
+            self.wait(job)
+        for rise in just_stopped:
+            heapq.heappush(self._rises, rise)
+
+
+def _first(events: list[tuple[int, int, int]], jobs: dict[int, JobState]) -> list[int]:
+    """The time of the first event (time, job, serial) that still applies, if there is one; others are dropped."""
+    while events and ((job := jobs.get(events[0][1])) is None or job.serial != events[0][2]):
+        heapq.heappop(events)
+    return [events[0][0]] if events else []

@@ -121,12 +121,23 @@ class RunningJob:
         return state.executed + (self._facts.world.now - state.busy_since if state.placed else 0)
 
     @property
+    def idle_since(self) -> int:
+        return self._facts.world.now if self._state.placed else self._state.idle_since
+
+    @property
+    def gpu_ticks(self) -> int:
+        """Attained service, in units of the resource that counts GPUs."""
+        state, column = self._state, self._facts.column
+        return state.counted[column] + state.held[column] * (self._facts.world.now - state.since) if column >= 0 else 0
+
+    @property
+    def gpu_second(self) -> float:
+        return self._facts.gpu_second
+
+    @property
     def gpu_seconds(self) -> float:
         """Attained service."""
-        state, facts = self._state, self._facts
-        ticks_held = facts.world.now - state.since
-        served = state.counted[facts.column] + state.held[facts.column] * ticks_held
-        return served * facts.gpu_second
+        return self.gpu_ticks * self._facts.gpu_second
 
     def _standing(self) -> tuple[int, int, int]:
         """Finished iterations, ticks of an iteration, and ticks left of the one under way."""
