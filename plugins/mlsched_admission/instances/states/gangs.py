@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.entries import Entry
+from mlsched_admission.instances.states.state import State, Unit
 from mlsched_admission.instances.states.unmodelled import found_in
 
 #: Labels and annotations by which pods name their group, with the scheduler that reads them.
@@ -18,12 +20,17 @@ _PREEMPTABLE = "volcano.sh/preemptable"
 
 @dataclass
 class Gang:
-    """A group of pods: its minimum (0: members start one by one), and features of it that are not modelled."""
+    """A group of pods: its minimum (0: members start one by one), and features of it that are not modelled.
+
+    whole: preemption takes all of its pods or none. queue: of Volcano.
+    """
 
     name: str
     system: str
     minimum: int
     level: str = ""
+    whole: bool = False
+    queue: str = ""
     unmodelled: list[str] = field(default_factory=list)
     pods: list[Entry] = field(default_factory=list)
 
@@ -53,6 +60,47 @@ class Gangs:
                 gang.pods.append(pod)
                 self.of[k8s.full_name(pod)] = gang
 
+    def join(self, state: State) -> None:
+        """Make running members units of their gang, as far as preemption regards it (rules G2, G3).
+
+        Volcano takes pods down to the minimum, never more: a unit without pods that nobody may evict keeps it so. Of
+        Kubernetes' own groups in mode PodGroup all pods go or none; in other groups each pod goes alone.
+        """
+        for gang in {id(gang): gang for gang in self.of.values()}.values():
+            units = [state.units[name] for name in map(k8s.full_name, gang.pods) if name in state.units]
+            for unit, pod in ((u, p) for u in units for p in gang.pods if k8s.full_name(p) == u.name):
+                unit.fixed = gang.system == "volcano" and not preemptable(pod)
+            if gang.system == "volcano" and units:
+                keeper = Unit(f"{gang.name} (its minimum)", units[0].priority, gang=gang.name, fixed=True)
+                state.units[keeper.name] = keeper
+                units.append(keeper)
+            if gang.whole or gang.system == "volcano":
+                for unit in units:
+                    unit.gang = gang.name
+                    unit.minimum = len(units) if gang.whole else gang.minimum + 1
+        systems = {gang.system for gang in self.of.values()}
+        if "volcano" in systems:
+            state.assume("gangs of Volcano: a running one loses pods down to its minimum, never more")
+        if systems - {"volcano"}:
+            state.assume("gangs of Kubernetes and coscheduling: pods of running ones are evicted one by one")
+        if any(gang.whole for gang in self.of.values()):
+            state.assume("groups in disruption mode PodGroup: evicted whole (workload-aware preemption)")
+
+    def waiting(self, gang: Gang, waiting: Mapping[str, Entry]) -> list[Entry]:
+        """Return the members that wait, the first in line first."""
+        pods = [pod for pod in gang.pods if k8s.full_name(pod) in waiting]
+        created = {id(pod): k8s.when(pod, "metadata", "creationTimestamp") or 0 for pod in pods}
+        return sorted(pods, key=lambda pod: (-pod.whole("spec", "priority"), created[id(pod)], k8s.full_name(pod)))
+
+    def running(self, gang: Gang) -> int:
+        """Return how many members run and stay."""
+        there = (pod for pod in gang.pods if pod.text("spec", "nodeName"))
+        return sum(1 for pod in there if not pod.get("metadata", "deletionTimestamp"))
+
+    def queues(self) -> set[str]:
+        """Return Volcano's queues that groups name."""
+        return {gang.queue for gang in self.of.values() if gang.system == "volcano"}
+
 
 def group_of(pod: Entry) -> tuple[str, str] | None:
     """Return the system and the name of a pod's group; None if it is in none."""
@@ -74,10 +122,13 @@ def _gang(entry: Entry) -> Gang:
         made.minimum = (
             0 if gang is None else max(1, entry.whole("spec", "schedulingPolicy", "gang", "minCount", default=1))
         )
+        mode = entry.get("spec", "disruptionMode")
+        made.whole = mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
         for one in entry.under("spec", "schedulingConstraints").entries("topology"):
             made.level = one.text("key")
     else:
         made.minimum = max(1, entry.whole("spec", "minMember", default=1, low=0))
+        made.queue = entry.text("spec", "queue", default="default") if system == "volcano" else ""
     return made
 
 

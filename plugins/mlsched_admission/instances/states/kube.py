@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.gangs import Gang, Gangs, preemptable
+from mlsched_admission.instances.states.gangs import Gang, Gangs
 from mlsched_admission.instances.states.losses import Losses, saved_at
 from mlsched_admission.instances.states.state import Amounts, Budget, Job, Node, Options, Pod, Shape, State, Unit, plus
 from mlsched_admission.instances.states.unmodelled import found_in
@@ -51,13 +51,13 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
             unit.pods = [Pod(unit.name, node, {**held[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))]
             state.units[unit.name] = unit
     gangs = Gangs(found, pods)
-    _join_gangs(state, gangs, bound)
+    gangs.join(state)
     waiting = waiting_pods(pods, state)
     state.read.append(_counts(state, pods, waiting))
     line = _line(waiting, gangs, state)
     state.budgets = budgets(found, state)
-    if not gangs.of:
-        state.model = functools.cache(lambda: systems_kube.Cluster(found, requests=held))
+    alone = set(waiting) - set(gangs.of)
+    state.model = functools.cache(lambda: systems_kube.Cluster(found, requests=held, waiting=alone))
     if not found.get("PodDisruptionBudget"):
         state.assume("disruption budgets: none, for the state has none (kubectl get pdb -A -o json)")
     asking = _Asking(waiting, gangs, line, held, k8s.Placing(machines), bound)
@@ -90,26 +90,17 @@ class _Asking:
         for name in asked_about(self.line, options, state):
             named = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
             gang = next(named, None)
-            members = [self.waiting[name]] if gang is None else _needed(gang)
+            members = [self.waiting[name]] if gang is None else self._needed(gang)
             _add_job(state, name, members, self.held, self.placing, gang)
             for pod in members:
                 _name_obstacles(state, name, pod, crowded, self.repelling, self.held[id(pod)])
+            if gang is not None and gang.system == "volcano" and len(self.gangs.queues()) > 1:
+                state.leave_out(name, ["reclaim between queues of Volcano"])
         return state
 
-
-def _join_gangs(state: State, gangs: Gangs, bound: list[Entry]) -> None:
-    """Make running pods of a gang units of it, and keep pods that Volcano may not evict."""
-    for pod in bound:
-        unit = state.units.get(k8s.full_name(pod))
-        if unit is None:
-            continue
-        if (gang := gangs.of.get(unit.name)) is not None:
-            unit.gang, unit.minimum = gang.name, gang.minimum
-            if gang.system == "volcano" and not preemptable(pod):
-                del state.units[unit.name]
-    systems = sorted({gang.system for gang in gangs.of.values()})
-    for system in systems:
-        state.assume(f"gangs of {system}: a running one loses pods down to its minimum, below it all of them")
+    def _needed(self, gang: Gang) -> list[Entry]:
+        """The waiting pods that a gang needs to reach its minimum."""
+        return self.gangs.waiting(gang, self.waiting)[: gang.minimum - self.gangs.running(gang)]
 
 
 def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
@@ -121,23 +112,16 @@ def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting
             state.assume(f"scheduler {scheduler!r}: not known here; its pods are judged by priorities and room alone")
     seen: dict[str, Gang] = {gang.name: gang for name, gang in gangs.of.items() if name in waiting}
     for gang in seen.values():
-        running = [pod for pod in gang.pods if pod.text("spec", "nodeName")]
-        living = [pod for pod in gang.pods if not pod.get("metadata", "deletionTimestamp")]
-        if len(living) < gang.minimum:
-            state.held[gang.name] = f"it has {len(living)} of at least {gang.minimum} pods, so it cannot start"
-        elif len(running) < gang.minimum:
-            pods = [pod for pod in gang.pods if not pod.text("spec", "nodeName")]
-            first = min(map(as_waiting, pods), key=lambda one: (-one.priority, one.since))
+        running, pods = gangs.running(gang), gangs.waiting(gang, waiting)
+        if running + len(pods) < gang.minimum:
+            why = f"it has {running + len(pods)} of at least {gang.minimum} pods, so it cannot start"
+            state.held = {gang.name: why, **state.held}
+        elif running < gang.minimum:
+            first = as_waiting(pods[0])
             line.append(Waiting(gang.name, gang.name.rpartition("/")[2], first.priority, first.since))
         else:
-            line += [as_waiting(pod) for pod in gang.pods if k8s.full_name(pod) in waiting]
+            line += [as_waiting(pod) for pod in pods]
     return line
-
-
-def _needed(gang: Gang) -> list[Entry]:
-    """The waiting pods that a gang needs to reach its minimum."""
-    running = sum(1 for pod in gang.pods if pod.text("spec", "nodeName"))
-    return [pod for pod in gang.pods if not pod.text("spec", "nodeName")][: gang.minimum - running]
 
 
 def _has_anti_affinity(pod: Entry) -> bool:
@@ -235,7 +219,7 @@ def _add_job(
     """One pod, or the pods of a gang: equal ones are one shape."""
     priority = min(pod.whole("spec", "priority") for pod in pods)
     never = any(pod.text("spec", "preemptionPolicy") == "Never" for pod in pods)
-    may = () if never else (unit.name for unit in state.units.values() if unit.priority < priority)
+    may = () if never else (u.name for u in state.units.values() if u.priority < priority and not u.fixed)
     job = Job(name, priority, may=frozenset(may))
     alike: dict[tuple[object, ...], Shape] = {}
     for pod in pods:

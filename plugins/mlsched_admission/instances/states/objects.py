@@ -38,6 +38,7 @@ _GROUPS = {
 POD_GROUPS = {
     "scheduling.k8s.io": "kubernetes",
     "scheduling.x-k8s.io": "coscheduling",
+    "scheduling.sigs.k8s.io": "coscheduling",
     "scheduling.volcano.sh": "volcano",
 }
 #: Versions of Kueue's kinds that are read; cohorts and topologies were v1alpha1 before they were v1beta1.

@@ -56,7 +56,7 @@ class Unit:
 
     lost: GPU-seconds of work that its eviction loses. grace: seconds. preempted: how often it was. age: seconds since
     it started. ends: seconds until it ends by itself at the latest (None: not known). gang: the group that it belongs
-    to ("": none) and `minimum` of that group's pods below which all of it is lost.
+    to ("": none) and `minimum` of that group's pods below which all of it is lost. fixed: nobody may evict it.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Unit:
     movable: bool = False
     gang: str = ""
     minimum: int = 0
+    fixed: bool = False
     queue: str = ""
     use: Amounts = field(default_factory=dict)
     rank: str = ""

@@ -97,8 +97,9 @@ class Cluster:
         found: k8s.Objects,
         filters: Collection[str] = ("fit", "affinity", "spread"),
         requests: Mapping[int, Mapping[str, int]] | None = None,
+        waiting: Collection[str] | None = None,
     ) -> None:
-        """requests: those of the pods, by the id of their entry, if they are known."""
+        """requests: those of the pods, by the id of their entry, if known. waiting: pods that may be asked about."""
         self.filters = filters
         requests = {} if requests is None else requests
         self.machines = k8s.machines(found)
@@ -114,7 +115,8 @@ class Cluster:
             node = entry.text("spec", "nodeName")
             if not node:
                 gated = entry.items("spec", "schedulingGates") or entry.get("metadata", "deletionTimestamp")
-                if not gated and entry.text("spec", "schedulerName") in ("", "default-scheduler"):
+                own = entry.text("spec", "schedulerName") in ("", "default-scheduler")
+                if own and not gated and (waiting is None or k8s.full_name(entry) in waiting):
                     self.waiting[k8s.full_name(entry)] = entry
                 if place := entry.text("status", "nominatedNodeName"):
                     self.nominated.append((read_pod(entry), place))
