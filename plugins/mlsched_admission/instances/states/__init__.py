@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states.build import instance_of
 from mlsched_admission.instances.states.documents import Document, collector_paused, read_documents
+from mlsched_admission.instances.states.losses import different_times
 from mlsched_admission.instances.states.state import Options, State
 
 __all__ = ["Document", "Options", "State", "instance_of", "read_documents", "read_states", "states_of"]
 
+#: Seconds between the latest times in files of kubectl from which on they are said to be of different times.
+APART = 86_400
 _SYSTEMS = {
     "kubernetes": "Kubernetes",
     "kai": "KAI",
@@ -51,5 +54,10 @@ def _states(documents: Sequence[Document], options: Options) -> list[State]:
         raise InvalidInput("no state is given; name files that kubectl, squeue or KAI wrote")
     found = objects.objects(documents)
     if found.get("Workload") or found.get("ClusterQueue"):
-        return kueue.read_kueue(found, options)
-    return [kube.read_kubernetes(found, options)]
+        states = kueue.read_kueue(found, options)
+    else:
+        states = [kube.read_kubernetes(found, options)]
+    if (seconds := objects.apart(documents)) > APART:
+        for state in states:
+            state.assumed.insert(0, different_times(seconds))
+    return states

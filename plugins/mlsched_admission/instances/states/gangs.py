@@ -70,11 +70,11 @@ class Gangs:
             units = [state.units[name] for name in map(k8s.full_name, gang.pods) if name in state.units]
             for unit, pod in ((u, p) for u in units for p in gang.pods if k8s.full_name(p) == u.name):
                 unit.fixed = gang.system == "volcano" and not preemptable(pod)
-            if gang.system == "volcano" and units:
+            if gang.system == "volcano" and units and gang.minimum > 1:
                 keeper = Unit(f"{gang.name} (its minimum)", units[0].priority, gang=gang.name, fixed=True)
                 state.units[keeper.name] = keeper
                 units.append(keeper)
-            if gang.whole or gang.system == "volcano":
+            if gang.whole or (gang.system == "volcano" and gang.minimum > 1):
                 for unit in units:
                     unit.gang = gang.name
                     unit.minimum = len(units) if gang.whole else gang.minimum + 1

@@ -54,6 +54,12 @@ class Losses:
         return min(-(-held * since // 1000), EXACT)
 
 
+def different_times(seconds: int) -> str:
+    """The warning that the files of a state are of different times."""
+    days, hours = divmod(seconds // 3600, 24)
+    return f"files of different times: {days} d {hours} h apart, so the state may never have been one"
+
+
 def saved_at(annotations: dict[str, str], options: Options) -> int | None:
     """When the work was last saved, by the annotation that the user names: a time, or seconds since 1970."""
     text = annotations.get(options.checkpoint_annotation or "", "")

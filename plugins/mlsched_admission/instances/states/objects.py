@@ -322,3 +322,13 @@ def latest(documents: Iterable[Entry]) -> int | None:
             times += [when(one, "lastTransitionTime"), when(one, "lastHeartbeatTime"), when(one, "lastProbeTime")]
         found += [time for time in times if time is not None]
     return max(found, default=None)
+
+
+def apart(documents: Iterable[Document]) -> int:
+    """Seconds between the latest times in these files, of those with pods, nodes or workloads."""
+    found = []
+    for document in documents:
+        changing = (one for one in _items(document) if one.text("kind") in ("Pod", "Node", "Workload"))
+        if (time := latest(changing)) is not None:
+            found.append(time)
+    return max(found, default=0) - min(found, default=0)

@@ -22,7 +22,7 @@ from mlsched_admission.instances.states import slurm_values as sv
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.documents import Document
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.losses import Losses, saved_at
+from mlsched_admission.instances.states.losses import Losses, different_times, saved_at
 from mlsched_admission.instances.states.slurm_config import config_of
 from mlsched_admission.instances.states.slurm_rules import Cluster
 from mlsched_admission.instances.states.state import (
@@ -90,8 +90,12 @@ def read_slurm(documents: list[Document], options: Options) -> State:
     gpus = any(part.get("gres/gpu") for name in running for there in held[name] for part in there.values())
     losses = Losses(state, options, cluster.updated, gpus=gpus)
     if cluster.apart > APART:
-        days, hours = divmod(cluster.apart // 3600, 24)
-        state.assume(f"files of different times: {days} d {hours} h apart, so the state may never have been one")
+        state.assume(different_times(cluster.apart))
+    if cluster.newer:
+        state.assume(
+            f"{cluster.newer}: newer than data_parser 0.0.{VERSIONS[1]}, the last that is known, so fields may be "
+            f"missed (squeue --json=v0.0.{VERSIONS[1]})"
+        )
     for name, jobs in running.items():
         state.units[name] = _unit(name, jobs, held[name], cluster, losses, options, state)
     _take(state, cluster, by_name, held)
@@ -114,10 +118,11 @@ def read_slurm(documents: list[Document], options: Options) -> State:
 def _cluster(documents: list[Document], options: Options) -> Cluster:
     found: dict[str, list[Entry]] = {what: [] for what in _SEEN}
     updated: list[int] = []
+    newer = ""
     for document in documents:
         if document.what != "slurm":
             continue
-        _check_version(document)
+        newer = _newer_version(document) or newer
         _refuse_accounting(document)
         if time := sv.count(document.entry, "last_update"):
             updated.append(time)
@@ -145,6 +150,7 @@ def _cluster(documents: list[Document], options: Options) -> Cluster:
         config,
         max(updated, default=None),
         max(updated, default=0) - min(updated, default=0),
+        newer,
     )
 
 
@@ -152,14 +158,18 @@ def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
     return {one.needed("name"): one for one in entries}
 
 
-def _check_version(document: Document) -> None:
-    """By meta.plugin.data_parser ("data_parser/v0.0.42"); documents without one are read as they are."""
+def _newer_version(document: Document) -> str:
+    """The version of data_parser if it is newer than those that are known; an older one is refused.
+
+    It is in meta.plugin.data_parser ("data_parser/v0.0.42"); documents without one are read as they are.
+    """
     meta = document.entry.under("meta")
     said = str(meta.get("plugin", "data_parser") or "")
     match = re.search(r"v?0\.0\.([0-9]{1,3})", said)
-    if match and not VERSIONS[0] <= int(match[1]) <= VERSIONS[1]:
+    if match and int(match[1]) < VERSIONS[0]:
         remedy = "name one: squeue --json=v0.0.41"
         document.entry.fail(f"{said}: data_parser 0.0.{VERSIONS[0]} to 0.0.{VERSIONS[1]} are read", remedy)
+    return said if match and int(match[1]) > VERSIONS[1] else ""
 
 
 def _refuse_accounting(document: Document) -> None:

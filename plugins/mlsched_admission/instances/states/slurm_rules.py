@@ -22,6 +22,7 @@ class Cluster:
     config: Config
     updated: int | None
     apart: int = 0
+    newer: str = ""
 
 
 def preempt_mode(job: Entry, cluster: Cluster) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
+import re
 
 import pytest
 from admission_examples import one_node
 from certificate_examples import needs_exact
+from kubernetes_examples import kube_state
+from kueue_examples import kueue_state
+from slurm_examples import slurm_state
+from state_examples import written
 
 import mlsched
 import mlsched_admission
@@ -64,3 +70,30 @@ def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypa
     assert document[key] == whole[key]
     assert "certificate" not in document
     assert not made.exists()
+
+
+@needs_exact
+@pytest.mark.parametrize("system", ["kueue", "kubernetes", "slurm"])
+def test_a_certificate_without_names_has_none(cli, tmp_path, system):
+    """No name of the state is in any file of the folder, nor in the instance."""
+    made = {"kueue": kueue_state, "kubernetes": kube_state, "slurm": slurm_state}[system]
+    states = written(tmp_path, made())
+    named = cli("judge", *states, "-o", tmp_path / "named.json")
+    assert named.status == 0, named.err
+    instance = mlsched.load(tmp_path / "named.json")
+    fields = [field for field in instance.to_json() if field == "resources" or field.endswith("_names")]
+    names = {name for field in fields for name in getattr(instance, field)}
+    names |= {part for name in names for part in name.split("/")}
+    names = {name for name in names if len(name) > 3 and not re.fullmatch("(node|unit|job)-[0-9]+", name)}
+    assert names
+    folder, alone = tmp_path / "folder", tmp_path / "alone.json"
+    done = cli("judge", *states, "--anonymous", "--certify", folder, "-o", alone)
+    assert done.status == 0, done.err
+    files = [alone, *(path for path in folder.rglob("*") if path.is_file())]
+    assert len(files) > 2
+    for path in files:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+        found = [name for name in names if name.encode() in content]
+        assert not found, (path.name, found)
+    assert cli("check", folder).status == 0

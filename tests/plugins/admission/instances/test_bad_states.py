@@ -247,3 +247,24 @@ def test_any_field_replaced_by_anything_is_read_or_refused(tmp_path, data, syste
         event(f"refused: {system}")
         if not str(refused).isprintable():
             raise
+
+
+def test_marks_of_encodings_are_read_or_refused(tmp_path):
+    paths = written(tmp_path, kube_state())
+    for path in paths:
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    (state,) = read_states(paths)
+    assert state.jobs
+    paths[0].write_text(paths[0].read_text(encoding="utf-8-sig"), encoding="utf-16")
+    with pytest.raises(InvalidInput, match="is UTF-16, expected UTF-8; write it again"):
+        read_states(paths)
+
+
+def test_a_quota_of_400_digits_is_one_line(tmp_path):
+    documents = kueue_state()
+    resource = documents["queues.json"]["items"][0]["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]
+    for quota in ("9" * 400, int("9" * 400)):
+        resource["nominalQuota"] = quota
+        with pytest.raises(InvalidInput, match="must be a quantity such as 500m, 8 or 16Gi") as caught:
+            read_states(written(tmp_path, documents))
+        assert len(str(caught.value)) < 400

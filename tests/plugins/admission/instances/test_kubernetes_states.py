@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from kubernetes_examples import kube_node, kube_pod, kube_state
-from state_examples import NOW, asked, by_name, listed, read
+from state_examples import NOW, asked, by_name, listed, read, written
 
 from mlsched.core.errors import InvalidInput
-from mlsched_admission.instances.states import instance_of
+from mlsched_admission.instances.states import instance_of, read_states
 
 
 def test_kubernetes_by_hand(tmp_path):
@@ -125,3 +125,13 @@ def test_without_gpus_cpus_are_counted(tmp_path):
     state = read(tmp_path, documents)
     assert state.units["ml/small-0"].lost == 2 * 3600
     assert any("CPU-seconds" in line for line in state.assumed)
+
+
+def test_files_of_different_times_are_named(tmp_path):
+    documents = kube_state()
+    for node in documents["nodes.json"]["items"]:
+        node["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-11-17T12:00:00Z"
+    (state,) = read_states(written(tmp_path, documents))
+    assert state.assumed[0].startswith("files of different times: 6 d 23 h apart")
+    (state,) = read_states(written(tmp_path, kube_state()))
+    assert not any("different times" in line for line in state.assumed)

@@ -159,3 +159,14 @@ def test_an_amount_beyond_all_bounds_is_refused_in_a_line(tmp_path):
         with pytest.raises(InvalidFile, match=r"is more than 2\^53: no node holds so much$") as caught:
             read_states(written(tmp_path, documents))
         assert "\n" not in str(caught.value)
+
+
+def test_files_of_different_times_and_newer_versions_are_named(tmp_path):
+    documents = slurm_state(parser=46)
+    updated = documents["nodes.json"]["last_update"]
+    documents["nodes.json"]["last_update"] = {**updated, "number": updated["number"] - 7 * 86400}
+    (state,) = read_states(written(tmp_path, documents))
+    assert any(line.startswith("files of different times: 7 d 0 h apart") for line in state.assumed)
+    assert any("data_parser/v0.0.46: newer than data_parser 0.0.45" in line for line in state.assumed)
+    (state,) = read_states(written(tmp_path, slurm_state()))
+    assert not any("different times" in line or "newer" in line for line in state.assumed)
