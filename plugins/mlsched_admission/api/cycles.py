@@ -23,7 +23,7 @@ def cycle_of(state: State, best: Judgement, options: Options, limits: dict[str, 
     able = max(1, min(MOST_JUDGED, MOST_UNITS // max(1, len(state.units))))
     rows = []
     for one in made.outcomes:
-        row = CycleRow(one.job, one.outcome, one.why, one.evicts)
+        row = CycleRow(one.job, one.outcome, one.why, one.evicts, later=one.later)
         if one.evicts and able:
             able -= 1
             verdict = _judged(state, best, one, options, limits)

@@ -15,7 +15,10 @@ from mlsched_admission.solvers.verdicts import Needs, Point, Verdict
 
 @dataclasses.dataclass(frozen=True)
 class CycleRow:
-    """One waiting job in a cycle: its outcome, why, whom it evicts, and the verdict on that ("" without evictions)."""
+    """One waiting job in a cycle: its outcome, why, whom it evicts, and the verdict on that ("" without evictions).
+
+    later: the outcome after the queues have been walked, for jobs that are behind others in this cycle.
+    """
 
     job: str
     outcome: str
@@ -23,6 +26,7 @@ class CycleRow:
     evicts: tuple[str, ...] = ()
     verdict: str = ""
     sentence: str = ""
+    later: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _cycle(found: Judgement) -> list[Any]:
     rows = [
         [
             row.job,
-            row.outcome + (f": {row.why}" if row.why else ""),
+            row.outcome + (f", then {row.later}" if row.later else "") + (f": {row.why}" if row.why else ""),
             _names(list(row.evicts)) if row.evicts else "",
             row.verdict,
         ]

@@ -301,8 +301,7 @@ def _say(state: State, found: k8s.Objects, snapshot: Snapshot) -> None:
         state.assume("fair sharing: off, for the state has no manager's ConfigMap (classical preemption)")
     elif snapshot.config.fair:
         state.read.append(f"fair sharing: on ({', '.join(snapshot.config.strategies)})")
-    missing = [e for e in found["ClusterQueue"] if e.get("spec", "namespaceSelector") is None]
-    if missing:
+    if not any(e.get("spec", "namespaceSelector") is not None for e in found["ClusterQueue"]):
         state.assume("namespaceSelector: absent, taken to match every namespace (Kueue matches none then)")
     elif not found.get("Namespace") and any(e.get("spec", "namespaceSelector") for e in found["ClusterQueue"]):
         state.assume("namespaces: none in the state, taken to match their queues' namespaceSelector")

@@ -25,14 +25,14 @@ class Places:
     def __init__(self, found: k8s.Objects, state: State, machines: Mapping[str, k8s.Machine]) -> None:
         self.found, self.state = found, state
         self.flavors = {one.needed("metadata", "name"): one for one in found.get("ResourceFlavor", [])}
-        self.topology = {
-            name: entry.text("spec", "topologyName")
-            for name, entry in self.flavors.items()
-            if entry.text("spec", "topologyName")
-        }
         self.levels = {
             entry.needed("metadata", "name"): [one.needed("nodeLabel") for one in entry.entries("spec", "levels")]
             for entry in found.get("Topology", [])
+        }
+        self.topology = {
+            name: entry.text("spec", "topologyName")
+            for name, entry in self.flavors.items()
+            if entry.text("spec", "topologyName") in self.levels
         }
         self.machines = machines
         self.placing = k8s.Placing(self.machines)

@@ -18,12 +18,16 @@ OWN_RULES = {"kueue": "kueue", "kai": "kai", "kubernetes": "kube"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happens to one waiting job: starts, preempts, or why it waits; whom it evicts."""
+    """What happens to one waiting job: starts, preempts, or why it waits; whom it evicts.
+
+    later: the outcome once the queues have been walked, if that is another one.
+    """
 
     job: str
     outcome: str
     why: str = ""
     evicts: tuple[str, ...] = ()
+    later: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,9 @@ def decide(state: State, jobs: Sequence[str] | None = None) -> Decided | None:
 
 def _kueue(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
     made = cycle.run(snapshot, None if jobs is None else [snapshot.waiting[name] for name in jobs])
+    later = cycle.walk(snapshot, made) if jobs is None else {}
     outcomes = tuple(
-        Outcome(name, why, made.reasons.get(name, ""), tuple(made.victims.get(name, ())))
+        Outcome(name, why, made.reasons.get(name, ""), tuple(made.victims.get(name, ())), later.get(name, ""))
         for name, why in made.why.items()
         if jobs is None or name in jobs
     )

@@ -47,6 +47,30 @@ def test_heads_come_one_per_queue_by_priority_then_age():
     assert made.why["team-a/later"] == "behind"
 
 
+@pytest.mark.parametrize(
+    ("strategy", "first", "later"),
+    [
+        ("BestEffortFIFO", "no fit", {"team-a/small": "starts", "team-a/more": "no candidates"}),
+        ("StrictFIFO", "no fit", {}),
+    ],
+)
+def test_a_head_that_does_not_fit_is_set_aside_unless_its_queue_is_strict(strategy, first, later):
+    """The head asks for more than there ever is; one GPU behind it fits, and then no other one is left."""
+    documents_ = kueue_state(waiting=pod_set(100, 8))
+    queue = documents_["queues.json"]["items"][0]["spec"]
+    queue |= {"queueingStrategy": strategy, "cohortName": "", "preemption": {}}
+    items = documents_["workloads.json"]["items"]
+    items += [
+        workload(name, "team-a", API, priority, [pod_set(1, 2)]) for name, priority in (("small", 9), ("more", 8))
+    ]
+    state = snapshot(documents_)
+    before = {name: dict(one.node.usage) for name, one in state.queues.items()}
+    made = cycle.run(state)
+    assert made.why == {"team-a/urgent": first, "team-a/small": "behind", "team-a/more": "behind"}
+    assert cycle.walk(state, made) == later
+    assert {name: dict(one.node.usage) for name, one in state.queues.items()} == before
+
+
 def test_a_workload_that_asks_for_more_than_there_ever_is_does_not_fit():
     made = cycle.run(snapshot(kueue_state(waiting=pod_set(100, 8))))
     assert made.why == {"team-a/urgent": "no fit"}
@@ -58,6 +82,38 @@ def test_a_request_above_its_own_limit_is_not_admissible():
     made = cycle.run(snapshot(kueue_state(waiting=waiting)))
     assert made.why == {"team-a/urgent": "inadmissible"}
     assert "its own limit" in made.reasons["team-a/urgent"]
+
+
+def only(made):
+    (reason,) = made.reasons.values()
+    return made.why, reason
+
+
+def test_a_queue_without_selector_matches_no_namespace_if_others_have_one():
+    documents_ = kueue_state()
+    documents_["queues.json"]["items"][1]["spec"]["namespaceSelector"] = {}
+    why, reason = only(cycle.run(snapshot(documents_)))
+    assert why == {"team-a/urgent": "inadmissible"}
+    assert "no namespaceSelector" in reason
+
+
+def test_a_queue_of_a_flavor_without_its_topology_is_inactive():
+    documents_ = kueue_state(topology=True)
+    items = documents_["queues.json"]["items"]
+    next(one for one in items if one["kind"] == "ResourceFlavor")["spec"]["topologyName"] = "gone"
+    why, reason = only(cycle.run(snapshot(documents_)))
+    assert why == {"team-a/urgent": "inadmissible"}
+    assert reason.endswith("gone does not exist")
+
+
+def test_a_podset_without_pods_asks_for_nothing():
+    waiting = pod_set(2, 2)
+    waiting["template"]["spec"]["containers"][0]["resources"]["requests"]["odd.example/thing"] = "1"
+    documents_ = kueue_state(waiting=waiting)
+    assert cycle.run(snapshot(documents_)).why == {"team-a/urgent": "no fit"}
+    urgent = documents_["workloads.json"]["items"][-1]
+    urgent["status"]["reclaimablePods"] = [{"name": "main", "count": 2}]
+    assert cycle.run(snapshot(documents_)).why == {"team-a/urgent": "starts"}
 
 
 def test_fair_sharing_takes_from_whoever_borrows_most():

@@ -20,6 +20,7 @@ def check(snapshot: Snapshot, found: k8s.Objects) -> None:
     ranges: dict[str, list[Entry]] = {}
     for one in found.get("LimitRange", []):
         ranges.setdefault(one.text("metadata", "namespace"), []).append(one)
+    stated = any(one.get("spec", "namespaceSelector") is not None for one in selectors.values())
     controllers = {one.needed("metadata", "name"): one for one in found.get("AdmissionCheck", [])}
     for workload in snapshot.waiting.values():
         entry = entries[workload.name]
@@ -27,7 +28,7 @@ def check(snapshot: Snapshot, found: k8s.Objects) -> None:
         workload.inadmissible = _queued(snapshot, workload, entry, space, local)
         if not workload.inadmissible:
             workload.inadmissible = (
-                _outside(selectors[workload.queue], spaces.get(space))
+                _outside(selectors[workload.queue], spaces.get(space), stated)
                 or _held_back(entry)
                 or _beyond_limits(entry, ranges.get(space, []))
             )
@@ -45,6 +46,7 @@ def _inactive(snapshot: Snapshot, found: k8s.Objects) -> None:
         named = [flavor for _, names in queue.groups for flavor in names]
         missing = [flavor for flavor in named if snapshot.flavors and flavor not in snapshot.flavors]
         missing += [one for one in queue.checks if checks and one not in checks]
+        missing += [topology for flavor in named if (topology := snapshot.forest.missing.get(flavor))]
         if missing:
             queue.inactive = f"queue {queue.name} is inactive: {missing[0]} does not exist"
 
@@ -69,9 +71,14 @@ def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, lo
     return snapshot.queues[cluster].inactive
 
 
-def _outside(queue: Entry, space: Entry | None) -> str:
-    """Return why the namespace does not match; labels that the state does not have are taken to match."""
-    if queue.get("spec", "namespaceSelector") is None or space is None:
+def _outside(queue: Entry, space: Entry | None, stated: bool) -> str:
+    """Return why the namespace does not match; labels that the state does not have are taken to match.
+
+    stated: some queue has a selector; only then one without matches nothing, and is not one that was left out.
+    """
+    if queue.get("spec", "namespaceSelector") is None:
+        return "its queue has no namespaceSelector, so it matches no namespace" if stated else ""
+    if space is None:
         return ""
     labels = space.mapping("metadata", "labels")
     labels.setdefault("kubernetes.io/metadata.name", space.needed("metadata", "name"))

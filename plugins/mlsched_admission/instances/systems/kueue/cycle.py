@@ -17,6 +17,8 @@ from mlsched_admission.instances.systems.kueue.tree import Amounts, Node
 STARTS, PREEMPTS, NO_FIT, NO_VICTIMS = "starts", "preempts", "no fit", "no candidates"
 LATER, OVERLAP, DEFERRED, GATED = "no longer fits", "overlap", "deferred", "gated"
 INADMISSIBLE, BEHIND = "inadmissible", "behind"
+#: Workloads behind the heads that are tried at most.
+MOST_WALKED = 100
 
 
 @dataclass(eq=False)
@@ -97,14 +99,14 @@ def _line(workload: Workload) -> tuple[int, int, str, str]:
     return (-workload.priority, workload.queued, workload.uid, workload.name)
 
 
-def run(snapshot: Snapshot, workloads: Iterable[Workload] | None = None) -> Decided:
-    """Decide one cycle about these workloads (default: the heads)."""
+def run(snapshot: Snapshot, workloads: Iterable[Workload] | None = None, *, known: bool = True) -> Decided:
+    """Decide one cycle about these workloads (default: the heads). known: the snapshot is as it was read."""
     made = Decided()
     for one in snapshot.waiting.values():
         if one.inadmissible:
             made.why[one.name], made.reasons[one.name] = INADMISSIBLE, one.inadmissible
     entries = [
-        dataclasses.replace(entry_of(snapshot, one))
+        dataclasses.replace(entry_of(snapshot, one)) if known else nominated(snapshot, one)
         for one in (heads(snapshot) if workloads is None else workloads)
         if not one.inadmissible
     ]
@@ -117,6 +119,62 @@ def run(snapshot: Snapshot, workloads: Iterable[Workload] | None = None) -> Deci
     for one in snapshot.waiting.values():
         made.why.setdefault(one.name, BEHIND)
     return made
+
+
+def walk(snapshot: Snapshot, made: Decided) -> dict[str, str]:
+    """Return the outcomes of those behind the heads once all queues have been walked after a first cycle (C1).
+
+    A head that does not get in is set aside in a BestEffortFIFO queue. In a StrictFIFO queue, and while it waits for
+    its victims, it stays the head. What is admitted counts; victims are still there. At most `MOST_WALKED` are tried.
+    """
+    later: dict[str, str] = {}
+    tried, stopped = set(made.order), {one.name for one in snapshot.queues.values() if _stops(snapshot, one, made)}
+    with contextlib.ExitStack() as undone:
+        latest = made
+        while len(tried) - len(made.order) < MOST_WALKED:
+            for name, assignment in latest.admitted.items():
+                undone.enter_context(_admitted(snapshot, snapshot.waiting[name], assignment))
+            for name in (name for names in latest.victims.values() for name in names):
+                undone.enter_context(_marked(snapshot.running[name]))
+            line = [one for one in heads(snapshot, tried) if one.queue not in stopped]
+            if not line:
+                break
+            latest = run(snapshot, line, known=False)
+            tried |= set(latest.order)
+            later |= {name: latest.why[name] for name in latest.order}
+            stopped |= {snapshot.waiting[name].queue for name in latest.order if _stays(snapshot, latest, name)}
+    return later
+
+
+def _stops(snapshot: Snapshot, queue: Queue, made: Decided) -> bool:
+    return any(_stays(snapshot, made, name) for name in made.order if snapshot.waiting[name].queue == queue.name)
+
+
+def _stays(snapshot: Snapshot, made: Decided, name: str) -> bool:
+    """Return whether a workload stays the head of its queue after a cycle."""
+    strict = snapshot.queues[snapshot.waiting[name].queue].strict
+    return made.why[name] == PREEMPTS or (strict and made.why[name] != STARTS)
+
+
+@contextlib.contextmanager
+def _admitted(snapshot: Snapshot, workload: Workload, assignment: Assignment) -> Iterator[None]:
+    node, placed = snapshot.queues[workload.queue].node, placements(assignment)
+    node.add(assignment.usage)
+    snapshot.forest.count(placed)
+    try:
+        yield
+    finally:
+        node.add(assignment.usage, -1)
+        snapshot.forest.count(placed, -1)
+
+
+@contextlib.contextmanager
+def _marked(victim: Workload) -> Iterator[None]:
+    before, victim.evicted = victim.evicted, True
+    try:
+        yield
+    finally:
+        victim.evicted = before
 
 
 class _Cycle:

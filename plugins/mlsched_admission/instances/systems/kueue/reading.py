@@ -281,12 +281,15 @@ def _forest(found: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
         one.needed("metadata", "name"): [level.needed("nodeLabel") for level in one.entries("spec", "levels")]
         for one in found.get("Topology", [])
     }
-    levels = {}
+    levels, missing = {}, {}
     for name, flavor in flavors.items():
         topology = flavor.text("spec", "topologyName")
         if not topology:
             continue
-        if topology not in topologies:
+        if topology not in topologies and topologies:
+            missing[name] = topology
+            continue
+        if not topologies:
             flavor.fail(
                 f"spec.topologyName = {topology!r}: the state has no such topology",
                 "add what `kubectl get topologies -o json` prints",
@@ -295,7 +298,9 @@ def _forest(found: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
             flavor.fail(f"its topology {topology!r} has no levels", "correct its spec.levels")
         levels[name] = topologies[topology]
     machines = k8s.machines(found) if levels else {}
-    return Forest(levels, machines, flavors, _held(found) if levels else {})
+    made = Forest(levels, machines, flavors, _held(found) if levels else {})
+    made.missing = missing
+    return made
 
 
 def _held(found: k8s.Objects) -> dict[str, dict[str, int]]:

@@ -34,6 +34,8 @@ class Forest:
         self._placing: dict[str, Placing] = {}
         self._open: dict[tuple[str, int], set[Values]] = {}
         self._rooms: dict[tuple[object, ...], _Rooms] = {}
+        self.missing: dict[str, str] = {}
+        """Flavor -> the topology that it names and the state does not have."""
         self.machines = machines
         for flavor, keys in self.levels.items():
             wanted = flavors[flavor].mapping("spec", "nodeLabels")
