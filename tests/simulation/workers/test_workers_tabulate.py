@@ -65,7 +65,10 @@ def test_a_rule_in_a_table_is_the_rule(name):
         submit = np.cumsum([0, *rng.geometric(1 / stream.gap, stream.jobs - 1)]).tolist()
         kind = rng.integers(0, len(stream.chance), stream.jobs).tolist()
         entry = registry().solver("workers", name)[0]
-        call = Rule(name, lambda one, memory, rng, e=entry: e.rule(e.shown(one), memory=memory, rng=rng, limits=None))
+        call = Rule(
+            name,
+            lambda one, memory, rng, e=entry: e.rule(one.shown(e.information), memory=memory, rng=rng, limits=None),
+        )
         world = WorkersWorld(workload_of(stream, submit, kind), Options())
         run_clock(world, call, scheduling_events=Wake.parse("events"), seed=0, unit=1000)
         assert realised(stream, policy, submit, kind) == total(stream, world.log, submit, kind)
