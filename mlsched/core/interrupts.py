@@ -26,7 +26,7 @@ class _Stop:
     """Whether the user has asked for the end, and how to end what runs."""
 
     def __init__(self) -> None:
-        self.came = self.requested = False
+        self.within = self.came = self.requested = False
         self.until = self.last = 0.0
         self.running: dict[int, Callable[[], object]] = {}
 
@@ -37,6 +37,11 @@ _stop = _Stop()
 def stop_requested() -> bool:
     """Whether the user has asked the search that runs to end with what it has."""
     return _stop.requested
+
+
+def within_stopping() -> bool:
+    """Whether an interrupt of the user is a request to end, within `stopping`."""
+    return _stop.within
 
 
 @contextlib.contextmanager
@@ -61,11 +66,12 @@ def stopping() -> Iterator[Callable[[], bool]]:
         numbers = []
     before = {number: signal.signal(number, _first) for number in numbers}
     alarm = signal.signal(signal.SIGALRM, _again) if numbers else None
-    came = [False]
+    came, before_block = [False], _stop.within
+    _stop.within = bool(numbers) or before_block
     try:
         yield lambda: came[0] or _stop.came
     finally:
-        came[0], _stop.came, _stop.requested = _stop.came, False, False
+        came[0], _stop.came, _stop.requested, _stop.within = _stop.came, False, False, before_block
         if numbers:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, alarm)

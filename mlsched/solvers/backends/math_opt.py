@@ -18,10 +18,12 @@ from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
+from mlsched.core.interrupts import within_stopping
 from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.known_bugs.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
+from mlsched.solvers.backends.scip_process import Apart
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
 
 #: Name by which a solver is asked for -> its name in MathOpt.
@@ -131,24 +133,26 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
         given["time_limit"] = datetime.timedelta(seconds=max(0.001, limits.seconds))
     if limits.work is not None:
         given["node_limit"] = max(1, round(limits.work))
+    parameters = mathopt.SolveParameters(**given)
     # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and AttributeError
     # where it fails to make one.
-    interrupter = SolveInterrupter()
-
-    def search(**more: Any) -> Any:
-        return mathopt.solve(
-            model,
-            mathopt.SolverType[NAMES[name]],
-            params=mathopt.SolveParameters(**given),
-            model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
-            **more,
-        )
-
     try:
-        if name == "scip":
-            # OR-Tools 9.15 prints errors of SCIP's events if it gets an interrupter: Ctrl-C waits for the solve.
-            return search()
-        return interruptible(lambda: search(interrupter=interrupter), interrupter.interrupt)
+        if name == "scip" and within_stopping():
+            apart = Apart(model, parameters, [hint.variable_values for hint in hints])
+            return interruptible(apart.run, apart.stop)
+        interrupter = None if name == "scip" else SolveInterrupter()
+
+        def search() -> Any:
+            return mathopt.solve(
+                model,
+                mathopt.SolverType[NAMES[name]],
+                params=parameters,
+                model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
+                interrupter=interrupter,
+            )
+
+        # In Python, outside the command line, Ctrl-C waits for SCIP: a process of its own takes half a second.
+        return search() if interrupter is None else interruptible(search, interrupter.interrupt)
     except (RuntimeError, AttributeError) as error:
         raise BackendError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 
