@@ -106,6 +106,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     found = {}
+    # What runs in the background ignores it, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as files:
         prepared(Path(files))
         for name in given.commands:

@@ -64,9 +64,7 @@ def flat(row: Row) -> dict[str, Any]:
 def _rows(rows: Sequence[Row], path: Path) -> None:
     """A line per row; `row` is the number by which `mlsched rerun` knows it."""
     table = [flat(row) for row in rows]
-    names = list(table[0]) if table else []
-    safe = foreign.cell if path.suffix == ".csv" else lambda value: value
-    columns = {name: [safe(row[name]) for row in table] for name in names}
+    columns = {name: [row[name] for row in table] for name in table[0]} if table else {}
     write({"row": list(range(1, len(table) + 1)), **columns}, path)
 
 

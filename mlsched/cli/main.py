@@ -93,7 +93,11 @@ def main(arguments: list[str] | None = None) -> None:
     # Who is asked to end keeps what was done, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.path.append(str(Path.cwd()))  # for the user's own rules, MODULE:FUNCTION
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    status = run(sys.argv[1:] if arguments is None else arguments)
+    # Interrupted in a text that it executes (dataclasses have such), `python -m` would end itself by SIGINT, whatever
+    # the status, unless it has executed another to its end.
+    exec("")
+    sys.exit(status)
 
 
 @functools.cache

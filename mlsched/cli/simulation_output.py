@@ -30,6 +30,7 @@ from mlsched.cli.simulation_workloads import Scenarios, WindowOptions, WorkloadO
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write, write_json
+from mlsched.core.foreign import markdown
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation
 
@@ -280,9 +281,9 @@ def _page(report: Report) -> str:
 
 def _markdown(block: Block) -> str:
     lines = [f"**{block.title}**", ""] if block.title else []
-    lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in block.header) + " |")
+    lines.append("| " + " | ".join(map(markdown, block.header)) + " |")
     lines.append("|" + "---|" * len(block.header))
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in block.rows]
+    lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in block.rows]
     lines += ["", *block.sentences] if block.sentences else []
     return "\n".join(lines) + "\n"
 

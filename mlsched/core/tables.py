@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlsched.core import foreign
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 from mlsched.core.opening import target_of
@@ -35,7 +36,7 @@ def check_target(path: str | os.PathLike[str]) -> str:
 
 
 def write(table: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> None:
-    """Write columns of equal length, by the file's suffix, atomically."""
+    """Write columns of equal length, by the file's suffix, atomically; in CSV no text is a spreadsheet's formula."""
     if check_target(path) == "parquet":
         arrow = _arrow()
         columns = {name: arrow.array(values) for name, values in table.items()}
@@ -46,7 +47,7 @@ def write(table: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> N
     with atomic_write(path) as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(columns)
-        rows.writerows(zip(*columns.values(), strict=True))
+        rows.writerows(map(foreign.cell, row) for row in zip(*columns.values(), strict=True))
 
 
 def _arrow() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import itertools
@@ -280,3 +281,17 @@ def test_damage_that_the_data_base_does_not_see_is_seen(cli, store, tmp_path):
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE rows SET sort_key = sort_key + 1")
     cli("export", store, "-o", tmp_path / "rows.csv").refused("its checksum is another")
+
+
+def test_no_user_of_a_log_is_a_formula_or_markup_in_the_tables_of_runs(cli, tmp_path):
+    users, log = ["=1+1", "-2+3", "a|b <img src=x>"], tmp_path / "log.csv"
+    lines = [f'{300 * k},600,1,"{users[k % 3]}"' for k in range(6)]
+    log.write_text("submit_s,duration_s,gpus,user\n" + "\n".join(lines) + "\n")
+    given = ["simulate", "fifo", "--trace", log, "--cluster", "1x(8gpu)", "--by", "user"]
+    assert cli(*given, "--table", tmp_path / "t.csv", "--jobs", tmp_path / "jobs.csv").status == 0
+    assert cli(*given, "--table", tmp_path / "t.md").status == 0
+    for name in ("t.csv", "jobs.csv"):
+        cells = [cell for line in csv.reader((tmp_path / name).read_text().splitlines()) for cell in line]
+        assert {"'=1+1", "'-2+3"} < set(cells)
+        assert not [cell for cell in cells if cell.startswith(("=", "@")) or cell in users[:2]]
+    assert "a\\|b &lt;img src=x&gt;" in (tmp_path / "t.md").read_text()
