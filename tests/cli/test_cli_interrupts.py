@@ -17,7 +17,7 @@ from mlsched.solvers.backends import interruptible
 @pytest.fixture
 def pressed(monkeypatch, control_c):
     """Ctrl-C comes when the first search of a solver's own code begins, or before."""
-    original, times = interruptible._interruptible, []
+    original, times = interruptible._apart, []
 
     def press(search, stop):
         if not times:
@@ -25,7 +25,7 @@ def pressed(monkeypatch, control_c):
             control_c()
         return original(search, stop)
 
-    monkeypatch.setattr(interruptible, "_interruptible", press)
+    monkeypatch.setattr(interruptible, "_apart", press)
     return times
 
 
