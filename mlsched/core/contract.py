@@ -260,6 +260,22 @@ class Reader:
 
 
 @dataclasses.dataclass(frozen=True)
+class Feature:
+    """A property of instances that the judge's rules distinguish, such as draining nodes.
+
+    The test kit draws every combination of two features of a problem.
+
+    Attributes:
+        has: whether an instance has it.
+        add: returns a changed instance that has it, given a random generator; it may raise InvalidInput, or return an
+            instance without it, if that one cannot have it. None: only the problem's strategies draw it.
+    """
+
+    has: Callable[[Any], bool]
+    add: Callable[[Any, Any], Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class MetamorphicRelation:
     """What must hold between the optimum of an instance and that of a changed one.
 
@@ -316,7 +332,8 @@ class Problem:
     of one answer bear on each other: a rule that forgets what it has just given away is caught there. `roomy(instance)`
     has the same jobs and room for all of them at once on every node (None: no world rolls rules out over such
     instances): there no rule has a reason to let a job wait for ever. `relations` says
-    what is known of the optimum of a changed instance; `mlsched.testing` holds solvers to both.
+    what is known of the optimum of a changed instance; `mlsched.testing` holds solvers to both. `features` names the
+    properties of instances that rules of the judge distinguish; the test kit draws every two of them together.
     """
 
     name: str
@@ -338,6 +355,7 @@ class Problem:
     contended: Callable[[], SearchStrategy[Instance]] | None = None
     roomy: Callable[[Any], Any] | None = None
     metamorphic_relations: Mapping[str, MetamorphicRelation] = dataclasses.field(default_factory=dict)
+    features: Mapping[str, Feature] = dataclasses.field(default_factory=dict)
     suites: InSuites = InSuites()
 
     def __repr__(self) -> str:

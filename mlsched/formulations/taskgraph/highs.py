@@ -162,7 +162,7 @@ class _Mip:
         plan = good_plan(layout, objective)
         if plan is None:  # the fixed runs overfill a node or the like: the model will be infeasible
             return [horizon] * layout.jobs
-        value = layout.instance.evaluate(plan)[objective]
+        value = int(layout.instance.evaluate(plan)[objective])
         if self.at_worst is not None:
             value = min(value, self.at_worst)
         latest = {

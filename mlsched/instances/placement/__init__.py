@@ -8,6 +8,7 @@ from mlsched.core.contract import InSuites, Problem
 from mlsched.instances.placement.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.placement.cases import cases, relaxations
 from mlsched.instances.placement.draw import draw
+from mlsched.instances.placement.features import FEATURES
 from mlsched.instances.placement.generate import generate
 from mlsched.instances.placement.instance import Instance, Plan
 from mlsched.instances.placement.presets import PRESETS
@@ -25,6 +26,7 @@ PROBLEM = Problem(
     strategy=instances,
     contended=contended,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

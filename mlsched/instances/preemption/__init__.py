@@ -8,6 +8,7 @@ from mlsched.core.contract import InSuites, Problem
 from mlsched.instances.preemption.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.preemption.cases import cases, relaxations
 from mlsched.instances.preemption.draw import draw
+from mlsched.instances.preemption.features import FEATURES
 from mlsched.instances.preemption.generate import PRESETS, generate
 from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.horizons import HORIZONS
@@ -26,6 +27,7 @@ PROBLEM = Problem(
     strategy=instances,
     contended=contended,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

@@ -8,6 +8,7 @@ from mlsched.core.contract import InSuites, Problem
 from mlsched.instances.quality.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.quality.cases import cases, relaxations
 from mlsched.instances.quality.draw import draw
+from mlsched.instances.quality.features import FEATURES
 from mlsched.instances.quality.generate import PRESETS, generate
 from mlsched.instances.quality.horizon import Epochs, Horizon
 from mlsched.instances.quality.horizons import HORIZONS
@@ -26,6 +27,7 @@ PROBLEM = Problem(
     strategy=instances,
     contended=contended,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="dp",

@@ -8,6 +8,7 @@ from mlsched.instances.taskgraph.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.taskgraph.cases import cases, relaxations
 from mlsched.instances.taskgraph.convert import from_networkx, to_networkx
 from mlsched.instances.taskgraph.draw import draw
+from mlsched.instances.taskgraph.features import FEATURES
 from mlsched.instances.taskgraph.files import READERS
 from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
@@ -30,6 +31,7 @@ PROBLEM = Problem(
     contended=contended,
     roomy=roomy,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

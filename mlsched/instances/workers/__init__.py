@@ -9,6 +9,7 @@ from mlsched.core.contract import Generator, InSuites, Problem
 from mlsched.instances.workers.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.workers.cases import cases, relaxations
 from mlsched.instances.workers.draw import draw
+from mlsched.instances.workers.features import FEATURES
 from mlsched.instances.workers.generate import generate
 from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.horizons import HORIZONS, generate_horizon
@@ -30,6 +31,7 @@ PROBLEM = Problem(
     strategy=instances,
     contended=contended,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

@@ -7,6 +7,7 @@ The question that Kueue, the Kubernetes scheduler, KAI and Slurm answer when a j
 from mlsched.core.contract import InSuites, Problem
 from mlsched_admission.instances.bounds import TRIVIAL_BOUNDS
 from mlsched_admission.instances.cases import cases, relaxations
+from mlsched_admission.instances.features import FEATURES
 from mlsched_admission.instances.generate import PRESETS, generate
 from mlsched_admission.instances.instance import Instance, Plan
 from mlsched_admission.instances.relations import RELATIONS
@@ -23,6 +24,7 @@ PROBLEM = Problem(
     strategy=instances,
     contended=contended,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

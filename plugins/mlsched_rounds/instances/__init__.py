@@ -7,6 +7,7 @@ numbered in `judge.py`.
 from mlsched.core.contract import InSuites, Problem
 from mlsched_rounds.instances.bounds import TRIVIAL_BOUNDS
 from mlsched_rounds.instances.cases import cases, relaxations
+from mlsched_rounds.instances.features import FEATURES
 from mlsched_rounds.instances.generate import PRESETS, generate
 from mlsched_rounds.instances.instance import Instance, Plan
 from mlsched_rounds.instances.relations import RELATIONS
@@ -23,6 +24,7 @@ PROBLEM = Problem(
     strategy=instances,
     contended=contended,
     metamorphic_relations=RELATIONS,
+    features=FEATURES,
     cases=cases,
     relaxations=relaxations,
     default="highs",

@@ -1,0 +1,115 @@
+"""Features of quality instances that rules of the judge distinguish (`Problem.features`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.contract import Feature
+from mlsched.instances.quality.instance import Instance
+
+Rng = np.random.Generator
+JOBS = ("gain", "loss", "weight", "most", "waiting")
+
+
+def _one(instance: Instance, rng: Rng) -> int:
+    """A running job."""
+    return int(rng.choice(instance.running)) if len(instance.running) else 0
+
+
+def _set(instance: Instance, name: str, at: object, value: object) -> Instance:
+    changed = getattr(instance, name).copy()
+    changed[at] = value
+    return instance.replace(**{name: changed})
+
+
+def _four_jobs(instance: Instance, rng: Rng) -> Instance:
+    """Copies of jobs, with cores for each."""
+    copies = rng.integers(len(instance.most), size=max(0, 4 - len(instance.most)))
+    fields = {name: np.concatenate([getattr(instance, name), getattr(instance, name)[copies]]) for name in JOBS}
+    return instance.replace(**fields, cores=instance.cores + instance.least * len(copies))
+
+
+def _waiting(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, "waiting", _one(instance, rng), 1)
+
+
+def _reserved(instance: Instance, rng: Rng) -> Instance:
+    more = int(rng.integers(1, 3))
+    return instance.replace(cores=instance.cores + more, reserved=instance.reserved + more)
+
+
+def _least(instance: Instance, rng: Rng) -> Instance:
+    """Every job gets one core more at least; caps grow with it as far as the tables do."""
+    least = instance.least + 1
+    most = np.minimum(np.maximum(instance.most, least), instance.gain.shape[1] - 1)
+    return instance.replace(least=least, most=most, cores=instance.cores + len(instance.running))
+
+
+def _no_choice(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, "most", _one(instance, rng), instance.least)
+
+
+def _weighted(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, "weight", _one(instance, rng), int(rng.integers(2, 6)))
+
+
+def _weightless(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, "weight", _one(instance, rng), 0)
+
+
+def _gains_nothing(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, "gain", _one(instance, rng), 0)
+
+
+def _late_gain(instance: Instance, rng: Rng) -> Instance:
+    """A job gains with its last core only."""
+    job = _one(instance, rng)
+    gain = np.zeros(instance.gain.shape[1], dtype=np.int64)
+    gain[int(instance.most[job]) :] = max(1000, int(instance.gain[job].max()))
+    return _set(instance, "gain", job, gain)
+
+
+def _scarce(instance: Instance, rng: Rng) -> Instance:
+    wanted = int(instance.most[instance.running].sum()) - 1
+    return instance.replace(cores=max(wanted, instance.least * len(instance.running)) + instance.reserved)
+
+
+def _beyond_the_cap(instance: Instance, rng: Rng) -> Instance:
+    """The tables go on beyond the caps."""
+    gain, loss = (np.hstack([table, table[:, -1:]]) for table in (instance.gain, instance.loss))
+    gain[:, -1] += 1000
+    return instance.replace(gain=gain, loss=loss)
+
+
+def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
+    job = _one(instance, rng)
+    fields = {n: np.concatenate([getattr(instance, n), getattr(instance, n)[job : job + 1]]) for n in JOBS}
+    return instance.replace(**fields, cores=instance.cores + instance.least)
+
+
+def _has_late_gain(instance: Instance) -> bool:
+    """A later core gains more than an earlier one, up to the cap."""
+    return any((np.diff(g[: m + 1], 2) > 0).any() for g, m in zip(instance.gain, instance.most.tolist(), strict=True))
+
+
+def _has_equal_jobs(instance: Instance) -> bool:
+    rows = np.column_stack([instance.gain, instance.loss, instance.weight, instance.most, instance.waiting])
+    return len(np.unique(rows, axis=0)) < len(rows)
+
+
+FEATURES = {
+    "four jobs": Feature(lambda i: len(i.most) >= 4, _four_jobs),
+    "waiting job": Feature(lambda i: bool(i.waiting.any()), _waiting),
+    "reserved cores": Feature(lambda i: i.reserved > 0, _reserved),
+    "least above one": Feature(lambda i: i.least >= 2, _least),
+    "job without a choice": Feature(lambda i: bool((i.most[i.running] == i.least).any()), _no_choice),
+    "important job": Feature(lambda i: bool((i.weight > 1).any()), _weighted),
+    "job without weight": Feature(lambda i: bool((i.weight == 0).any()), _weightless),
+    "job that gains nothing": Feature(
+        lambda i: bool((i.gain[np.arange(len(i.most)), i.most] == 0).any()), _gains_nothing
+    ),
+    "job that gains late": Feature(_has_late_gain, _late_gain),
+    "scarce cores": Feature(lambda i: int(i.most[i.running].sum()) > i.available, _scarce),
+    "table beyond the cap": Feature(lambda i: bool((i.most < i.gain.shape[1] - 1).any()), _beyond_the_cap),
+    "equal jobs": Feature(_has_equal_jobs, _equal_jobs),
+}

@@ -1,0 +1,165 @@
+"""Features of admission instances that rules of the judge distinguish (`Problem.features`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Feature
+from mlsched_admission.instances.instance import Instance
+
+Rng = np.random.Generator
+
+
+def _set(instance: Instance, at: Any, **values: Any) -> Instance:
+    changed = {name: getattr(instance, name).copy() for name in values}
+    for name, value in values.items():
+        changed[name][at] = value
+    return instance.replace(**changed)
+
+
+def _draining(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, int(rng.integers(len(instance.node_free))), node_draining=1)
+
+
+def _movable(instance: Instance, rng: Rng) -> Instance:
+    """A unit with pods may be moved."""
+    return _set(instance, int(rng.choice(instance.pod_unit)), unit_movable=1)
+
+
+def _gang(instance: Instance, rng: Rng) -> Instance:
+    """Two units are one gang that needs all of their pods."""
+    one, other = rng.choice(len(instance.unit_group), size=2, replace=False).tolist()
+    group = int(instance.unit_group[one])
+    made = _set(instance, other, unit_group=group)
+    units = np.flatnonzero(made.unit_group == group)
+    pods = sum(max(1, int((made.pod_unit == u).sum())) for u in units.tolist())
+    return _set(made, group, group_min=pods)
+
+
+def _budget(instance: Instance, rng: Rng) -> Instance:
+    covered = (rng.integers(0, 2, (1, len(instance.pod_node))) if len(instance.pod_node) else np.zeros((1, 0))).astype(
+        int
+    )
+    covered[0, :1] = 1
+    return instance.replace(
+        budget_left=np.append(instance.budget_left, 0),
+        pod_budget=np.vstack([instance.pod_budget, covered]),
+        budget_names=(*instance.budget_names, "another") if instance.budget_names else (),
+    )
+
+
+def _limit(instance: Instance, rng: Rng) -> Instance:
+    """What a job may take of a limit has to be given back by a unit."""
+    return instance.replace(
+        limit_left=np.append(instance.limit_left, 0),
+        limit_job=np.vstack([instance.limit_job, np.ones((1, len(instance.job_priority)), dtype=np.int64)]),
+        limit_unit=np.vstack([instance.limit_unit, rng.integers(0, 2, (1, len(instance.unit_group)))]),
+        limit_names=(*instance.limit_names, "another") if instance.limit_names else (),
+    )
+
+
+def _spread(instance: Instance, rng: Rng) -> Instance:
+    shape = int(rng.integers(len(instance.shape_job)))
+    return _set(instance, shape, shape_spread=1, shape_count=2, shape_slice=0)
+
+
+def _restricted(instance: Instance, rng: Rng) -> Instance:
+    shape, node = int(rng.integers(len(instance.shape_job))), int(rng.integers(len(instance.node_free)))
+    return _set(instance, (shape, node), shape_nodes=0)
+
+
+def _domains(instance: Instance, rng: Rng) -> Instance:
+    """A level of two domains, one of which a shape must stay within."""
+    domain = rng.integers(0, 2, (1, len(instance.node_free)))
+    made = instance.replace(node_domain=np.vstack([instance.node_domain, domain]))
+    shape = int(rng.integers(len(instance.shape_job)))
+    return _set(made, shape, shape_level=len(made.node_domain) - 1)
+
+
+def _slices(instance: Instance, rng: Rng) -> Instance:
+    """A shape of two slices, each within one domain."""
+    shape = int(rng.integers(len(instance.shape_job)))
+    made = _set(instance, shape, shape_count=2, shape_slice=1)
+    return _set(_domains(made, rng), shape, shape_level=len(made.node_domain))
+
+
+def _two_jobs(instance: Instance, rng: Rng) -> Instance:
+    """A second job with a shape like one of the first."""
+    if instance.above_nominal:
+        return instance
+    shape, jobs = int(rng.integers(len(instance.shape_job))), len(instance.job_priority)
+    fields = {
+        name: np.concatenate([getattr(instance, name), getattr(instance, name)[shape : shape + 1]])
+        for name in ("shape_count", "shape_demand", "shape_nodes", "shape_level", "shape_slice", "shape_spread")
+    }
+    job = int(instance.shape_job[shape])
+    fields |= {
+        name: np.concatenate([getattr(instance, name), getattr(instance, name)[job : job + 1]])
+        for name in ("job_priority", "may", "job_queue", "job_use")
+    }
+    named = {n: (*getattr(instance, n), "another") for n in ("job_names", "shape_names") if getattr(instance, n)}
+    return instance.replace(
+        **fields,
+        **named,
+        shape_job=np.append(instance.shape_job, jobs),
+        limit_job=np.hstack([instance.limit_job, instance.limit_job[:, job : job + 1]]),
+    )
+
+
+def _priorities(instance: Instance, rng: Rng) -> Instance:
+    job = int(rng.integers(len(instance.job_priority)))
+    return _set(instance, job, job_priority=int(instance.job_priority.max()) + 1)
+
+
+def _lost(instance: Instance, rng: Rng) -> Instance:
+    return _set(instance, int(rng.integers(len(instance.unit_group))), unit_lost=5, unit_grace=30)
+
+
+def _may_not(instance: Instance, rng: Rng) -> Instance:
+    at = int(rng.integers(len(instance.job_priority))), int(rng.integers(len(instance.unit_group)))
+    return _set(instance, at, may=0)
+
+
+def _without_borrowing(instance: Instance, rng: Rng) -> Instance:
+    job = int(rng.choice(np.flatnonzero(instance.job_queue >= 0)))
+    return _set(instance, (job, int(rng.integers(len(instance.unit_group)))), may=2)
+
+
+def _borrows(instance: Instance, rng: Rng) -> Instance:
+    queue, flavor = int(rng.integers(len(instance.quota_parent))), int(rng.integers(instance.quota_borrow.shape[1]))
+    return _set(instance, (queue, flavor), quota_borrow=int(rng.integers(0, 2)))
+
+
+def _lends(instance: Instance, rng: Rng) -> Instance:
+    queue, flavor = int(rng.integers(len(instance.quota_parent))), int(rng.integers(instance.quota_lend.shape[1]))
+    return _set(instance, (queue, flavor), quota_lend=int(rng.integers(0, 2)))
+
+
+def _has_gang(instance: Instance) -> bool:
+    return len(np.unique(instance.unit_group)) < len(instance.unit_group)
+
+
+FEATURES = {
+    "quotas": Feature(lambda i: len(i.quota_parent) > 0),
+    "queue below a queue": Feature(lambda i: bool((i.quota_parent >= 0).any())),
+    "borrowing limit": Feature(lambda i: bool((i.quota_borrow >= 0).any()), _borrows),
+    "lending limit": Feature(lambda i: bool((i.quota_lend >= 0).any()), _lends),
+    "eviction without borrowing": Feature(lambda i: bool((i.may == 2).any()), _without_borrowing),
+    "unit that may not be evicted": Feature(lambda i: bool((i.may == 0).any()), _may_not),
+    "gang of several units": Feature(_has_gang, _gang),
+    "movable unit": Feature(lambda i: bool(i.unit_movable[i.pod_unit].any()), _movable),
+    "draining node": Feature(lambda i: bool(i.node_draining.any()), _draining),
+    "restricted shape": Feature(lambda i: bool((i.shape_nodes == 0).any()), _restricted),
+    "spread": Feature(lambda i: bool(((i.shape_spread > 0) & (i.shape_count > i.shape_spread)).any()), _spread),
+    "domain": Feature(lambda i: bool((i.shape_level >= 0).any()), _domains),
+    "slices": Feature(
+        lambda i: bool(((i.shape_level >= 0) & (i.shape_slice > 0) & (i.shape_slice < i.shape_count)).any()), _slices
+    ),
+    "two jobs": Feature(lambda i: len(i.job_priority) >= 2, _two_jobs),
+    "two priorities of jobs": Feature(lambda i: len(np.unique(i.job_priority)) > 1, _priorities),
+    "disruption budget": Feature(lambda i: bool(i.pod_budget.any()), _budget),
+    "further limit": Feature(lambda i: bool(i.limit_job.any()), _limit),
+    "lost work": Feature(lambda i: bool(i.unit_lost.any()), _lost),
+}
