@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import NamedTuple
 
 import pytest
@@ -97,3 +98,17 @@ def pods(tmp_path):
     ]
     path.write_text("\n".join([names, *rows]) + "\n")
     return path
+
+
+def refuses_what_is_no_file(cli, command, folder) -> None:
+    """Assert that a command refuses a pipe, a loop of links and a folder as its last argument, and writes nothing."""
+    pipe, loop = folder / "pipe.png", folder / "loop.png"
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    (folder / "folder.png").mkdir()
+    cli(*command, pipe).refused("pipe.png: is a pipe; give a regular file")
+    cli(*command, loop).refused("loop.png: cannot be written: Too many levels of symbolic links")
+    cli(*command, folder / "folder.png").refused("folder.png: is a directory; give a regular file")
+    assert pipe.is_fifo()
+    assert loop.is_symlink()
+    assert len(list(folder.iterdir())) == 3

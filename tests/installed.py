@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlsched.core import plugins
 from mlsched.core.registry import registry
 
 
@@ -14,3 +15,9 @@ def rules(problem: str, *texts: str) -> list[str]:
     """Those of these solvers, with their parameters, that are installed."""
     known = {solver.name for solver in registry().available(problem)}
     return [text for text in texts if text.partition(":")[0] in known]
+
+
+def commands(*names: str) -> list[str]:
+    """Return those of these commands that installed plug-ins add."""
+    known = {point.name for point in plugins.points("commands")}
+    return [name for name in names if name in known]

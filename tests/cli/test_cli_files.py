@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cli_fixtures import refuses_what_is_no_file
 
 from mlsched.core.files import read_json
 from mlsched.solvers.front.journal import Journal
@@ -27,11 +28,8 @@ OPTIONS = [
     ("pareto", "none.json", "a", "b", "--resume"),
     ("simulate", "fifo", "--trace", "none.csv", "-o"),
     ("simulate", "fifo", "--trace", "none.csv", "--plot"),
-    ("train", "chic", "-o"),
-    ("train", "chic", "--plot"),
     ("bench", "none", "--store"),
     ("bench", "none", "--html"),
-    ("reproduce", "none", "--html"),
 ]
 
 #: A process that is an ordinary user's from here on, and whose files may have 4096 bytes at most.
@@ -91,16 +89,7 @@ def one_line(done: subprocess.CompletedProcess[str], *statuses: int) -> str:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 @pytest.mark.parametrize("command", OPTIONS, ids=" ".join)
 def test_what_is_no_file_is_refused_before_any_work(cli, command, tmp_path):
-    pipe, loop = tmp_path / "pipe.png", tmp_path / "loop.png"
-    os.mkfifo(pipe)
-    loop.symlink_to(loop)
-    (tmp_path / "folder.png").mkdir()
-    cli(*command, pipe).refused("pipe.png: is a pipe; give a regular file")
-    cli(*command, loop).refused("loop.png: cannot be written: Too many levels of symbolic links")
-    cli(*command, tmp_path / "folder.png").refused("folder.png: is a directory; give a regular file")
-    assert pipe.is_fifo()
-    assert loop.is_symlink()
-    assert len(list(tmp_path.iterdir())) == 3
+    refuses_what_is_no_file(cli, command, tmp_path)
 
 
 def test_a_link_is_written_through(cli, tmp_path):

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 
+import installed
 import pytest
 from preemption_examples import small
 from rich.console import Console
@@ -119,8 +120,7 @@ COMPLETED = {
     "generate pre": "preemption",
     "generate preemption --preset si": "single",
     "bench qui": "quick",
-    "reproduce fi": "fitgpp findings",
-}
+} | ({"reproduce fi": "fitgpp findings"} if installed.commands("reproduce") else {})
 
 
 def test_the_shell_completes_names():

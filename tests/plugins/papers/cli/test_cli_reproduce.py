@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
+from cli_fixtures import refuses_what_is_no_file
 
 from mlsched.cli.main import run
 
@@ -45,3 +47,8 @@ def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
 def test_every_experiment_is_listed(capsys):
     assert run(["list", "experiments", "--json"]) == 0
     assert "fitgpp" in {e["name"] for e in json.loads(capsys.readouterr().out)["experiments"]}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_what_is_no_file_is_refused_before_any_work(cli, tmp_path):
+    refuses_what_is_no_file(cli, ("reproduce", "none", "--html"), tmp_path)
