@@ -12,14 +12,14 @@ from mlsched.simulation.taskgraph.iterations.view import ticks
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.placements import Placements
     from mlsched.simulation.taskgraph.iterations.state import JobState
-    from mlsched.simulation.taskgraph.iterations.world import IterationWorld
 
 
 class Facts:
     """What never changes of the jobs of a workload of gangs without edges, whose tasks take equally long."""
 
-    def __init__(self, world: IterationWorld) -> None:
+    def __init__(self, world: Placements) -> None:
         self.world, jobs = world, world.workload
         self.priority: list[int] = jobs.priority.tolist()
         self.user: list[int] = jobs.user.tolist()

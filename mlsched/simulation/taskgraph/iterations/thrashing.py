@@ -8,7 +8,7 @@ from mlsched.core.errors import shortened
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 if TYPE_CHECKING:
-    from mlsched.simulation.taskgraph.iterations.world import IterationWorld
+    from mlsched.simulation.taskgraph.iterations.placements import Placements
 
 #: Pauses without progress after which a run is stuck, besides so many per job that is not finished.
 FRUITLESS, PER_JOB = 1000, 10
@@ -44,7 +44,7 @@ class Thrashing:
         self._pauses += 1
         self._short += idle * WHOLE < cost
 
-    def found(self, world: IterationWorld) -> str:
+    def found(self, world: Placements) -> str:
         """Return a sentence if nothing but fruitless pauses has happened for too long; else ""."""
         if self._since <= FRUITLESS + PER_JOB * world.unfinished():
             return ""

@@ -21,8 +21,8 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.losses import error_rates, learning
 
 if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.placements import Placements
     from mlsched.simulation.taskgraph.iterations.state import JobState
-    from mlsched.simulation.taskgraph.iterations.world import IterationWorld
 
 Flags = npt.NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ class View:
     task of each template; `edge_order`: the edges by template, `edges_of`: where those of each begin there.
     """
 
-    def __init__(self, world: IterationWorld) -> None:
+    def __init__(self, world: Placements) -> None:
         self.world = world
         w = self.workload = world.workload
         self.learning = _Learning(w, world.options.information == "oracle")

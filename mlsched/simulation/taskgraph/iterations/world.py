@@ -1,4 +1,4 @@
-"""The iteration engine: jobs whose tasks are all placed run iteration after iteration, and change at events alone.
+"""The iteration engine as the clock sees it: events, questions and rounds. Jobs change at events alone.
 
 At every scheduling event, in this order:
 
@@ -7,96 +7,33 @@ At every scheduling event, in this order:
 3. if some job that waits would find room, or tasks may be paused or moved, or the solver wanted to be asked now, it
    is asked once: its round is carried out at once.
 
-A started task holds its node until its job ends or it pauses. While all tasks of a job hold nodes, iterations follow
-each other at the pace of its graph under its placement (`pace`); nothing happens inside them. What a job has done is
-counted when its placement changes: whole iterations, and of the one under way a part in ppm, rounded down; with
-`pausing = "restart"`, a pause loses that part. Inside an iteration, a task that comes back on another node, or moves,
-first fetches what its edge of lag 1 to itself says; the job waits for it. A job that is wholly placed after some of
-its tasks have paused or moved holds its nodes for its `pause_cost` before it goes on; paused again before that is over,
-it pays the whole of it once more. A job ends in the first tick at which its
-iterations are done.
+`placements` has the dynamics of the jobs.
 """
 
 from __future__ import annotations
 
 import heapq
-import operator
 from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import shortened
-from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.gpus import empty
-from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.engine import Engine, serves
-from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
-from mlsched.simulation.taskgraph.iterations.needs import Needs, shapes_of
+from mlsched.simulation.taskgraph.iterations.log import GROW, MOVE, PAUSE
+from mlsched.simulation.taskgraph.iterations.needs import Needs
 from mlsched.simulation.taskgraph.iterations.options import Options
-from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
-from mlsched.simulation.taskgraph.iterations.segment import Segment
-from mlsched.simulation.taskgraph.iterations.state import JobState
-from mlsched.simulation.taskgraph.iterations.thrashing import Thrashing
-from mlsched.simulation.taskgraph.iterations.usage import Usage
-from mlsched.simulation.taskgraph.iterations.view import View
+from mlsched.simulation.taskgraph.iterations.placements import DOWN, END, UP, Placements
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-#: Kinds of events.
-_END, _WAKE, _DRAW, _DOWN, _UP = 0, 1, 2, 3, 4
 
-
-class IterationWorld:
+class IterationWorld(Placements):
     """State and dynamics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Jobs, options: Options) -> None:
-        self.workload, self.options, self.log = workload, options, Segments()
-        self.movement = workload.moving(options.pausing, options.movement)
-        self.now = 0
-        self._paces = Paces(workload)
-        self._demand = workload.demand * (workload.duration > 0)[:, None]
-        self.shapes, self.room = shapes_of(workload, self._demand)
-        self.devices = Devices(workload, self._demand)
-        self.usage = Usage(workload, options, self._demand) if options.usage == "drawn" else None
-        if self.usage:
-            self.log.above = self.usage.above
-        self.jobs: dict[int, JobState] = {}  # those in the system, in order of arrival
-        self.segments: dict[int, JobState] = {}  # of these, those that hold nodes
-        self.view = View(self)
-        self.engine: Engine | None = None  # where the jobs are served by an order
-        #: Of each template, what all of its tasks hold.
-        self._whole = [tuple(self._demand[first:end].sum(axis=0).tolist()) for first, end in workload.tasks]
-        self._nothing = (0,) * len(workload.resources)
+        super().__init__(workload, options)
         self._needs = Needs(workload, self.shapes, self.room.layout, self._demand)
-        self._waiting: dict[int, int] = {}  # template -> its jobs with a task that holds no node, where there are some
-        self._lags = [self._delays(template) for template in range(len(workload.gang))]
-        self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
         self._wanted = -1  # when the last wish to be asked again is for
-        self.arrived, self._unfinished = 0, len(workload.arrival)
-        self.arrivals: list[int] = workload.arrival.tolist()
-        self._template: list[int] = workload.template.tolist()
-        self._most, self._price = workload.max_iterations.tolist(), workload.pause_cost.tolist()
-        self._deadline = workload.deadline.tolist()
         self._asking = False
-        self.thrashing = Thrashing()
-        self._drawing = -1  # when usage is next drawn anew
-        self._down = [0] * len(workload.node_capacity)  # how many failures of a node are not over
-        self.alive = (1 << len(workload.node_capacity)) - 1  # the nodes that have not failed, a set of bits
-        self._capacity = self.room.free.copy()
-        self.eligible = workload.eligible  # classes x nodes, those that have failed apart
-        for node, start, end in zip(
-            workload.failure_node.tolist(), workload.failure_from.tolist(), workload.failure_to.tolist(), strict=True
-        ):
-            heapq.heappush(self._events, (start, _DOWN, node, 0))
-            if end < UNLIMITED:
-                heapq.heappush(self._events, (end, _UP, node, 0))
-
-    def _delays(self, template: int) -> list[int]:
-        """Delays of a template's edges of lag 1."""
-        of_it = self.workload.task_template[self.workload.edge_from] == template
-        return sorted(set(self.workload.edge_delay[of_it & (self.workload.edge_lag == 1)].tolist()))
-
-    # -- the clock's side ---------------------------------------------------------------------------------------------
 
     def next_event(self) -> int | None:
         """The next arrival, end of a job, or arrival of data."""
@@ -111,10 +48,6 @@ class IterationWorld:
         """Whether there are jobs to ask about at the next tick."""
         return bool(self.jobs)
 
-    def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
-        return self._unfinished
-
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""
         self.view.changes()
@@ -122,24 +55,16 @@ class IterationWorld:
             self.now = self._events[0][0]
             while self._events and self._events[0][0] == self.now:
                 event = heapq.heappop(self._events)
-                if event[1] == _END and not self._is_stale(event):
+                if event[1] == END and not self._is_stale(event):
                     self._finish(self.jobs[event[2]])
-                elif event[1] in (_DOWN, _UP):
-                    self._fail(event[2]) if event[1] == _DOWN else self._repair(event[2])
+                elif event[1] in (DOWN, UP):
+                    self._fail(event[2]) if event[1] == DOWN else self._repair(event[2])
             self._settle()
         self.now = time
         while self.arrived < len(self.arrivals) and self.arrivals[self.arrived] <= time:
             self._arrive(self.arrived)
             self.arrived += 1
         self._asking = True
-
-    def _arrive(self, number: int) -> None:
-        template = self._template[number]
-        tasks = self.shapes[template].count
-        self.jobs[number] = JobState(number, template, tasks, self.arrivals[number], self._most[number], self._nothing)
-        self._waits(template, 1)
-        if self.engine is not None:
-            self.engine.arrive(self.jobs[number])
 
     def ask(self) -> Snapshot | None:
         """The snapshot of now, if there is something to decide."""
@@ -175,13 +100,6 @@ class IterationWorld:
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         found_room = self._needs.met
         return (may_interrupt and bool(self.segments)) or found_room(self._waiting, self.room, self.devices.free)
-
-    def free_columns(self) -> IntArray:
-        """nodes x resources: the free amounts."""
-        layout, free = self.room.layout, self.room.free
-        if layout.count == 1:
-            return np.array(free, dtype=np.int64).reshape(-1, 1)
-        return np.array([layout.unpack(amount) for amount in free], dtype=np.int64).reshape(len(free), layout.count)
 
     def apply(self, plan: Round) -> int | None:
         """Carry out a round."""
@@ -228,294 +146,8 @@ class IterationWorld:
         self._wanted = time
         return time
 
-    # -- placements ---------------------------------------------------------------------------------------------------
-
-    def _waits(self, template: int, more: int) -> None:
-        """So many more jobs of a template have a task that holds no node."""
-        if not more:
-            return
-        count = self._waiting.get(template, 0) + more
-        if count:
-            self._waiting[template] = count
-        else:
-            del self._waiting[template]
-
     def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
-        if event[1] != _END:
+        if event[1] != END:
             return False
         job = self.jobs.get(event[2])
         return job is None or event[3] != job.serial
-
-    def change(self, job: JobState, changed: list[tuple[int, int, int]]) -> None:
-        """Pause, move and start tasks of a job, and let it go on as it then is placed."""
-        whats = {what for what, _, _ in changed}
-        outcome = next(what for what in (FAIL, PAUSE, MOVE, GROW) if what in whats)
-        last = job.segment
-        if last is None and outcome == GROW and len(changed) == len(job.node):
-            self.begin(job, tuple([node for _, _, node in sorted(changed, key=operator.itemgetter(1))]))
-            return
-        if last is not None and whats == {PAUSE} and len(changed) == len(job.node):
-            self.halt(job, PAUSE)
-            return
-        first = self.workload.tasks[job.template][0]
-        nodes = [-1] * len(job.node) if last is None else list(last.nodes)
-        if last is not None:
-            self._close(job, last, outcome)
-        lacked = min(nodes) < 0
-        needs = self.shapes[job.template].needs
-        for what, task, node in changed:
-            if nodes[task] >= 0:
-                self.room.take(nodes[task], -needs[task])
-                if self.usage:
-                    self.usage.go(job.number, task)
-            nodes[task] = node
-            if what in (PAUSE, FAIL):
-                job.pauses(task, self.now)
-                continue
-            if job.part and job.node[task] not in (-1, node):
-                job.owed = max(job.owed, self._paces.moving(first + task))
-            self.room.take(node, needs[task])
-            job.starts(task, node, self.devices.named(job.number, task), self.now)
-            if self.usage:
-                self.usage.come(job.number, task, node, self.devices.of_task(job.number, task), self.now)
-        if outcome != GROW:
-            job.resuming = True
-        if outcome in (PAUSE, FAIL) and not job.part:
-            job.waits_again()
-        if outcome == FAIL:
-            job.owed = 0
-        if outcome == PAUSE:
-            job.preemptions += sum(what == PAUSE for what, _, _ in changed)
-        self._waits(job.template, (min(nodes) < 0) - lacked)
-        self._open(job, tuple(nodes))
-
-    def begin(self, job: JobState, nodes: tuple[int, ...]) -> None:
-        """All tasks of a job that holds nothing start on these nodes."""
-        take = self.room.take
-        for node, need in zip(nodes, self.shapes[job.template].needs, strict=True):
-            take(node, need)
-        if job.part and self._lags[job.template]:
-            first = self.workload.tasks[job.template][0]
-            for task, node in enumerate(nodes):
-                if job.node[task] not in (-1, node):
-                    job.owed = max(job.owed, self._paces.moving(first + task))
-        named = (
-            tuple([self.devices.named(job.number, task) for task in range(len(nodes))]) if self.devices.unit else None
-        )
-        job.start_all(nodes, named or (-1,) * len(nodes), self.now)
-        if self.usage:
-            for task, node in enumerate(nodes):
-                self.usage.come(job.number, task, node, self.devices.of_task(job.number, task), self.now)
-        self._waits(job.template, -1)
-        self._open(job, nodes)
-
-    def halt(self, job: JobState, outcome: int) -> None:
-        """All tasks of a job that holds nodes leave them: it pauses, or a node has failed."""
-        last = job.segment
-        assert last is not None, "the job holds nodes"
-        self._close(job, last, outcome)
-        lacked = job.lacks
-        for task, (node, need) in enumerate(zip(last.nodes, self.shapes[job.template].needs, strict=True)):
-            if node >= 0:
-                self.room.take(node, -need)
-                if self.usage:
-                    self.usage.go(job.number, task)
-        job.pause_all(last.nodes, self.now)
-        job.resuming = True
-        if not job.part:
-            job.waits_again()
-        if outcome == FAIL:
-            job.owed = 0
-        else:
-            job.preemptions += job.placed
-        self._waits(job.template, not lacked)
-        self._open(job, (-1,) * len(last.nodes))
-
-    def _open(self, job: JobState, nodes: tuple[int, ...]) -> None:
-        """A job's placement from now on."""
-        self.view.changed[job.number] = job
-        count = len(nodes) - nodes.count(-1)
-        if count == len(nodes):
-            amounts = self._whole[job.template]
-        elif not count:
-            amounts = self._nothing
-        else:
-            first = self.workload.tasks[job.template][0]
-            held = [first + task for task, node in enumerate(nodes) if node >= 0]
-            amounts = tuple(self._demand[held].sum(axis=0).tolist())
-        job.hold(count, amounts, self.now)
-        if not count:
-            if job.serial:
-                self._announce(job)
-            if self.engine is not None:
-                self.engine.wait(job)
-            return
-        job.segment = segment = Segment(self.now, job.finished, job.part, nodes)
-        self.segments[job.number] = job
-        if self.devices.unit:
-            segment.gpus = self.devices.of(job.number, len(nodes))
-        if count == len(nodes):
-            segment.delay, job.owed = job.owed, 0
-            if job.resuming:
-                job.resuming = False
-                segment.cost = self._price[job.number]
-                self.thrashing.resumed(self.now - job.idle_since, segment.cost)
-            if self.usage is None:
-                self._run(job, segment, self._paces.of(job.number, nodes))
-        else:
-            self._announce(job)
-
-    def _run(self, job: JobState, segment: Segment, pace: Pace) -> None:
-        """A wholly placed job goes on at this pace from the segment's start on."""
-        segment.first, segment.cycle = pace.cycle if segment.later else pace.first, pace.cycle
-        job.run(segment)
-        self._schedule(job)
-        if self.engine is not None:
-            self.engine.runs(job)
-
-    def _settle(self) -> None:
-        """Jobs go on at the paces that usage leaves them; done whenever placements or usage may have changed."""
-        if self.usage is None:
-            return
-        changed = self.usage.settle(self.now)
-        self.log.above = self.usage.above
-        for number, slow in changed.items():
-            job = self.segments[number]
-            segment = job.segment
-            assert segment is not None, "the job holds nodes"
-            if min(segment.nodes) < 0:
-                continue
-            pace = self._paces.of(number, segment.nodes, slow)
-            if segment.start < self.now:
-                if (pace.cycle if segment.later else pace.first, pace.cycle) == (segment.first, segment.cycle):
-                    continue
-                segment = self._split(job, segment)
-            self.view.changed[number] = job
-            self._run(job, segment, pace)
-        due = self.usage.next_draw(self.now)
-        if (
-            due is not None
-            and due != self._drawing
-            and any(j.segment and j.segment.first for j in self.segments.values())
-        ):
-            self._drawing = due
-            heapq.heappush(self._events, (due, _DRAW, -1, 0))
-
-    def _split(self, job: JobState, old: Segment) -> Segment:
-        """A job's segment ends now, since its pace changes; it goes on in the next."""
-        finished, _, boundary = old.progress(self.now)
-        self._note(job.number, old, self.now, SLOW)
-        job.slowed(finished, self._on_time(job, old), boundary, old.nodes)
-        job.segment = rest = old.rest(self.now)
-        return rest
-
-    def _schedule(self, job: JobState) -> None:
-        """When the job ends as things stand."""
-        segment = job.segment
-        assert segment is not None, "the job holds nodes"
-        job.serial += 1
-        if segment.first:
-            end = segment.start + segment.length(job.stop_after)
-            heapq.heappush(self._events, (end, _END, job.number, job.serial))
-
-    def _close(self, job: JobState, segment: Segment, outcome: int) -> None:
-        """A segment ends now: note it, and what the job has done."""
-        if self.engine is not None:
-            self.engine.stops(job)
-        del self.segments[job.number]
-        job.segment = None
-        job.serial += 1
-        finished, part, boundary = segment.progress(self.now)
-        self._note(job.number, segment, self.now, outcome)
-        if outcome == PAUSE:
-            self.thrashing.paused(job.number, (finished, part) > (segment.finished, segment.part))
-        if outcome == FAIL or (outcome == PAUSE and self.options.pausing == "restart"):
-            part = 0
-        job.slowed(finished, self._on_time(job, segment), boundary, segment.nodes)
-        job.part = part
-        if outcome == FAIL and self.options.restart == "scratch":
-            job.from_scratch()
-
-    def _on_time(self, job: JobState, segment: Segment) -> int:
-        """How many iterations of a segment that ends now ended by the job's deadline."""
-        until = min(self._deadline[job.number], self.now)
-        return segment.progress(until)[0] - segment.finished
-
-    def stuck(self) -> str:
-        """Return why the run does not end, "" if it does: jobs are paused again and again, and none gets anywhere."""
-        return self.thrashing.found(self)
-
-    def remark(self) -> str:
-        """Return what a user should know of the finished run, "" if nothing."""
-        return self.thrashing.remark()
-
-    def _note(self, job: int, s: Segment, end: int, outcome: int) -> None:
-        self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
-        self.log.places.append(s.nodes)
-        if s.gpus:
-            self.log.gpus.append(s.gpus)
-
-    def _fail(self, node: int) -> None:
-        """A node is gone: the jobs that have a task there lose all of their nodes, and what they had not yet saved."""
-        self._down[node] += 1
-        if self._down[node] > 1:
-            return
-        for job in [job for job in self.segments.values() if job.segment and node in job.segment.nodes]:
-            held = [task for task, place in enumerate(job.segment.nodes if job.segment else ()) if place >= 0]
-            self.devices.change([(job.number, task) for task in held], [])
-            self.halt(job, FAIL)
-        self.room.take(node, self.room.free[node])
-        self.devices.free[node] = 0
-        self._settle_eligible()
-
-    def _repair(self, node: int) -> None:
-        """A node is back, and empty."""
-        self._down[node] -= 1
-        if not self._down[node]:
-            self.room.take(node, self.room.free[node] - self._capacity[node])
-            self.devices.free[node] = empty(self.workload)[node]
-            self._settle_eligible()
-
-    @property
-    def lost(self) -> str:
-        """Which nodes have failed, and will not come back where nothing will happen any more."""
-        names = [self.workload.node_names[n] if self.workload.node_names else n for n in np.flatnonzero(self._down)]
-        many = "nodes have" if len(names) > 1 else "node has"
-        return f"{len(names)} {many} failed for good: {shortened(', '.join(map(str, names)), 60)}" if names else ""
-
-    def _settle_eligible(self) -> None:
-        """Nothing may run on nodes that have failed, not even what holds nothing there."""
-        self.alive = sum(1 << node for node, down in enumerate(self._down) if not down)
-        self.eligible = self.workload.eligible * (np.array(self._down) == 0)
-        self.eligible.flags.writeable = False
-
-    def _announce(self, job: JobState) -> None:
-        """Wake when what the last iteration sent on arrives elsewhere."""
-        for delay in self._lags[job.template]:
-            for end in set(job.last_end):
-                if end + delay > self.now:
-                    heapq.heappush(self._events, (end + delay, _WAKE, -1, 0))
-
-    def _finish(self, job: JobState) -> None:
-        """A job has run all of its iterations."""
-        if self.engine is not None:
-            self.engine.stops(job)
-        segment = self.segments.pop(job.number).segment
-        assert segment is not None, "the job holds nodes"
-        self._note(job.number, segment, self.now, FINISH)
-        for task, (node, need) in enumerate(zip(segment.nodes, self.shapes[job.template].needs, strict=True)):
-            self.room.take(node, -need)
-            if segment.gpus:
-                self.devices.leave(job.number, task)
-            if self.usage:
-                self.usage.go(job.number, task)
-        self._complete(job)
-
-    def _complete(self, job: JobState) -> None:
-        self._waits(job.template, -job.lacks)
-        self._unfinished -= 1
-        self.thrashing.advanced()
-        del self.jobs[job.number]
-        self.view.leave(job)
-        if self.engine is not None:
-            self.engine.leave(job)
