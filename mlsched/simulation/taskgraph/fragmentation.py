@@ -6,7 +6,6 @@ By what is free on each node; that a GPU of a node is shared is not looked at.
 from __future__ import annotations
 
 import dataclasses
-import heapq
 from collections.abc import Sequence
 
 import numpy as np
@@ -64,18 +63,15 @@ class Course:
 
 def waits(arrival: IntArray, completion: IntArray, job: IntArray, start: IntArray, end: IntArray) -> list[IntArray]:
     """job, start and end of each interval of a job's stay in which none of its rows [start, end) is under way."""
-    count = len(arrival)
-    jobs = np.concatenate([job, np.arange(count)])
-    begins, ends = np.concatenate([start, completion]), np.concatenate([end, completion])
+    every = np.arange(len(arrival))
+    jobs = np.concatenate([every, job, every])
+    begins, ends = np.concatenate([arrival, start, completion]), np.concatenate([arrival, end, completion])
     order = np.lexsort((begins, jobs))
     jobs, begins, ends = jobs[order], begins[order], ends[order]
-    found: list[tuple[int, int, int]] = []
-    until = arrival.tolist()
-    for j, begin, done in zip(jobs.tolist(), begins.tolist(), ends.tolist(), strict=True):
-        if begin > until[j]:
-            found.append((j, until[j], begin))
-        until[j] = max(until[j], done)
-    return list(np.array(found, dtype=np.int64).reshape(-1, 3).T)
+    stride = int(ends.max(initial=0)) + 1  # so that the latest end so far is that of the job itself
+    until = np.maximum.accumulate(ends + jobs * stride) - jobs * stride
+    gap = np.flatnonzero((jobs[1:] == jobs[:-1]) & (begins[1:] > until[:-1]))
+    return [jobs[gap], until[gap], begins[gap + 1]]
 
 
 def course(
@@ -122,20 +118,23 @@ def course(
 
 
 def _heads(queue: Queue, times: IntArray) -> IntArray:
-    """times: the kind of the waiting job that arrived first; -1: none waits. Jobs are numbered by arrival."""
-    found = np.full(len(times), -1)
-    order = np.argsort(queue.start, kind="stable")
-    rows = zip(*(column[order].tolist() for column in (queue.start, queue.job, queue.end)), strict=True)
-    upcoming, heap, kind = next(rows, None), list[tuple[int, int]](), queue.kind.tolist()
-    for t, time in enumerate(times.tolist()):
-        while upcoming is not None and upcoming[0] <= time:
-            heapq.heappush(heap, (upcoming[1], upcoming[2]))
-            upcoming = next(rows, None)
-        while heap and heap[0][1] <= time:
-            heapq.heappop(heap)
-        if heap:
-            found[t] = kind[heap[0][0]]
-    return found
+    """times: the kind of the waiting job that arrived first; -1: none waits. Jobs are numbered by arrival.
+
+    The least job over many ranges: each range is covered by two whose length is a power of 2, the largest that fits;
+    these are halved until their length is 1.
+    """
+    none = len(queue.kind)
+    first, beyond = np.searchsorted(times, queue.start), np.searchsorted(times, queue.end)
+    power = np.frexp(np.maximum(beyond - first, 1))[1] - 1
+    least = np.full(len(times), none)
+    for k in range(int(power.max(initial=0)), -1, -1):
+        here, half = (power == k) & (beyond > first), 1 << k
+        np.minimum.at(least, first[here], queue.job[here])
+        np.minimum.at(least, beyond[here] - half, queue.job[here])
+        if k:
+            step = half // 2
+            least[step:] = np.minimum(least[step:], least[:-step])
+    return np.asarray(np.append(queue.kind, -1)[least])
 
 
 def _of_no_use(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:

@@ -23,15 +23,19 @@ def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
     ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
     columns: dict[str, Any] = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}
     for name in ("user", "group", "partition", "status"):
-        columns[name], columns[f"{name}_names"] = _numbered([getattr(trace, name)[row] for row in kept.tolist()])
+        texts = getattr(trace, name)
+        picked = [texts[row] for row in kept.tolist()] if any(texts) else []
+        columns[name], columns[f"{name}_names"] = _numbered(picked, len(kept))
     return columns
 
 
-def _numbered(texts: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
-    """A number for each text, and the texts by number; no texts where all are ''."""
-    names = sorted(set(texts)) if any(texts) else []
+def _numbered(texts: Sequence[str], count: int) -> tuple[IntArray, tuple[str, ...]]:
+    """A number for each of so many texts, and the texts by number; no texts where all are ''."""
+    if not any(texts):
+        return np.zeros(count, dtype=np.int64), ()
+    names = sorted(set(texts))
     number = {name: k for k, name in enumerate(names)}
-    return np.array([number.get(text, 0) for text in texts], dtype=np.int64), tuple(n or "(unknown)" for n in names)
+    return np.array([number[text] for text in texts], dtype=np.int64), tuple(n or "(unknown)" for n in names)
 
 
 def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, str]:
