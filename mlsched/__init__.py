@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from mlsched.core.registry import solver
     from mlsched.core.result import Result
     from mlsched.heuristics.taskgraph._order import order
-    from mlsched.heuristics.taskgraph._own import start_in_order
+    from mlsched.heuristics.taskgraph._own import pause_in_order, start_in_order
     from mlsched.instances.taskgraph import from_networkx
     from mlsched.simulation import Run
     from mlsched.solvers.front import Front, enumerate_front
@@ -77,6 +77,7 @@ _HOME = {
     "model": "api",
     "order": "heuristics.taskgraph._order",
     "pareto": "api",
+    "pause_in_order": "heuristics.taskgraph._own",
     "plan_from": "api",
     "plot": "benchmark.pictures",
     "plot_losses": "benchmark.worst",
@@ -145,6 +146,7 @@ __all__ = [
     "model",
     "order",
     "pareto",
+    "pause_in_order",
     "plan_from",
     "plot",
     "plot_losses",

@@ -254,7 +254,9 @@ class Run:
         never where these do not. Raises InvalidInput for problems without a bound.
         """
         if self.simulation.bound is None:
-            raise InvalidInput(f"bound: none is known for runs of {self.simulation.problem}; taskgraph has one")
+            raise InvalidInput(
+                f"bound: none is known for runs of {self.simulation.problem}; taskgraph, preemption and rounds have"
+            )
         return _bound(self.simulation.bound, self.workload, self.pauses)
 
     @property

@@ -34,9 +34,9 @@ def test_a_run_is_plain_json_and_can_be_checked_from_it(load, rule):
     assert data["versions"]["mlsched"]
 
 
-def test_a_problem_without_a_bound_says_so(load):
-    with pytest.raises(InvalidInput, match="none is known for runs of preemption; taskgraph has one"):
-        _ = api.simulate(load, "fifo").bound
+def test_a_problem_without_a_bound_says_so():
+    with pytest.raises(InvalidInput, match="none is known for runs of quality; taskgraph, preemption and rounds have"):
+        _ = api.simulate(api.workload("synthetic:table1", jobs=3, load=0.3), "slaq").bound
 
 
 def test_only_its_own_decisions_can_be_replayed(load):

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph.measures import by_job
 from mlsched.heuristics.taskgraph.place import Placer
+from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing, serve
 from mlsched.instances.taskgraph import Round, Snapshot
+
+Floats = npt.NDArray[np.float64]
 
 
 @checked
@@ -25,13 +29,46 @@ def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Rou
         strict: what finds no room holds up all behind it; otherwise later tasks may pass.
 
     Examples:
+        >>> import numpy
         >>> def few_tasks_first(snapshot, *, rng):
-        ...     return mlsched.start_in_order(snapshot, snapshot.tasks_per_job)
+        ...     return mlsched.start_in_order(snapshot, numpy.bincount(snapshot.task_job))
         >>> few_tasks_first.called = "online"
     """
-    order = np.asarray(key, dtype=np.float64)
-    if order.shape != snapshot.arrival.shape or np.isnan(order).any():
-        raise InvalidInput(f"key: has shape {order.shape}: must be a number for each of {len(snapshot.arrival)} jobs")
+    order = _order(snapshot, key)
     placer = Placer(snapshot)
     placer.start_in_order(by_job(snapshot, order), strict=strict)
     return placer.round()
+
+
+@checked
+def pause_in_order(snapshot: Snapshot, key: Any) -> Round:
+    """Return a round that serves jobs of the smallest key first, and pauses running jobs behind them.
+
+    A running job pauses only if a job with a smaller key takes its place. Of equal keys, running jobs come first, then
+    the earlier arrival. It needs a world in which jobs may pause (`options={"pausing": "keep"}`).
+
+    Args:
+        snapshot: the jobs and nodes at the decision.
+        key: a number for each job of the snapshot.
+
+    Raises:
+        InvalidInput: the key has another shape, or jobs may not pause.
+
+    Examples:
+        >>> import numpy
+        >>> def few_tasks_first(snapshot, *, rng):
+        ...     return mlsched.pause_in_order(snapshot, numpy.bincount(snapshot.task_job))
+        >>> few_tasks_first.called = "online"
+    """
+    order = _order(snapshot, key)
+    refuse_unless_pausing(snapshot, "pause_in_order", "call start_in_order")
+    placer = Placer(snapshot)
+    return placer.round(serve(placer, order))
+
+
+def _order(snapshot: Snapshot, key: Any) -> Floats:
+    """Return the keys of the jobs, or raise InvalidInput."""
+    order: Floats = np.asarray(key, dtype=np.float64)
+    if order.shape != snapshot.arrival.shape or np.isnan(order).any():
+        raise InvalidInput(f"key: has shape {order.shape}: must be a number for each of {len(snapshot.arrival)} jobs")
+    return order

@@ -1,6 +1,7 @@
 """The FitGpp world: its workloads, its simulator, its interpretations, and the check of a finished run."""
 
 from mlsched.simulation.preemption import outcome, replay, strategies
+from mlsched.simulation.preemption.bound import bound
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.rollout import rollout
 from mlsched.simulation.preemption.sources import SOURCES, from_trace
@@ -23,6 +24,7 @@ SIMULATION = Simulation(
     sources=SOURCES,
     from_trace=from_trace,
     rollout=rollout,
+    bound=bound,
     drawn=Drawn(
         strategies.workloads,
         strategies.options,

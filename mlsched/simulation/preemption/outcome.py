@@ -60,6 +60,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         "te_jobs": int(table["te"].sum()),
         **merits(table, resumptions(log)),
         "preemptions": int(table["preemptions"].sum()),
+        "mean_completion_s": float((table["finish"] - table["submit"]).mean()) if len(table["te"]) else 0.0,
         "makespan_s": int(table["finish"].max(initial=0)),
         "backlog": backlog.summary(workload.submit, table["finish"], runs, share, work),
     }
