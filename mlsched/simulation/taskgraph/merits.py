@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.simulation.metrics import percentiles
+from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
+from mlsched.simulation.metrics import finish_time_fairness, percentiles
 
 if TYPE_CHECKING:
     from mlsched.instances.taskgraph import Instance
@@ -32,12 +33,24 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
         "mean_jct": float(table["jct"].mean()) if count else 0.0,
         "jct_percentiles": percentiles(table["jct"]),
         "mean_waiting": float(table["waiting"].mean()) if count else 0.0,
+        **fairness(table, asked),
         "iterations": int(table["iterations"].sum()),
         **pieces,
         "pauses": int(table["pauses"].sum()),
         "migrations": int(table["migrations"].sum()),
         "utilisation": {name: float(h / t) if t else 0.0 for name, wanted, h, t in shares if wanted},
     }
+
+
+def fairness(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, dict[str, float]]:
+    """Return the finish-time fairness of a run; empty without GPUs. A job's exclusive time is that with nodes."""
+    gpu = gpu_column(asked.resources)
+    if gpu < 0:
+        return {}
+    gpus = float(asked.node_capacity[:, gpu].sum()) / GPU_UNITS[asked.resources[gpu]]
+    submit = table["completion"] - table["jct"]
+    found = finish_time_fairness(submit, table["completion"], table["jct"] - table["waiting"], gpus)
+    return {"finish_time_fairness": found} if found else {}
 
 
 def _asked_for(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, int]:

@@ -61,6 +61,7 @@ def _asked(instance: Instance, *, aware: bool) -> tuple[Asked, np.ndarray]:
     for job, at in np.argwhere(runs).tolist():
         kind = int(instance.config_type[at])
         config[job, kind], rate[job, kind] = at, instance.rate[job, at] / 1000
+    able = rate > 0
     if not aware:
         rate = np.repeat(rate[:, :1], types, axis=1)
     asked = Asked(
@@ -74,5 +75,6 @@ def _asked(instance: Instance, *, aware: bool) -> tuple[Asked, np.ndarray]:
         served=instance.done * 1000 / np.maximum(instance.usual, 1) * gpus,
         capacity=instance.capacity,
         types=tuple(f"{kind:06d}" for kind in range(types)),
+        runs=able,
     )
     return asked, config

@@ -55,6 +55,7 @@ class Mechanism:
             served=r.served[r.active],
             capacity=w.capacity,
             types=w.types,
+            runs=r.rate[r.active] > 0,
         )
 
     def begin(self) -> None:

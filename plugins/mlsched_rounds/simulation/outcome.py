@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.simulation.metrics import percentiles
+from mlsched.simulation.metrics import finish_time_fairness, percentiles
 from mlsched_rounds.simulation.adaptation import Progress
 from mlsched_rounds.simulation.log import Log
 from mlsched_rounds.simulation.workload import MICRO, Workload
@@ -59,7 +59,8 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     mean_completion_s: mean of the completion times of jobs that were not dropped (Gavel's average JCT); makespan_s: end
     of the last round; utilisation: GPU-seconds in which jobs ran over all GPUs' time from the first arrival to that
     end; lease_kept: the share of slices on the GPUs of the round before; worst_slowdown: largest completion time over
-    the job's shortest duration.
+    the job's shortest duration; finish_time_fairness: worst finish-time ratio, and share of the jobs above 1 (see
+    `metrics`; the exclusive time is the shortest duration, and dropped jobs are left out).
     """
     table, c = jobs(workload, log), log.columns()
     done = table["completion"][table["dropped"] == 0]
@@ -70,12 +71,16 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         c["type"], weights=(c["end"] - c["start"]) / MICRO * workload.gpus[c["job"]], minlength=len(workload.types)
     )
     slowdown = table["completion"] / workload.shortest
+    ended = table["dropped"] == 0
+    submit, stay = table["submit"][ended], table["completion"][ended]
+    fair = finish_time_fairness(submit, submit + stay, workload.shortest[ended], float(workload.capacity.sum()))
     return {
         "jobs": len(workload.submit),
         "mean_completion_s": float(done.mean()) if done.size else None,
         "makespan_s": end,
         "completion_percentiles_s": percentiles(done),
         "worst_slowdown": float(np.nanmax(slowdown)) if done.size else None,
+        **({"finish_time_fairness": fair} if fair else {}),
         "utilisation": float(table["gpu_seconds"].sum()) / time if time > 0 else 0.0,
         "gpu_hours": {name: float(seconds) / 3600 for name, seconds in zip(workload.types, per_type, strict=True)},
         "rounds": len(np.unique(c["round"])),

@@ -24,6 +24,7 @@ from mlsched.simulation.taskgraph.iterations.lint import held
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.outcome import names
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.taskgraph.merits import fairness
 from mlsched.simulation.wake import Wake
 
 NAME = "as-logged"
@@ -125,6 +126,7 @@ def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
         "mean_jct": float(table["jct"].mean()) / tick,
         "jct_percentiles": percentiles(table["jct"] / tick),
         "mean_waiting": float(table["waiting"].mean()) / tick,
+        **fairness(table, jobs),
         "segments": len(log.rows),
         "pauses": int(table["pauses"].sum()),
         "utilisation": {name: u / t if t else 0.0 for name, asked, u, t in shares if asked},

@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from mlsched.core.fields import IntArray
 from mlsched_rounds.solvers.shares import Floats, Optimum
 
@@ -16,7 +19,8 @@ class Asked:
 
     jobs: their numbers; rate: steps per second on each type, jobs x types; gpus: that each holds; weight: 1 is
     ordinary; remaining: steps; age: seconds since arrival; served: GPU-seconds so far; capacity: GPUs of each type;
-    types: their names, in the order in which they are filled.
+    types: their names, in the order in which they are filled. runs: jobs x types, whether a job can run there at all,
+    which `fifo` checks although it knows no rates.
     """
 
     jobs: IntArray
@@ -28,6 +32,7 @@ class Asked:
     served: Floats
     capacity: IntArray
     types: tuple[str, ...]
+    runs: npt.NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True)

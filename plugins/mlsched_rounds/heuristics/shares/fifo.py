@@ -3,9 +3,10 @@
 `fifo` keeps a job on the type it was given until it is done; then the next in the queue takes its place, if it fits.
 Others are given any type with enough free GPUs, drawn at random - or so it is meant. In the program the draw is
 overwritten by a variable left from a loop (`stale`): every job gets the last type in the alphabet among those with free
-GPUs, v100, whether it has room or not; and a type that is full is not struck off the list, but the drawn one. As it is
-meant, only types on which a job can run are drawn; a job that can run on none of those with room waits, and holds
-nobody up; and one that can no longer run where it was given GPUs (its nodes have failed) queues again.
+GPUs, v100, whether it has room or not; and a type that is full is not struck off the list, but the drawn one. Both ways
+check with the job's real rates that it can run on its type; if not, it waits and does not hold up others. As it is
+meant, only types on which a job can run are drawn. A job that can no longer run where it was given GPUs (its nodes have
+failed) queues again.
 
 `fifo_perf` gives out everything anew each time: in order of arrival each job gets the type that is fastest for it among
 those with enough free GPUs, until one fits nowhere.
@@ -33,7 +34,10 @@ class _Fifo:
     def __call__(self, asked: Asked) -> Floats:
         here = dict(zip(asked.jobs.tolist(), asked.gpus.tolist(), strict=True))
         free = dict(zip(asked.types, asked.capacity.tolist(), strict=True))
-        able = {job: self._able(asked, row) for row, job in enumerate(asked.jobs.tolist())}
+        able = {
+            job: {kind for kind, runs in zip(asked.types, row, strict=True) if runs}
+            for job, row in zip(asked.jobs.tolist(), asked.runs.tolist(), strict=True)
+        }
         self.given = {job: kind for job, kind in self.given.items() if job not in here or kind in able[job]}
         queue = [job for job in sorted(here) if job not in self.given]
         for job in sorted(self.given):
@@ -53,10 +57,6 @@ class _Fifo:
                 found[row, asked.types.index(self.given[job])] = 1.0
         return found
 
-    def _able(self, asked: Asked, row: int) -> set[str]:
-        """The types that a job may be given: those on which it can run; in the program, all."""
-        return {kind for kind, rate in zip(asked.types, asked.rate[row].tolist(), strict=True) if self.stale or rate}
-
     def _fill(self, queue: list[int], here: dict[int, int], free: dict[str, int], able: dict[int, set[str]]) -> None:
         """Types for the jobs of the queue, until one fits nowhere."""
         listed = sorted(kind for kind, count in free.items() if count > 0)
@@ -64,11 +64,13 @@ class _Fifo:
             with_room = [kind for kind in listed if free[kind] >= here[job]]
             if not with_room:
                 return
-            found = [kind for kind in with_room if kind in able[job]]
+            found = with_room if self.stale else [kind for kind in with_room if kind in able[job]]
             if not found:
                 continue
             drawn = found[self.draw.randrange(len(found))]
             kind = listed[-1] if self.stale else drawn
+            if kind not in able[job]:
+                continue
             self.given[job] = kind
             free[kind] -= here[job]
             if free[kind] == 0:

@@ -141,6 +141,7 @@ class _Mechanism:
             served=jobs.served,
             capacity=jobs.capacity,
             types=tuple(f"{kind:06d}" for kind in range(len(jobs.capacity))),
+            runs=jobs.rate > 0,
         )
 
     def kinds(self, rng: np.random.Generator, *, anew: bool) -> IntArray:

@@ -69,6 +69,7 @@ def test_a_shorter_first_interval_sees_the_order_of_short_jobs():
         served=np.zeros(2),
         capacity=np.ones(1, dtype=np.int64),
         types=("all",),
+        runs=np.ones((2, 1), dtype=np.bool_),
     )
     shares = POLICIES["fluid_mpc"].start(Readings(first=5.0))(asked)
     assert shares[:, 0].tolist() == pytest.approx([0.0, 1.0], abs=1e-6)

@@ -68,12 +68,26 @@ def test_fifo_as_printed_runs_on_the_last_type_alone(tmp_path) -> None:
     assert set(meant.log.columns()["type"].tolist()) == {0, 1}
 
 
-def test_a_job_given_a_type_on_which_it_cannot_run_ends_the_run_with_a_line_that_says_so(tmp_path) -> None:
-    """Both types have room for job 0 here, and FIFO as printed gives it the last in the alphabet."""
-    line = r"fifo: at 0 s .*1 of 1 jobs wait: job 0 \(c\) on 2 GPUs was given slow .*take .* fifo_perf"
+def test_fifo_gives_no_job_a_type_on_which_it_cannot_run(tmp_path) -> None:
+    """Both types have room for job 0, and FIFO as printed takes the last in the alphabet, on which its rate is 0."""
+    line = r"fifo: at 0 s .*1 of 1 jobs wait: job 0 \(c\) on 2 GPUs was given no type .*take .* fifo_perf"
     with pytest.raises(Stuck, match=line):
         run(tmp_path, "c,0,2,100\n", "fast=2,slow=2", policy="fifo")
     assert run(tmp_path, "c,0,2,100\n", "fast=2,slow=2").jobs["end"].tolist() == [50]
+
+
+@pytest.mark.parametrize("interpretation", ["stale", "drawn"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_job_that_does_not_run_everywhere_ends_under_fifo(tmp_path, interpretation: str, seed: int) -> None:
+    """Both places at which Gavel's program gives out types check the real rates, so that the second job waits."""
+    (tmp_path / "rates.csv").write_text("model,gpus,v100,k80\nany,1,10,10\nnok80,1,10,0\n")
+    (tmp_path / "jobs.csv").write_text("model,submit,gpus,steps\nany,0,1,3600\nnok80,0,1,7200\nany,0,1,10800\n")
+    jobs = mlsched.workload(
+        tmp_path / "jobs.csv", "rounds", throughputs=str(tmp_path / "rates.csv"), cluster="v100=1,k80=1"
+    )
+    found = mlsched.simulate(jobs, "gavel:policy=fifo", options={"reset": 0, "fifo": interpretation, "seed": seed})
+    assert (found.violations(), found.summary()["dropped"]) == ([], 0)
+    assert found.jobs["end"].max() <= 1440
 
 
 @pytest.mark.parametrize("log", ["c,0,2,1\n", "c,0,2,1\na,0,1,100\n"])

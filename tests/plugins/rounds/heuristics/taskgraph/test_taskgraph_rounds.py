@@ -129,6 +129,7 @@ def asker(name, jobs, capacity):
                 served=np.array(held, dtype=float),
                 capacity=np.array(capacity),
                 types=tuple(f"{m:06d}" for m in range(len(capacity))),
+                runs=np.array(able) > 0,
             )
         ).tolist()
 
