@@ -1,6 +1,7 @@
 """The verdict on a decision under Kueue's fair sharing: against all victim sets that some order allows (section 3.1).
 
-Sets are enumerated by size, up to `MOST` of them; beyond that the verdict is unknown unless a set dominates already.
+Sets are enumerated by size, up to `MOST` of them. Beyond that the verdict is unknown unless a set dominates already, or
+all that could dominate were looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from mlsched.core.errors import SolverError
 from mlsched.core.fields import ints
 from mlsched_admission.instances import Instance, Plan, judge
-from mlsched_admission.instances.systems.kueue import cycle
+from mlsched_admission.instances.systems.kueue import cycle, preemption
 from mlsched_admission.instances.systems.kueue.allowed import Allowed
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
 from mlsched_admission.solvers._names import several
@@ -20,8 +21,9 @@ from mlsched_admission.solvers._questions import Asked, after, lifted
 from mlsched_admission.solvers._verdict import Kind, Point, Verdict
 
 #: Victim sets that are looked at.
-MOST = 20_000
+MOST = 40_000
 OBJECTIVES = ("victims", "lost")
+ENUMERATED = "enumerated: all victim sets that fair sharing allows in some order"
 
 
 def fair_verdict(snapshot: Snapshot, instance: Instance, evict: Collection[int], starts: bool | None) -> Verdict:
@@ -39,6 +41,7 @@ class _Question:
         self.allowed = Allowed(snapshot, self.workload, made.usage, contested, made.units)
         self.unit = {name: u for u, name in enumerate(instance.unit_names)}
         self.values = self._values(evict)
+        self.looked = 0
 
     def verdict(self) -> Verdict:
         """The first kind that applies; the front is that of the sets that were looked at."""
@@ -51,6 +54,10 @@ class _Question:
             if not complete:
                 return self._made("unknown", "more victim sets are possible than are looked at", front, complete)
             return self._made("on the front", "on the front: nothing can start", front, complete, starts=True)
+        if faults := self._ineligible(victims):
+            sentence = f"{faults[0][1]}: {self._named([faults[0][0]])} may not be evicted for this"
+            rules = "by the rules of the queue"
+            return self._made("ineligible", sentence, front, complete, ineligible=faults, proof=rules)
         if why := self.allowed.why_not(victims):
             fits = self.allowed.fits(victims)
             sentence = f"kept by the put-back step, or not allowed in any order: {why}"
@@ -62,13 +69,13 @@ class _Question:
                 return self._made(
                     "dominated", f"dominated: evicting {who} costs {cost}", front, complete, witness=point
                 )
-        if not complete:
+        if not complete and not self._decided():
             return self._made("unknown", "more victim sets are possible than are looked at", front, complete)
         sentence = "on the front: no allowed set is better in victims and lost"
         return self._made("on the front", sentence, front, complete, starts=True)
 
     def _made(self, kind: Kind, sentence: str, front: list[Point], complete: bool, **fields: Any) -> Verdict:
-        proof = "enumerated: all victim sets that fair sharing allows in some order" if complete else ""
+        fields.setdefault("proof", ENUMERATED if complete else "")
         return Verdict(
             kind=kind,
             sentence=sentence,
@@ -78,11 +85,24 @@ class _Question:
             objectives=OBJECTIVES,
             front=tuple(front),
             complete=complete,
-            proof=proof,
             asked=(0,),
             first=("top_priority",),
             **fields,
         )
+
+    def _ineligible(self, victims: list[Workload]) -> tuple[tuple[int, str], ...]:
+        """Victims that no policy lets the job evict, whatever the shares."""
+        queue, snapshot = self.allowed.queue, self.snapshot
+        faults = []
+        for one in victims:
+            own = one.queue == queue.name
+            policy = queue.within if own else queue.reclaim
+            other = snapshot.queues[one.queue].node.root is not queue.node.root
+            if other or not preemption.passes(policy, self.workload, one):
+                key = "withinClusterQueue" if own else "reclaimWithinCohort"
+                why = "it is of another cohort" if other else f"{key} is {policy}"
+                faults.append((self.unit[one.name], why))
+        return tuple(faults)
 
     def _named(self, units: Collection[int]) -> str:
         return several("unit", self.instance.unit_names, sorted(int(u) for u in units))
@@ -110,9 +130,10 @@ class _Question:
             return [], True
         points: dict[tuple[int, ...], tuple[int, ...]] = {}
         seen = 0
-        for seen, chosen in enumerate(self._subsets(), 1):
+        for seen, chosen in enumerate(self._subsets(self.allowed.candidates), 1):
             if seen > MOST:
                 break
+            self.looked = len(chosen)  # all smaller sets have been looked at
             units = tuple(sorted(self.unit[one.name] for one in chosen if one.name in self.unit))
             if len(units) < len(chosen):
                 continue
@@ -127,8 +148,16 @@ class _Question:
             points[key] = units
         return [self._point(units) for _, units in sorted(points.items())], seen <= MOST
 
-    def _subsets(self) -> Iterator[tuple[Workload, ...]]:
-        line = self.allowed.candidates
+    def _decided(self) -> bool:
+        """Whether all sets that could dominate were looked at: those no larger, and those of lower priorities."""
+        if self.looked <= len(self.evict):
+            return False
+        highest = max(self.snapshot.running[self.instance.unit_names[u]].priority for u in self.evict)
+        lower = [one for one in self.allowed.candidates if one.priority < highest]
+        return 2 ** len(lower) <= MOST and all(self.allowed.why_not(chosen) for chosen in self._subsets(lower))
+
+    @staticmethod
+    def _subsets(line: list[Workload]) -> Iterator[tuple[Workload, ...]]:
         for size in range(len(line) + 1):
             yield from itertools.combinations(line, size)
 

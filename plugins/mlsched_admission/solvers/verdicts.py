@@ -320,7 +320,7 @@ def front_question(instance: Instance, verdict: Verdict) -> tuple[Instance, list
 #: Objective -> what its values count, in sentences.
 _UNITS = {
     "victims": "victims",
-    "lost": "GPU-s lost",
+    "lost": "lost work",
     "top_priority": "as highest level",
     "budget_violations": "pods beyond budgets",
     "moves": "moves",

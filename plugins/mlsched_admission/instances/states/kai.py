@@ -44,6 +44,7 @@ from mlsched_admission.instances.systems.kai.model import plus as k_plus
 from mlsched_admission.instances.systems.kai.reading import GROUP, UNKNOWN_PRIORITY, read_session
 
 STARTED = "kai.scheduler/last-start-timestamp"
+STALE = "kai.scheduler/stale-podgroup-timestamp"
 GPU = "nvidia.com/gpu"
 #: Fields of queues with the least time that a group runs before it is preempted, or reclaimed.
 RUNTIMES = ("preemptMinRuntime", "reclaimMinRuntime")
@@ -58,7 +59,7 @@ def read_kai(documents: list[Document], options: Options) -> State:
     if not found["Node"]:
         raw.fail("has no nodes", "fetch the snapshot again")
     state = State("kai")
-    return _Snapshot(found, state, options).read()
+    return _Snapshot(found, state, options, documents[0].entry.under("config")).read()
 
 
 def _named(raw: Entry, path: str) -> k8s.Objects:
@@ -82,8 +83,8 @@ def _named(raw: Entry, path: str) -> k8s.Objects:
 class _Snapshot:
     """A snapshot as it is read: the session that KAI's program sees, and its pods by name."""
 
-    def __init__(self, found: k8s.Objects, state: State, options: Options) -> None:
-        self.found, self.state, self.options = found, state, options
+    def __init__(self, found: k8s.Objects, state: State, options: Options, config: Entry) -> None:
+        self.found, self.state, self.options, self.config = found, state, options, config
         self.session = read_session(found)
         shares.divide(self.session)
         self.machines = k8s.machines(found)
@@ -133,6 +134,7 @@ class _Snapshot:
                 line.append(Waiting(name, self.groups[name].text("metadata", "name"), job.priority, job.created))
             elif not running and job.pods:
                 state.held[name] = "it has fewer pods than its minimum, so it cannot start"
+        losses.settle(state.units)
         gangs = {unit.gang for unit in state.units.values()}
         state.read.append(
             f"KAI: {counted(len(state.nodes), 'node')}, {counted(len(self.queues), 'queue')}, "
@@ -164,9 +166,22 @@ class _Snapshot:
         times_ = [key for q in self.queues.values() for key in RUNTIMES if q.text("spec", key) not in ("", "0s", "0")]
         groups = [line for g in self.groups.values() for line in found_in("kai", "PodGroup", g)]
         pods = [line for pod in self.found["Pod"] for line in self._beyond(pod)]
-        for what in dict.fromkeys([*times_, *groups, *pods]):
+        stale = [f"stale gangs ({name})" for name in self._stale()]
+        refused = list(dict.fromkeys([*times_, *groups, *pods, *stale, *self._placement()]))
+        for what in refused:
             self.state.assume(f"{what}: KAI's own program here does not have it")
-        return bool(times_ or groups or pods)
+        return bool(refused)
+
+    def _placement(self) -> list[str]:
+        """Strategies of placement other than bin packing, as the configuration has them."""
+        plugins = [one for tier in self.config.entries("tiers") for one in tier.entries("plugins")]
+        named = [one for one in plugins if one.text("name") == "nodeplacement"]
+        spread = [key for one in named for key, how in one.mapping("arguments").items() if how == "spread"]
+        return [f"spread placement of {key}" for key in spread]
+
+    def _stale(self) -> list[str]:
+        """Groups that KAI has marked as stale: it evicts them whole past a grace period."""
+        return [name for name, group in self.groups.items() if STALE in group.mapping("metadata", "annotations")]
 
     def _beyond(self, pod: Entry) -> list[str]:
         notes = Entry(pod.mapping("metadata", "annotations"), pod.where)
@@ -205,6 +220,10 @@ class _Snapshot:
         if any(pod.shared for pod in chunk):
             self.state.leave_out(name, ["shares of single devices"])
         job.shapes = list(alike.values())
+        if len(chunk) < sum(1 for pod in group.pods if pod.waits):
+            self.state.leave_out(name, ["pods of an elastic group beyond the chunk that is placed next"])
+        if stale := self._stale():
+            self.state.leave_out(name, [f"stale gangs ({stale[0]})"])
         self._require(job, entry, name)
         self.state.leave_out(name, found_in("kai", "PodGroup", entry))
         use = self._counted(chunk)

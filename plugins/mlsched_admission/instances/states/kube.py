@@ -50,6 +50,7 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
             unit = running(pod, held[id(pod)], losses, options, state)
             unit.pods = [Pod(unit.name, node, {**held[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))]
             state.units[unit.name] = unit
+    losses.settle(state.units)
     gangs = Gangs(found, pods)
     gangs.join(state)
     waiting = waiting_pods(pods, state)

@@ -146,9 +146,14 @@ def _add_running(
     for one in snapshot.running.values():
         state.units[one.name] = unit = _unit(entries[one.name], one, losses, options)
         unit.pods = places.pods_of(entries[one.name], one.name)
+    losses.settle(state.units)
+    lowest = min((one.priority for one in snapshot.running.values()), default=0)
+    for one in snapshot.running.values():
         if one.evicted:
-            unit.lost = 0
-            state.assume(f"{one.name}: is being evicted already, which loses nothing more; it counts until it is gone")
+            state.units[one.name].lost, state.units[one.name].priority = 0, lowest
+            state.assume(
+                f"{one.name}: is being evicted already, which loses nothing more and nobody of a higher priority"
+            )
 
 
 def _unit(entry: Entry, one: Workload, losses: Losses, options: Options) -> Unit:

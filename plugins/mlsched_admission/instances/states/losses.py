@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mlsched.core.fields import EXACT
 from mlsched_admission.instances.states import values
-from mlsched_admission.instances.states.state import Options, State
+from mlsched_admission.instances.states.state import Options, State, Unit
+
+#: Seconds that each eviction loses if the state does not say.
+MINUTE = 60
 
 
 class Losses:
@@ -16,6 +21,7 @@ class Losses:
     def __init__(self, state: State, options: Options, now: int | None, *, gpus: bool) -> None:
         self._state, self._options = state, options
         self.counted = "GPU" if gpus else "CPU"
+        self._held: dict[str, int] = {}
         self.now = now if options.now is None else options.now
         state.now, state.counted = self.now, self.counted
         if self.now is None:
@@ -39,6 +45,7 @@ class Losses:
 
         Rounded up to whole GPU-seconds.
         """
+        self._held[who] = held
         if self.now is None or not held:
             return 0
         if start is None:
@@ -52,6 +59,16 @@ class Losses:
         if self._options.checkpoint_every is not None:
             since = min(since, self._options.checkpoint_every)
         return min(-(-held * since // 1000), EXACT)
+
+    def settle(self, units: Mapping[str, Unit]) -> None:
+        """Count a minute each if nothing has lost any time: then the state does not say which eviction loses more."""
+        there = [(units[name], held) for name, held in self._held.items() if name in units and held]
+        known = self._options.checkpoint_annotation is not None or self._options.checkpoint_every is not None
+        if known or not there or any(unit.lost for unit, _ in there):
+            return
+        for unit, held in there:
+            unit.lost = min(-(-held * MINUTE // 1000), EXACT)
+        self._state.assume(f"lost work: no start is before the moment of the state, so each counts {MINUTE} s")
 
 
 def different_times(seconds: int) -> str:

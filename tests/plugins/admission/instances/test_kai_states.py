@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kai_examples import kai_state
-from state_examples import asked, by_name
+from state_examples import asked, by_name, written
+
+from mlsched_admission.instances.states import read_states
 
 
 def test_kai_by_hand(tmp_path):
@@ -37,3 +39,15 @@ def test_kai_shares_of_gpus_are_thousandths(tmp_path):
     column = instance.resources.index("nvidia.com/gpu (250 thousandths)")
     assert instance.pod_demand[instance.unit_names.index("ml/small-0"), column] == 1
     assert instance.node_free[0, column] == 4 * 8 - 4 * 6 - 1
+
+
+def test_what_kais_own_program_lacks_is_named(tmp_path):
+    snapshot = kai_state()
+    snapshot["config"] = {"tiers": [{"plugins": [{"name": "nodeplacement", "arguments": {"gpu": "spread"}}]}]}
+    group = snapshot["rawObjects"]["podGroups"][0]
+    group["metadata"].setdefault("annotations", {})["kai.scheduler/stale-podgroup-timestamp"] = "2026-11-24T11:00:00Z"
+    (state,) = read_states(written(tmp_path, {"snapshot.json": snapshot}))
+    assert state.model is None
+    for what in ("spread placement of gpu", "stale gangs"):
+        assert any(line.startswith(what) for line in state.assumed)
+    assert any(line.startswith("stale gangs") for lines in state.unmodelled.values() for line in lines)

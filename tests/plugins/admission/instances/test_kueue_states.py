@@ -7,7 +7,7 @@ import json
 
 import pytest
 from draws import share
-from kueue_examples import kueue_question, kueue_state, manager, pod_set
+from kueue_examples import RUNNING, kueue_question, kueue_state, manager, pod_set
 from state_examples import asked, by_name, read, written
 
 import mlsched
@@ -175,3 +175,23 @@ def test_states_that_kueue_answered_get_its_answers(tmp_path, shared_data):
         plan = mlsched.solve(instance, "kueue").plan
         victims = {instance.unit_names[u].removeprefix("team/") for u in plan.evict.nonzero()[0]}
         assert victims == set(answered["victims"][number] or []), number
+
+
+def test_without_lost_time_every_eviction_counts_a_minute(tmp_path):
+    documents = kueue_state()
+    for one in documents["workloads.json"]["items"]:
+        for condition in one.get("status", {}).get("conditions", []):
+            condition["lastTransitionTime"] = "2026-11-24T12:00:00Z"
+    lost = by_name(asked(tmp_path, documents), "unit_lost")
+    assert lost == {name: 60 * RUNNING[name.partition("/")[2]][2] for name in lost}
+    assert set(by_name(asked(tmp_path, documents, checkpoint_every=600), "unit_lost").values()) == {0}
+
+
+def test_what_is_evicted_already_loses_nothing_more(tmp_path):
+    documents = kueue_state()
+    train = next(one for one in documents["workloads.json"]["items"] if one["metadata"]["name"] == "notebook")
+    since = {"type": "Evicted", "status": "True", "reason": "Preempted", "lastTransitionTime": "2026-11-24T11:50:00Z"}
+    train["status"]["conditions"].append(since)
+    instance = asked(tmp_path, documents)
+    assert by_name(instance, "unit_lost")["team-a/notebook"] == 0
+    assert by_name(instance, "unit_priority")["team-a/notebook"] == min(instance.unit_priority)

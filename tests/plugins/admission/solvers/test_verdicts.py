@@ -27,7 +27,7 @@ def test_one_that_loses_more_than_another_is_dominated():
     verdict = judge_decision(instance, [2])
     assert verdict.kind == "dominated"
     assert verdict.witness.values == {**verdict.values, "lost": 10}
-    assert "evicting unit 0 costs 1 instead of 1 victims, 10 instead of 90 GPU-s lost" in verdict.sentence
+    assert "evicting unit 0 costs 1 instead of 1 victims, 10 instead of 90 lost work" in verdict.sentence
 
 
 def test_a_needless_victim_is_named():
