@@ -7,16 +7,17 @@ assumptions. Presets are frozen: measurements and tests quote them by name.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import Family
-from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
+from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many, ungrouped
 from mlsched.instances.quality.instance import Instance
 from mlsched.instances.quality.tables import Curves, Epoch, from_curves
 
@@ -46,23 +47,27 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class Sizes(Checked):
+    """Parameters of `generate`, whose docstring has their meaning."""
+
+    jobs: Count = 4
+    cores: Count = 16
+    epoch: Annotated[float, Range(0.001, 86400)] = 3.0
+    rounding: Literal["floor", "fluid"] = "floor"
+    sublinear: Share = 0.6
+    age: Annotated[float, Range(0, 1000)] = 1.5
+    speed: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
+    cap: CountOrNone = 0
+    reserved_share: Share = 0.0
+    least: CountOrNone = 1
+    important: Share = 0.0
+    width: CountOrNone = 0
+
+
+@ungrouped
 @checked
-def generate(
-    rng: np.random.Generator,
-    *,
-    jobs: Count = 4,
-    cores: Count = 16,
-    epoch: Annotated[float, Range(0.001, 86400)] = 3.0,
-    rounding: Literal["floor", "fluid"] = "floor",
-    sublinear: Share = 0.6,
-    age: Annotated[float, Range(0, 1000)] = 1.5,
-    speed: Annotated[float, Range(0, 1000, open_low=True)] = 1.0,
-    cap: CountOrNone = 0,
-    reserved_share: Share = 0.0,
-    least: CountOrNone = 1,
-    important: Share = 0.0,
-    width: CountOrNone = 0,
-) -> Instance:
+def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 
     jobs, cores: how many. epoch: seconds. rounding: "floor" or "fluid" iterations. sublinear: share of jobs with a
@@ -72,24 +77,24 @@ def generate(
     job that runs. important: share of jobs of weight 2..5. width: most cores in the tables, 0: as many as a job can
     get.
     """
-    not_too_many("jobs x cores", jobs * (width or min(cap or cores, cores)))
-    for name, value in (("cap", cap), ("width", width)):
-        if value and value < least:
-            raise InvalidInput(f"{name} = {value}: must be 0 or at least {least} (least)")
-    curves, halving = draw_curves(rng, jobs, sublinear)
-    iteration = np.floor(halving * rng.exponential(age, jobs))
-    seconds = np.clip(rng.lognormal(np.log(WORK), WORK_SIGMA, jobs), SHORTEST, LONGEST) / speed
-    weight = np.where(rng.uniform(size=jobs) < important, rng.integers(2, 6, jobs), 1)
-    caps = rng.integers(least, cap + 1, jobs) if cap else None
+    not_too_many("jobs x cores", sizes.jobs * (sizes.width or min(sizes.cap or sizes.cores, sizes.cores)))
+    for name, value in (("cap", sizes.cap), ("width", sizes.width)):
+        if value and value < sizes.least:
+            raise InvalidInput(f"{name} = {value}: must be 0 or at least {sizes.least} (least)")
+    curves, halving = draw_curves(rng, sizes.jobs, sizes.sublinear)
+    iteration = np.floor(halving * rng.exponential(sizes.age, sizes.jobs))
+    seconds = np.clip(rng.lognormal(np.log(WORK), WORK_SIGMA, sizes.jobs), SHORTEST, LONGEST) / sizes.speed
+    weight = np.where(rng.uniform(size=sizes.jobs) < sizes.important, rng.integers(2, 6, sizes.jobs), 1)
+    caps = rng.integers(sizes.least, sizes.cap + 1, sizes.jobs) if sizes.cap else None
     return from_curves(
         curves,
         Epoch(
-            cores=cores,
-            milliseconds=max(1, round(1000 * epoch)),
-            rounding="floor" if rounding == "floor" else "fluid",
-            reserved=round(cores * reserved_share),
-            least=least,
-            width=width,
+            cores=sizes.cores,
+            milliseconds=max(1, round(1000 * sizes.epoch)),
+            rounding="floor" if sizes.rounding == "floor" else "fluid",
+            reserved=round(sizes.cores * sizes.reserved_share),
+            least=sizes.least,
+            width=sizes.width,
         ),
         iteration=iteration,
         work=np.maximum(np.rint(1000 * seconds), 1).astype(np.int64),

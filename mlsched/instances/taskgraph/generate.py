@@ -8,13 +8,14 @@ minute, and an "iteration" a block of the job's SGD iterations that fills some o
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import Count, Range, Share, not_too_many, within
+from mlsched.core.params import Count, Range, Share, not_too_many, ungrouped, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
@@ -33,32 +34,36 @@ GPUS = (1, 2, 4, 8, 16, 32)
 PARALLELISM = ("mixed", "both", "data", "model", "none")
 
 
+@dataclasses.dataclass(frozen=True)
+class Sizes(Checked):
+    """Parameters of `generate`, whose docstring has their meaning."""
+
+    jobs: int = 2
+    nodes: Count = 2
+    runs: Count = 7
+    gpus: Annotated[int, Range(1, 1000)] = 1
+    graph: Annotated[str, ("mlfs", "dags", "mixed", *DAGS)] = "mixed"
+    parallelism: Annotated[str, PARALLELISM] = "mixed"
+    sync: Annotated[str, ("mixed", *SYNCS)] = "mixed"
+    partitions: Count = 2
+    replicas: Count = 2
+    least_replicas: Count = 2
+    longest: Count = 8
+    slack: Annotated[float, Range(1, 10**6)] = 1.5
+    spread: Annotated[float, Range(0, 1000)] = 0.3
+    optional: Share = 0.3
+    pinned: Share = 0.0
+    fractional: Share = 0.0
+    sharing: Share = 0.0
+    bandwidth: Count = 50
+    movement: Literal["none", "between_iterations"] = "none"
+    accuracy_at: str = "deadline"
+    roles: bool = False
+
+
+@ungrouped
 @checked
-def generate(
-    rng: np.random.Generator,
-    *,
-    jobs: int = 2,
-    nodes: Count = 2,
-    runs: Count = 7,
-    gpus: Annotated[int, Range(1, 1000)] = 1,
-    graph: Annotated[str, ("mlfs", "dags", "mixed", *DAGS)] = "mixed",
-    parallelism: Annotated[str, PARALLELISM] = "mixed",
-    sync: Annotated[str, ("mixed", *SYNCS)] = "mixed",
-    partitions: Count = 2,
-    replicas: Count = 2,
-    least_replicas: Count = 2,
-    longest: Count = 8,
-    slack: Annotated[float, Range(1, 10**6)] = 1.5,
-    spread: Annotated[float, Range(0, 1000)] = 0.3,
-    optional: Share = 0.3,
-    pinned: Share = 0.0,
-    fractional: Share = 0.0,
-    sharing: Share = 0.0,
-    bandwidth: Count = 50,
-    movement: Literal["none", "between_iterations"] = "none",
-    accuracy_at: str = "deadline",
-    roles: bool = False,
-) -> Instance:
+def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 
     jobs, nodes: how many. runs: task runs (tasks x iterations) of all jobs together, nearly met: graphs are drawn to
@@ -77,23 +82,30 @@ def generate(
     transfer moves in a tick. movement, accuracy_at: see `Instance`; with movement, a task takes its parameters along.
     roles: say which tasks of the five algorithms are parameter servers, and of which replica the others are.
     """
-    not_too_many("runs x nodes", runs * nodes)
-    within("jobs", jobs, 0, runs)
-    capacity = {name: amount * gpus // 4 for name, amount in SERVER.items()}
-    draw = _Jobs(rng, partitions, (min(least_replicas, replicas), replicas), longest, bandwidth, movement != "none")
+    not_too_many("runs x nodes", sizes.runs * sizes.nodes)
+    within("jobs", sizes.jobs, 0, sizes.runs)
+    capacity = {name: amount * sizes.gpus // 4 for name, amount in SERVER.items()}
+    draw = _Jobs(
+        rng,
+        sizes.partitions,
+        (min(sizes.least_replicas, sizes.replicas), sizes.replicas),
+        sizes.longest,
+        sizes.bandwidth,
+        sizes.movement != "none",
+    )
     graphs = []
-    remaining = runs
-    for j in range(jobs):
-        share = max(1, round(remaining / (jobs - j)))
-        kind = _choose(rng, graph)
-        made = draw.training(share, kind, parallelism, sync) if kind == "mlfs" else draw.random(share, kind)
-        if roles and kind == "mlfs":
+    remaining = sizes.runs
+    for j in range(sizes.jobs):
+        share = max(1, round(remaining / (sizes.jobs - j)))
+        kind = _choose(rng, sizes.graph)
+        made = draw.training(share, kind, sizes.parallelism, sizes.sync) if kind == "mlfs" else draw.random(share, kind)
+        if sizes.roles and kind == "mlfs":
             name_roles(made)
-        draw.demands(made, nodes, capacity, pinned, fractional, sharing)
+        draw.demands(made, sizes.nodes, capacity, sizes.pinned, sizes.fractional, sizes.sharing)
         most = max(1, round(share / len(made)))
-        remaining = max(jobs - j - 1, remaining - most * len(made))
+        remaining = max(sizes.jobs - j - 1, remaining - most * len(made))
         made.graph["max_iterations"] = most
-        made.graph["min_iterations"] = most - int(most > 1 and rng.random() < optional)
+        made.graph["min_iterations"] = most - int(most > 1 and rng.random() < sizes.optional)
         graphs.append(made)
     work = sum(
         g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu_percent"]
@@ -101,15 +113,15 @@ def generate(
         for _, d in g.nodes(data=True)
     )
     for made in graphs:
-        draw.times(made, int(spread * work / (100 * gpus * nodes)), slack)
+        draw.times(made, int(sizes.spread * work / (100 * sizes.gpus * sizes.nodes)), sizes.slack)
         draw.accuracies(made)
     return from_networkx(
         graphs,
-        [capacity] * nodes,
-        movement=movement,
-        accuracy_at=accuracy_at,
+        [capacity] * sizes.nodes,
+        movement=sizes.movement,
+        accuracy_at=sizes.accuracy_at,
         tick_ms=TICK_MS,
-        gpu_unit=100 if sharing else 0,
+        gpu_unit=100 if sizes.sharing else 0,
         ignore=("work",),
     )
 

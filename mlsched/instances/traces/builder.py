@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from mlsched.core.params import CountOrNone
 from mlsched.instances.traces.account import NAMED, Account, Rows
 from mlsched.instances.traces.trace import (
     ABSENT,
+    MAY_BE_ABSENT,
     NUMBER_COLUMNS,
     TEXT_COLUMNS,
     UNKNOWN,
@@ -29,6 +31,14 @@ Run = tuple[int, int, tuple[Place, ...]]
 NUMBERS, DATES, ZONED = 1, 2, 3
 #: Kinds of times (`values.Times`) -> what the clock counts.
 KINDS = {"a time of day": DATES, "a time of day with a zone": ZONED}
+_GIVEN = ("submit", "duration_ms", "gpu_count", "gpus_milli")
+#: The columns that a job may have besides, with what stands for each where the log has none.
+COLUMNS: Mapping[str, Any] = {
+    **{name: ABSENT if name in MAY_BE_ABSENT else UNKNOWN for name in NUMBER_COLUMNS if name not in _GIVEN},
+    **dict.fromkeys(TEXT_COLUMNS, ""),
+}
+_OTHER_NUMBERS = itemgetter(*(name for name in NUMBER_COLUMNS if name not in _GIVEN))
+_TEXTS = itemgetter(*TEXT_COLUMNS)
 
 
 class Source(Protocol):
@@ -154,37 +164,25 @@ class TraceBuilder:
         gpu_count: int,
         *,
         gpus_milli: int | None = None,
-        cpu_milli: int = UNKNOWN,
-        memory_mib: int = UNKNOWN,
-        qos: str = "",
-        group: str = "",
-        status: str = "",
-        user: str = "",
-        time_limit_ms: int = UNKNOWN,
-        node_count: int = UNKNOWN,
-        pause_cost_ms: int = UNKNOWN,
-        partition: str = "",
-        gpu_type: str = "",
-        model: str = "",
-        rates: str = "",
-        after: str = "",
-        priority: int = ABSENT,
-        eligible_ms: int = ABSENT,
         runs: Iterable[Run] = (),
         tasks: Tasks = (),
+        **columns: Any,
     ) -> None:
         """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped.
 
-        eligible_ms and runs: in ms from the origin of the submits.
+        runs: in ms from the origin of the submits. columns: the other columns of `Trace` by name, as far as the log has
+        them (`COLUMNS`); `eligible_ms` in ms from that origin.
         """
         if duration_ms == 0:
             self.drop("zero run time")
             return
+        row = {**COLUMNS, **columns}
+        if len(row) > len(COLUMNS):
+            raise TypeError(f"no column {next(name for name in columns if name not in COLUMNS)!r} of a trace")
         milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
-        numbers = (submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms)
-        self._numbers.extend((*numbers, node_count, pause_cost_ms, priority, eligible_ms))
-        texts = (qos, group, status, user, partition, gpu_type, model, rates, after)
-        self._texts.append(self._known.setdefault(texts, texts) if not after else texts)
+        self._numbers.extend((submit, duration_ms, gpu_count, milli, *_OTHER_NUMBERS(row)))
+        texts = _TEXTS(row)
+        self._texts.append(self._known.setdefault(texts, texts) if not row["after"] else texts)
         if tasks:
             self._tasks[len(self._ids)] = tasks
         for start, end, places in runs:

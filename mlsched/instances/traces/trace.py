@@ -33,13 +33,13 @@ Place = tuple[str, int]
 #: Columns that may be left out where no job has a value.
 _MAY_LACK = ("time_limit_ms", "node_count", "pause_cost_ms")
 #: Such columns in which -1 may be a value.
-_MAY_BE_ABSENT = ("priority", "eligible_ms")
+MAY_BE_ABSENT = ("priority", "eligible_ms")
 #: Texts that may be left out.
 _TEXTS = ("user", "partition", "gpu_type", "model", "rates", "after")
 #: All columns of numbers and of texts.
 NUMBER_COLUMNS = (
     *("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
-    *(*_MAY_LACK, *_MAY_BE_ABSENT),
+    *(*_MAY_LACK, *MAY_BE_ABSENT),
 )
 TEXT_COLUMNS = ("qos", "group", "status", *_TEXTS)
 
@@ -221,7 +221,7 @@ class Trace(_Table):
         for name in _TEXTS:
             if not len(getattr(self, name)):
                 object.__setattr__(self, name, ("",) * len(self))
-        for names, nothing in ((_MAY_LACK, UNKNOWN), (_MAY_BE_ABSENT, ABSENT)):
+        for names, nothing in ((_MAY_LACK, UNKNOWN), (MAY_BE_ABSENT, ABSENT)):
             for name in names:
                 if not len(getattr(self, name)):
                     object.__setattr__(self, name, np.full(len(self), nothing))

@@ -6,12 +6,13 @@ small allocation, which rules may look at.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.arguments import checked
-from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
+from mlsched.core.arguments import Checked, checked
+from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many, ungrouped
 from mlsched.instances.workers.instance import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous, Table
@@ -22,23 +23,27 @@ SPEEDS = ("paper", "synchronous", "asynchronous", "table")
 NOISE = 0.3
 
 
+@dataclasses.dataclass(frozen=True)
+class Sizes(Checked):
+    """Parameters of `generate`, whose docstring has their meaning."""
+
+    jobs: CountOrNone = 3
+    scale: Annotated[float, Range(0, 10**4)] = 0.6
+    cpu_factor: Annotated[float, Range(0, 10**4)] = 1.0
+    memory_factor: Annotated[float, Range(0, 10**4)] = 1.0
+    speed: Annotated[str, SPEEDS] = "paper"
+    kinds: Count = 3
+    gaps: Share = 0.0
+    running: Share = 0.5
+    most_workers: Annotated[int, Range(1, 1000)] = 4
+    most_ps: Annotated[int, Range(1, 1000)] = 5
+    waiting: Annotated[str, WAITING] = "slowest"
+    delay: Annotated[float, Range(0, 10**6)] = 600.0
+
+
+@ungrouped
 @checked
-def generate(
-    rng: np.random.Generator,
-    *,
-    jobs: CountOrNone = 3,
-    scale: Annotated[float, Range(0, 10**4)] = 0.6,
-    cpu_factor: Annotated[float, Range(0, 10**4)] = 1.0,
-    memory_factor: Annotated[float, Range(0, 10**4)] = 1.0,
-    speed: Annotated[str, SPEEDS] = "paper",
-    kinds: Count = 3,
-    gaps: Share = 0.0,
-    running: Share = 0.5,
-    most_workers: Annotated[int, Range(1, 1000)] = 4,
-    most_ps: Annotated[int, Range(1, 1000)] = 5,
-    waiting: Annotated[str, WAITING] = "slowest",
-    delay: Annotated[float, Range(0, 10**6)] = 600.0,
-) -> Instance:
+def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 
     jobs: how many. scale: size of the cluster, 1 for the paper's 10 GPUs, 120 cores, 600 GB; cpu_factor and
@@ -47,26 +52,33 @@ def generate(
     running: share of jobs that have run already. most_workers, most_ps: size of the tables. waiting: how a waiting job
     is charged, "slowest" or "pair"; delay: seconds until the next decision.
     """
-    not_too_many("jobs x workers x parameter servers", (jobs + kinds) * (most_workers + 1) * (most_ps + 1))
-    models = MODELS if speed == "paper" else draw_models(rng, kinds, speed, gaps, most_workers, most_ps)
-    factors = (1.0, cpu_factor, memory_factor)
-    model = rng.integers(0, len(models), jobs)
-    started = rng.uniform(size=jobs) < running
-    total = rng.integers(ITERATIONS[0], ITERATIONS[1] + 1, jobs)
-    held = rng.integers(1, 5, (2, jobs)) * started
+    not_too_many(
+        "jobs x workers x parameter servers",
+        (sizes.jobs + sizes.kinds) * (sizes.most_workers + 1) * (sizes.most_ps + 1),
+    )
+    models = (
+        MODELS
+        if sizes.speed == "paper"
+        else draw_models(rng, sizes.kinds, sizes.speed, sizes.gaps, sizes.most_workers, sizes.most_ps)
+    )
+    factors = (1.0, sizes.cpu_factor, sizes.memory_factor)
+    model = rng.integers(0, len(models), sizes.jobs)
+    started = rng.uniform(size=sizes.jobs) < sizes.running
+    total = rng.integers(ITERATIONS[0], ITERATIONS[1] + 1, sizes.jobs)
+    held = rng.integers(1, 5, (2, sizes.jobs)) * started
     return from_models(
         models,
         RESOURCES,
-        [round(amount * scale * factor) for amount, factor in zip(CLUSTER, factors, strict=True)],
+        [round(amount * sizes.scale * factor) for amount, factor in zip(CLUSTER, factors, strict=True)],
         model=model,
         remaining=np.where(started, rng.integers(1, total + 1), total),
-        most_workers=most_workers,
-        most_ps=most_ps,
-        waiting=waiting,
-        delay=round(1000 * delay),
-        current_workers=np.minimum(held[0], most_workers),
-        current_ps=np.minimum(held[1], most_ps),
-        waited=-np.sort(-rng.integers(0, 3_600_000, jobs)),
+        most_workers=sizes.most_workers,
+        most_ps=sizes.most_ps,
+        waiting=sizes.waiting,
+        delay=round(1000 * sizes.delay),
+        current_workers=np.minimum(held[0], sizes.most_workers),
+        current_ps=np.minimum(held[1], sizes.most_ps),
+        waited=-np.sort(-rng.integers(0, 3_600_000, sizes.jobs)),
     )
 
 

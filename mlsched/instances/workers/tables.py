@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,16 +30,14 @@ def from_models(
     most_ps: int = 20,
     waiting: Annotated[str, WAITING] = "slowest",
     delay: int = DELAY,
-    current_workers: npt.ArrayLike | None = None,
-    current_ps: npt.ArrayLike | None = None,
-    waited: npt.ArrayLike | None = None,
-    backlog: int = 0,
+    **observed: Any,
 ) -> Instance:
     """The instance of jobs of known models, in arrival order.
 
     capacity: of each resource, what may be used now. model: index into `models` of each job. remaining: iterations
     left. most_workers, most_ps: size of the tables. waiting, delay: how a waiting job is charged (`WAITING`) and the
-    ms until the next decision. The rest are observations, 0 by default.
+    ms until the next decision. observed: `current_workers`, `current_ps`, `waited` and `backlog` of the instance, 0 by
+    default.
     """
     kinds, iterations = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
     jobs = len(kinds)
@@ -65,8 +63,5 @@ def from_models(
         waiting=WAITING[waiting](cost, delay),
         remaining=iterations,
         model=kinds,
-        current_workers=none if current_workers is None else np.asarray(current_workers),
-        current_ps=none if current_ps is None else np.asarray(current_ps),
-        waited=none if waited is None else np.asarray(waited),
-        backlog=backlog,
+        **{"current_workers": none, "current_ps": none, "waited": none, "backlog": 0, **observed},
     )

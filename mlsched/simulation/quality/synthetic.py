@@ -7,17 +7,18 @@ cluster has between two arrivals. All interpretations of one seed draw the same 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, not_too_many
+from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, not_too_many, ungrouped
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history
 from mlsched.instances.quality.table1 import TABLE_1, algorithm
@@ -30,23 +31,27 @@ PAPER_CORES = 640
 MEAN_CORE_SECONDS = float(np.mean([row.core_seconds for row in TABLE_1]) * np.exp(0.3**2 / 2))
 
 
+@dataclasses.dataclass(frozen=True)
+class Sizes(Checked):
+    """Parameters of `table1`, whose docstring has their meaning."""
+
+    jobs: Count = 160
+    cores: Count = PAPER_CORES
+    mean_arrival: NotNegative = 15.0
+    load: Positive = 0.8
+    iterations: Count = 100
+    threshold: float = 0.0
+    cap: int = 0
+    noise: float = 0.01
+    important: Share = 0.0
+    other_jobs: CountOrNone = 0
+    target: Share = 0.0
+    hinted: Literal["all", "nonconvex"] = "all"
+
+
+@ungrouped
 @checked
-def table1(
-    *,
-    jobs: Count = 160,
-    seed: int = 0,
-    cores: Count = PAPER_CORES,
-    mean_arrival: NotNegative = 15.0,
-    load: Positive = 0.8,
-    iterations: Count = 100,
-    threshold: float = 0.0,
-    cap: int = 0,
-    noise: float = 0.01,
-    important: Share = 0.0,
-    other_jobs: CountOrNone = 0,
-    target: Share = 0.0,
-    hinted: Literal["all", "nonconvex"] = "all",
-) -> Workload:
+def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
     """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
 
     mean_arrival: seconds between two arrivals. load: offered load. iterations: where a job is converged; threshold:
@@ -57,30 +62,31 @@ def table1(
     hinted: "all" jobs have one, or the "nonconvex" ones of Table 1. The iterations that they save are not made up for:
     the offered load falls below `load`.
     """
-    not_too_many("jobs x iterations", jobs * iterations)
-    rng = np.random.default_rng([seed, jobs])
-    histories = synthetic_mix(jobs, rng, iterations=iterations, noise=noise)
-    submit = _poisson(rng, jobs, mean_arrival)
-    weight = np.where(rng.uniform(size=jobs) < important, rng.integers(2, 6, jobs), 1)
-    expected = MEAN_CORE_SECONDS * iterations
-    come = np.sort(rng.uniform(0, max(1.0, jobs * mean_arrival), other_jobs)).astype(np.int64)
+    not_too_many("jobs x iterations", sizes.jobs * sizes.iterations)
+    rng = np.random.default_rng([seed, sizes.jobs])
+    histories = synthetic_mix(sizes.jobs, rng, iterations=sizes.iterations, noise=sizes.noise)
+    submit = _poisson(rng, sizes.jobs, sizes.mean_arrival)
+    weight = np.where(rng.uniform(size=sizes.jobs) < sizes.important, rng.integers(2, 6, sizes.jobs), 1)
+    expected = MEAN_CORE_SECONDS * sizes.iterations
+    come = np.sort(rng.uniform(0, max(1.0, sizes.jobs * sizes.mean_arrival), sizes.other_jobs)).astype(np.int64)
     made = _workload(
         histories,
         submit,
-        cores=cores,
-        factor=_factor(load, cores, mean_arrival, expected),
-        threshold=threshold,
-        cap=cap,
+        cores=sizes.cores,
+        factor=_factor(sizes.load, sizes.cores, sizes.mean_arrival, expected),
+        threshold=sizes.threshold,
+        cap=sizes.cap,
         weight=weight,
-        source=f"synthetic:table1 jobs={jobs} seed={seed} cores={cores} mean_arrival={mean_arrival:g} load={load:g} "
-        f"iterations={iterations} threshold={threshold:g} cap={cap} noise={noise:g} important={important:g} "
-        f"others={other_jobs} target={target:g} hinted={hinted}",
+        source=f"synthetic:table1 jobs={sizes.jobs} seed={seed} cores={sizes.cores} "
+        f"mean_arrival={sizes.mean_arrival:g} load={sizes.load:g} iterations={sizes.iterations} "
+        f"threshold={sizes.threshold:g} cap={sizes.cap} noise={sizes.noise:g} important={sizes.important:g} "
+        f"others={sizes.other_jobs} target={sizes.target:g} hinted={sizes.hinted}",
     )
     return made.replace(
-        target=_targets(made, target, _hinted(histories, hinted)),
+        target=_targets(made, sizes.target, _hinted(histories, sizes.hinted)),
         other_submit=come,
-        other_seconds=np.full(other_jobs, max(1, round(10 * mean_arrival))),
-        other_cores=np.full(other_jobs, -(-cores // 10)),
+        other_seconds=np.full(sizes.other_jobs, max(1, round(10 * sizes.mean_arrival))),
+        other_cores=np.full(sizes.other_jobs, -(-sizes.cores // 10)),
     )
 
 

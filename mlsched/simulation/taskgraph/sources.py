@@ -6,6 +6,7 @@ accuracies of predicted running time, 89 % and 70 %), drawn evenly about the tru
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -13,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import Count, Positive, Range, Share
+from mlsched.core.params import Count, Positive, Range, Share, ungrouped
 from mlsched.instances.taskgraph import Instance, from_networkx, generate
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
@@ -30,51 +31,55 @@ ERROR_SEEN, ERROR_NEW = 0.11, 0.30
 GPUS_A_NODE = 4
 
 
+@dataclasses.dataclass(frozen=True)
+class Sizes(Checked):
+    """Parameters of `generated`, whose docstring has their meaning."""
+
+    jobs: Count = 40
+    nodes: int = 8
+    gpus: int = 4
+    runs: int = 50
+    partitions: int = 4
+    replicas: int = 4
+    slack: float = 3.0
+    load: Positive = 0.8
+    movement: Literal["none", "between_iterations"] = "none"
+    seen: Share = 0.5
+    error: Share = 1.0
+    pause_cost: Annotated[int, Range(0, 10**6)] = 0
+
+
+@ungrouped
 @checked
-def generated(
-    *,
-    jobs: Count = 40,
-    seed: int = 0,
-    nodes: int = 8,
-    gpus: int = 4,
-    runs: int = 50,
-    partitions: int = 4,
-    replicas: int = 4,
-    slack: float = 3.0,
-    load: Positive = 0.8,
-    movement: Literal["none", "between_iterations"] = "none",
-    seen: Share = 0.5,
-    error: Share = 1.0,
-    pause_cost: Annotated[int, Range(0, 10**6)] = 0,
-    graph: str = "mlfs",
-) -> Workload:
+def generated(*, seed: int = 0, graph: str = "mlfs", sizes: Sizes) -> Workload:
     """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
 
     load: GPU work over what the cluster's GPUs do while jobs arrive. seen: share of the models seen before; error:
     factor on the errors of the estimates, 0: they are true. pause_cost: ticks without work whenever a run goes on after
     a pause or a move.
     """
-    rng = np.random.default_rng([seed, jobs])
+    rng = np.random.default_rng([seed, sizes.jobs])
     horizon = generate(
         rng,
-        jobs=jobs,
-        nodes=nodes,
-        gpus=gpus,
-        runs=runs * jobs,
-        partitions=partitions,
-        replicas=replicas,
-        slack=slack,
-        spread=1 / load,
-        movement=movement,
+        jobs=sizes.jobs,
+        nodes=sizes.nodes,
+        gpus=sizes.gpus,
+        runs=sizes.runs * sizes.jobs,
+        partitions=sizes.partitions,
+        replicas=sizes.replicas,
+        slack=sizes.slack,
+        spread=1 / sizes.load,
+        movement=sizes.movement,
         graph=graph,
         roles=True,
     )
     source = (
-        f"synthetic:{graph} jobs={jobs} seed={seed} nodes={nodes} gpus={gpus} runs={runs} partitions={partitions} "
-        f"replicas={replicas} slack={slack:g} load={load:g} movement={movement} seen={seen:g} error={error:g}"
-        + (f" pause_cost={pause_cost}" if pause_cost else "")
+        f"synthetic:{graph} jobs={sizes.jobs} seed={seed} nodes={sizes.nodes} gpus={sizes.gpus} runs={sizes.runs} "
+        f"partitions={sizes.partitions} replicas={sizes.replicas} slack={sizes.slack:g} load={sizes.load:g} "
+        f"movement={sizes.movement} seen={sizes.seen:g} error={sizes.error:g}"
+        + (f" pause_cost={sizes.pause_cost}" if sizes.pause_cost else "")
     )
-    return _estimated(horizon, rng, seen, error, source).replace(pause_cost=pause_cost)
+    return _estimated(horizon, rng, sizes.seen, sizes.error, source).replace(pause_cost=sizes.pause_cost)
 
 
 #: Name -> maker of a workload: the five algorithms of the MLFS paper's Section 4.1, or random graphs of all kinds.
@@ -93,24 +98,26 @@ def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: 
     return Workload(horizon=horizon.replace(duration=told), true_duration=horizon.duration, source=source)
 
 
+@dataclasses.dataclass(frozen=True)
+class GraphOptions(Checked):
+    """Parameters of `from_trace`, whose docstring has their meaning."""
+
+    tick: Count = 60
+    iterations: Count = 10
+    partitions: Count = 4
+    sync: Annotated[str, SYNCS] = "ring"
+    slack: Annotated[float, Range(1)] = 3.0
+    bandwidth: Count = 50
+    load: Positive = 0.8
+    seen: Share = 0.5
+    error: Share = 1.0
+    arrivals: Positive = 1.0
+    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0
+
+
+@ungrouped
 @checked
-def from_trace(
-    trace: Trace,
-    nodes: IntArray | None,
-    *,
-    seed: int = 0,
-    tick: Count = 60,
-    iterations: Count = 10,
-    partitions: Count = 4,
-    sync: Annotated[str, SYNCS] = "ring",
-    slack: Annotated[float, Range(1)] = 3.0,
-    bandwidth: Count = 50,
-    load: Positive = 0.8,
-    seen: Share = 0.5,
-    error: Share = 1.0,
-    arrivals: Positive = 1.0,
-    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0,
-) -> Workload:
+def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: GraphOptions) -> Workload:
     """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.
 
     A job of g GPUs becomes a graph of g workers of one GPU each: a model in up to `partitions` parts (those of which g
@@ -123,30 +130,33 @@ def from_trace(
     rounded up to ticks. nodes=None: as many nodes of four GPUs as make this `load`.
     """
     rng = np.random.default_rng([seed, len(trace.submit)])
-    submit = np.floor((trace.submit - trace.submit[:1]) / (arrivals * tick)).astype(np.int64)
-    ticks = np.maximum(np.rint(trace.duration_ms / (1000 * tick)), 1).astype(np.int64)
+    submit = np.floor((trace.submit - trace.submit[:1]) / (options.arrivals * options.tick)).astype(np.int64)
+    ticks = np.maximum(np.rint(trace.duration_ms / (1000 * options.tick)), 1).astype(np.int64)
     workers = np.maximum(-(-trace.gpus_milli // 1000), 1)
     shares = _worker_demands(trace, workers)
     if nodes is None:
-        nodes = _nodes(trace, shares, ticks, submit, load)
+        nodes = _nodes(trace, shares, ticks, submit, options.load)
     capacity = [dict(zip(RESOURCES, row, strict=True)) for row in nodes.tolist()]
     graphs = []
     for j in range(len(submit)):
-        graph = _graph(rng, int(workers[j]), int(ticks[j]), iterations, partitions, sync, bandwidth)
+        graph = _graph(
+            rng, int(workers[j]), int(ticks[j]), options.iterations, options.partitions, options.sync, options.bandwidth
+        )
         for name, task in graph.nodes(data=True):
             task["demand"] = {RESOURCES[r]: int(shares[j, r]) * (name != "ps" or r != 2) for r in range(len(RESOURCES))}
-        deadline = int(submit[j]) + int(np.ceil(ticks[j] * rng.uniform(1, slack)))
+        deadline = int(submit[j]) + int(np.ceil(ticks[j] * rng.uniform(1, options.slack)))
         graph.graph.update(arrival=int(submit[j]), deadline=min(deadline, UNLIMITED))
         graphs.append(graph)
     if not graphs:
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
-    cost = math.ceil(pause_cost / tick)
-    horizon = from_networkx(graphs, capacity, tick_ms=1000 * tick, ignore=("work",))
+    cost = math.ceil(options.pause_cost / options.tick)
+    horizon = from_networkx(graphs, capacity, tick_ms=1000 * options.tick, ignore=("work",))
     source = (
-        f"{trace.source}; ticks of {tick} s; graphs, volumes, deadlines, accuracies and estimates drawn (seed {seed}); "
-        f"arrival rate x {arrivals:g}; a pause costs {cost * tick} s"
+        f"{trace.source}; ticks of {options.tick} s; graphs, volumes, deadlines, accuracies and estimates drawn "
+        f"(seed {seed}); "
+        f"arrival rate x {options.arrivals:g}; a pause costs {cost * options.tick} s"
     )
-    return _estimated(horizon, rng, seen, error, source).replace(pause_cost=cost)
+    return _estimated(horizon, rng, options.seen, options.error, source).replace(pause_cost=cost)
 
 
 def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:

@@ -21,7 +21,7 @@ import numpy as np
 
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Range, one_of, parameters_of, resolve
+from mlsched.core.params import Range, one_of, parameters_of, resolve, ungrouped
 from mlsched.heuristics.taskgraph.measures import STOPS, stops_after
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation
@@ -60,20 +60,18 @@ class RoundsEnv(MaskedEnv):
     queueing="iteration" then how the jobs stand to each other (`competition_features.py`).
     """
 
+    @ungrouped
     @checked
     def __init__(
         self,
+        *,
         window: Annotated[int, Range(1, 10**4)] = 32,
         stop: str = "most",
         stopping: bool = False,
         scheduling_events: str = "events+interval:600",
         options: Mapping[str, Any] = WORLD,
         h_r: float = 0.9,
-        beta1: float = 0.5,
-        beta2: float = 0.55,
-        beta3: float = 0.25,
-        beta4: float = 0.15,
-        beta5: float = 0.15,
+        reward: Reward,
         workloads: Sequence[Jobs] | None = None,
         render_mode: str | None = None,
         queueing: str = "held",
@@ -93,7 +91,7 @@ class RoundsEnv(MaskedEnv):
                 f"options: pausing = '{self._options.pausing}': must be 'keep' where jobs give way; or leave "
                 "queueing=iteration out"
             )
-        self._reward = Reward(beta1, beta2, beta3, beta4, beta5)
+        self._reward = reward
         if workloads is not None and sizes:
             raise InvalidInput("workloads: are given; leave out the sizes")
         if workloads is not None and not len(workloads):

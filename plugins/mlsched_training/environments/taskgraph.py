@@ -152,7 +152,8 @@ class TaskGraphEnv(InstanceEnv):
             raise InvalidInput(f"{name}: leaves nothing to decide")
 
     def _drawn(self, rng: np.random.Generator) -> Instance:
-        return generate(rng, **self._sizes)
+        instance: Instance = generate(rng, **self._sizes)
+        return instance
 
     def _begin(self, inst: Instance) -> None:
         self.instance = inst

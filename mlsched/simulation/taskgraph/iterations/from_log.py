@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import Checked, checked
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
-from mlsched.core.params import NotNegative, Number, Positive, Range
+from mlsched.core.params import NotNegative, Number, Positive, Range, ungrouped
 from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities
@@ -19,7 +20,7 @@ from mlsched.simulation.taskgraph.iterations import of_log, sized
 from mlsched.simulation.taskgraph.iterations.asked import Asked
 from mlsched.simulation.taskgraph.iterations.fits import never_start
 from mlsched.simulation.taskgraph.iterations.fits import oversize as too_large
-from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
+from mlsched.simulation.taskgraph.iterations.gangs import Cluster, made_gangs
 from mlsched.simulation.taskgraph.iterations.rates import alike, typed
 from mlsched.simulation.taskgraph.iterations.shape import shapes
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
@@ -32,32 +33,34 @@ GPU = 1000
 SHORT = 5
 
 
+@dataclasses.dataclass(frozen=True)
+class GangOptions(Checked):
+    """Parameters of `from_trace`, whose docstring has their meaning."""
+
+    tick: Number = 60
+    iteration: Number = 60
+    load: NotNegative = 0.0
+    error: Annotated[float, Range(0, 0.5)] = 0.0
+    arrivals: Positive = 1.0
+    oversize: Literal["refuse", "drop"] = "refuse"
+    shape: Literal["log", "fewest", "anywhere"] = "log"
+    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0
+    movement: Literal["anytime", "between_iterations", "none"] = "anytime"
+    partitions: Literal["log", "ignore"] = "log"
+    gpu_types: Literal["log", "ignore"] = "log"
+    classes: str = ""
+    limits: Literal["ignore", "kill"] = "ignore"
+    attempts: Literal["one", "separate"] = "one"
+    arrive: Literal["submit", "eligible"] = "submit"
+    failures: str = ""
+    unlogged: Literal["keep", "drop"] = "keep"
+    throughputs: str = ""
+    measured_on: str = ""
+
+
+@ungrouped
 @checked
-def from_trace(
-    trace: Trace,
-    nodes: IntArray | Nodes | None,
-    *,
-    seed: int = 0,
-    tick: Number = 60,
-    iteration: Number = 60,
-    load: NotNegative = 0.0,
-    error: Annotated[float, Range(0, 0.5)] = 0.0,
-    arrivals: Positive = 1.0,
-    oversize: Literal["refuse", "drop"] = "refuse",
-    shape: Literal["log", "fewest", "anywhere"] = "log",
-    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0,
-    movement: Literal["anytime", "between_iterations", "none"] = "anytime",
-    partitions: Literal["log", "ignore"] = "log",
-    gpu_types: Literal["log", "ignore"] = "log",
-    classes: str = "",
-    limits: Literal["ignore", "kill"] = "ignore",
-    attempts: Literal["one", "separate"] = "one",
-    arrive: Literal["submit", "eligible"] = "submit",
-    failures: str = "",
-    unlogged: Literal["keep", "drop"] = "keep",
-    throughputs: str = "",
-    measured_on: str = "",
-) -> Jobs:
+def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, settings: GangOptions) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
 
     shape: "fewest" - a job of g GPUs has a task on each of as few nodes as hold it: on nodes of G GPUs one of g, or
@@ -88,65 +91,70 @@ def from_trace(
     the log's `model` and GPUs, of the types that nodes are of (JSON of Gavel, or a CSV with model, gpus and a column a
     type); measured_on: the type that the log's durations are of, else the one that its `gpu_type` names (see `rates`).
     """
-    options = {name: value for name, value in locals().items() if name not in ("trace", "nodes")}
+    options = {"seed": seed, **dataclasses.asdict(settings)}
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
     log, given = trace, nodes
     listed, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
-    trace, changed = _changed(trace, attempts, arrive, unlogged)
+    trace, changed = _changed(trace, settings.attempts, settings.arrive, settings.unlogged)
     asked = Asked.of(trace, nodes)
     kept, said = asked.rows, [*asked.said, *changed]
     submit = trace.submit[kept]
-    length, killed = of_log.killed(trace, kept, limits)
-    ticks = np.maximum(length, 1) / (1000 * tick)
-    arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
+    length, killed = of_log.killed(trace, kept, settings.limits)
+    ticks = np.maximum(length, 1) / (1000 * settings.tick)
+    arrival = np.floor((submit - submit[0]) / (settings.arrivals * settings.tick)).astype(np.int64)
     if nodes is None:
-        nodes, how = sized.for_load(asked, arrival, ticks, load or sized.LOAD)
+        nodes, how = sized.for_load(asked, arrival, ticks, settings.load or sized.LOAD)
         said.append(how)
-    said += _rounded(submit, arrival, arrivals * tick, ticks)
-    costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * pause_cost), trace.pause_cost_ms[kept])
-    eligible, of_class, where = of_log.eligible(trace, kept, listed, len(nodes), partitions, gpu_types)
-    kinds = typed(trace, kept, listed, eligible, of_class, throughputs, measured_on)
+    said += _rounded(submit, arrival, settings.arrivals * settings.tick, ticks)
+    costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * settings.pause_cost), trace.pause_cost_ms[kept])
+    eligible, of_class, where = of_log.eligible(
+        trace, kept, listed, len(nodes), settings.partitions, settings.gpu_types
+    )
+    kinds = typed(trace, kept, listed, eligible, of_class, settings.throughputs, settings.measured_on)
     if kinds is not None:
         eligible, of_class = kinds.eligible, kinds.of_class
-    rates = kinds.said if kinds else alike(trace, kept, listed, gpu_types == "log")
-    priority, order = of_log.priorities(trace, kept, classes)
+    rates = kinds.said if kinds else alike(trace, kept, listed, settings.gpu_types == "log")
+    priority, order = of_log.priorities(trace, kept, settings.classes)
     said += [sentence for sentence in (killed, where, order, rates) if sentence]
     demand = asked.by_gpu()
     used, gpu = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0)), RESOURCES.index("gpu_milli")
     made = made_gangs(
-        gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
-        capacity=nodes[:, used],
-        tasks=_tasks(asked, used, nodes, eligible, of_class, shape, trace.node_count[kept]),
+        Cluster(
+            capacity=nodes[:, used],
+            resources=tuple(RESOURCES[r] for r in used.tolist()),
+            gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
+            tick_ms=1000 * settings.tick,
+        ),
+        tasks=_tasks(asked, used, nodes, eligible, of_class, settings.shape, trace.node_count[kept]),
         eligible=eligible,
         classes=of_class,
-        pause_cost=costs * (WHOLE // 1000) // tick,
-        movement=movement,
-        resources=tuple(RESOURCES[r] for r in used.tolist()),
-        tick_ms=1000 * tick,
+        pause_cost=costs * (WHOLE // 1000) // settings.tick,
+        movement=settings.movement,
         arrival=arrival,
         ticks=ticks,
-        iteration=iteration / tick,
-        factor=1 + error * np.random.default_rng([seed, len(kept)]).uniform(-2, 2, len(kept)),
-        source=f"{trace.source}; gangs; shape={shape}; a pause costs {_costs(costs)}; movement={movement}; "
-        f"ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
-        f"arrival rate x {arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
+        iteration=settings.iteration / settings.tick,
+        factor=1 + settings.error * np.random.default_rng([seed, len(kept)]).uniform(-2, 2, len(kept)),
+        source=f"{trace.source}; gangs; shape={settings.shape}; a pause costs {_costs(costs)}; "
+        f"movement={settings.movement}; "
+        f"ticks of {settings.tick} s; iterations of {settings.iteration} s; estimates off by {settings.error:g}; "
+        f"arrival rate x {settings.arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
     )
     made = made.replace(
-        **of_log.of_users(trace, kept, tick),
+        **of_log.of_users(trace, kept, settings.tick),
         **of_log.logged(trace, kept, int(submit[0])),
         priority=priority,
         node_names=() if listed is None else listed.ids,
-        rate_ppm=max(1, round(WHOLE * arrivals)),
+        rate_ppm=max(1, round(WHOLE * settings.arrivals)),
         **(kinds.fields() if kinds else {}),
     )
     if given is None and len(made.logged_job):
-        if not load and arrivals == 1:
+        if not settings.load and settings.arrivals == 1:
             return _as_logged(made, asked, lambda nodes: from_trace(log, nodes, **options))
         made = made.replace(made_for_load=1)
-    if failures:
-        made = made.replace(**of_log.failing(made, failures, listed, arrivals * 1000 * tick))
-    return _without_oversize(made) if oversize == "drop" else made
+    if settings.failures:
+        made = made.replace(**of_log.failing(made, settings.failures, listed, settings.arrivals * 1000 * settings.tick))
+    return _without_oversize(made) if settings.oversize == "drop" else made
 
 
 def _as_logged(made: Jobs, asked: Asked, again: Callable[[IntArray | Nodes], Jobs]) -> Jobs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,12 +13,19 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 Floats = npt.NDArray[np.float64]
 
 
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """capacity: nodes x resources. gpu_unit: one GPU, in units of its resource; 0: GPUs are one pool. tick_ms: ms."""
+
+    capacity: IntArray
+    resources: tuple[str, ...]
+    tick_ms: int
+    gpu_unit: int = 0
+
+
 def made_gangs(
+    cluster: Cluster,
     *,
-    capacity: IntArray,
-    resources: tuple[str, ...],
-    gpu_unit: int = 0,
-    tick_ms: int,
     tasks: list[IntArray],
     pause_cost: IntArray,
     movement: str,
@@ -47,11 +56,11 @@ def made_gangs(
     scale = np.maximum(np.floor(ticks / rounds * WHOLE), 1).astype(np.int64)
     none = np.zeros(0, dtype=np.int64)
     return Jobs(
-        resources=resources,
-        gpu_unit=gpu_unit,
-        tick_ms=tick_ms,
-        node_capacity=capacity,
-        eligible=np.ones((1, len(capacity)), dtype=np.int64) if eligible is None else eligible,
+        resources=cluster.resources,
+        gpu_unit=cluster.gpu_unit,
+        tick_ms=cluster.tick_ms,
+        node_capacity=cluster.capacity,
+        eligible=np.ones((1, len(cluster.capacity)), dtype=np.int64) if eligible is None else eligible,
         accuracy=np.zeros((1, 1), dtype=np.int64),
         gang=np.ones(len(alike), dtype=np.int64),
         accuracy_table=np.zeros(len(alike), dtype=np.int64),

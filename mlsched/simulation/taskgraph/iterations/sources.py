@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mlsched.core.arguments import checked
 from mlsched.core.params import Count, Positive, Range
 from mlsched.simulation.taskgraph import sources as of_tasks
-from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
+from mlsched.simulation.taskgraph.iterations.gangs import Cluster, made_gangs
 from mlsched.simulation.taskgraph.iterations.joined import joined
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched.simulation.taskgraph.iterations.shape import shapes
@@ -105,9 +105,7 @@ def gangs(
     capacity = np.full((nodes, 1), gpus)
     asked = np.array(sizes)[kind][:, None]
     return made_gangs(
-        capacity=capacity,
-        resources=("gpu",),
-        tick_ms=60_000,
+        Cluster(capacity, ("gpu",), tick_ms=60_000),
         tasks=shapes(asked, capacity, 0, shape, 1),
         pause_cost=np.full(jobs, round(pause_cost * WHOLE / 60)),
         movement=movement,
