@@ -96,7 +96,7 @@ def log_of(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
                 edges.append((first + number - 1, first + number, lag, rng.randint(1, 5), rng.randint(0, 2)))
     whole = [[sum(row[2][r] for row in tasks if row[0] == t) for r in range(len(resources))] for t in range(templates)]
     host = rng.randrange(count)  # all jobs fit on it
-    nodes[host] = [max(unit, *column) for column in zip(*whole, strict=True)]
+    nodes[host] = [-(-max(column) // (unit or 1)) * (unit or 1) for column in zip(*whole, strict=True)]
     for row in eligible:
         row[host] = 1
     many = rng.randint(5, 30)

@@ -303,6 +303,34 @@ def _searched(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity 
     return None
 
 
+def fitted(shape: Shape, free: FreeCapacity, alive: int) -> tuple[int, ...] | None:
+    """Return nodes for a reservation; as `places`, but types of nodes are tried in their order.
+
+    For tasks that differ, the largest first is by the largest free amounts.
+    """
+    among = shape.nodes & alive
+    if shape.count == 1:
+        node = free.best(shape.need, among)
+        return None if node < 0 else (node,)
+    for nodes in shape.types or [among]:
+        found: Sequence[int] | None
+        if shape.equal:
+            found = _filled(shape, free, among & nodes)
+        else:
+            given = list(range(shape.count))
+            found = _in_turn(shape, given, free, among & nodes, None)
+            if found is None:
+                largest = np.maximum([free.layout.unpack(amount) for amount in free.free], 1).max(axis=0)
+                size = (np.array(shape.rows) / largest).max(axis=1)
+                by_size = np.argsort(-size, kind="stable").tolist()
+                found = _in_turn(shape, by_size, free, among & nodes, None)
+            if found is None:
+                found = _searched(shape, free, among & nodes, None)
+        if found is not None:
+            return tuple(found)
+    return None
+
+
 def bits(nodes: int) -> list[int]:
     """Return the nodes of a set, in rising order."""
     found = []

@@ -93,6 +93,8 @@ class Order:
         rises: the time at which a waiting job is promoted; None if it is not.
         promote: called with a waiting job whose time has come; its key changes.
         restart: called before a run; forget the jobs of another one.
+        reserves: the first job without room gets a reservation, and others start only if they do not delay it: "count",
+            "nodes" or "auto", see `easy_backfill`; "" for none. Only runs over logs serve such an order.
         packs: of a snapshot, the gangs that go to as few nodes as possible, (jobs,).
         stop, nodes: as for fifo.
     """
@@ -108,6 +110,7 @@ class Order:
     rises: Callable[[Any], int | None] | None = None
     promote: Callable[[Any], None] | None = None
     restart: Callable[[], None] | None = None
+    reserves: str = ""
     packs: Callable[[Snapshot], Flags] | None = None
     stop: str = "most"
     nodes: str = "auto"

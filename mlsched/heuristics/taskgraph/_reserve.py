@@ -25,6 +25,11 @@ from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
+NOT_BY_COUNT = (
+    "reserve = count: tasks ask for different amounts here, or may not go to every node, so that enough room "
+    "in all is not room for a job; choose nodes, or auto"
+)
+
 
 class Unit(NamedTuple):
     """Tasks from `first` to before `end` that start as one and then hold their nodes for `ticks`; `name`: the same in
@@ -103,10 +108,7 @@ def by_count(placer: Placer, reserve: str) -> bool:
     same = same and placer.types is None
     same = same and bool((snapshot.bound[placer.open] < 0).all()) and not snapshot.fetching
     if reserve == "count" and not same:
-        raise InvalidInput(
-            "reserve = count: tasks ask for different amounts here, or may not go to every node, so that enough room "
-            "in all is not room for a job; choose nodes, or auto"
-        )
+        raise InvalidInput(NOT_BY_COUNT)
     return reserve != "nodes" and same
 
 

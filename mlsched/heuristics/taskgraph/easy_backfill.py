@@ -24,13 +24,19 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import solver
+from mlsched.heuristics.taskgraph._order import Order
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, hold_ticks, start, unit_of, waiting
 from mlsched.heuristics.taskgraph.measures import by_job, tasks_of
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@solver("easy-backfill", problem="taskgraph", called="online", stateful=True, paper="Lifka, JSSPP 1995")
+def order(*, reserve: str = "auto", stop: str = "most", nodes: str = "auto") -> Order:
+    """Return the order of arrival, with a reservation for the first job that waits."""
+    return Order(lambda job: (), strict=True, reserves=reserve, stop=stop, nodes=nodes)
+
+
+@solver("easy-backfill", problem="taskgraph", called="online", stateful=True, order=order, paper="Lifka, JSSPP 1995")
 def answer(
     snapshot: Snapshot,
     *,

@@ -24,6 +24,7 @@ from mlsched.heuristics.taskgraph._order import Order
 from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing
 from mlsched.instances.taskgraph.units import gpu_seconds
 from mlsched.simulation.taskgraph.iterations import preempt
+from mlsched.simulation.taskgraph.iterations.backfill import Backfill
 from mlsched.simulation.taskgraph.iterations.facts import Facts, RunningJob
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Engine:
         self._asked = [tuple(np.asarray(demand[first:end].any(axis=0)).tolist()) for first, end in world.workload.tasks]
         self._there: defaultdict[tuple[bool, ...], int] = defaultdict(int)
         self._demanded: tuple[bool, ...] = ()
+        self._backfill = Backfill(self) if order.reserves else None
         for job in world.jobs.values():
             self.arrive(job)
 
@@ -118,6 +120,8 @@ class Engine:
         self._there[asked] += 1
         if self._there[asked] == 1:
             self._count()
+        if self._backfill is not None:
+            self._backfill.count(job, 1)
         self.wait(job)
 
     def leave(self, job: JobState) -> None:
@@ -127,6 +131,8 @@ class Engine:
         if not self._there[asked]:
             del self._there[asked]
             self._count()
+        if self._backfill is not None:
+            self._backfill.count(job, -1)
 
     def _count(self) -> None:
         """Rules see the resources that some job in the system demands: shares and fullness count these."""
@@ -152,12 +158,13 @@ class Engine:
     def _entry(self, job: JobState) -> Entry:
         number = job.number
         arrival = self.world.arrivals[number]
-        key = self.order.keyed(self._shown(job))
+        key = self.order.keyed(self.shown(job))
         if self.order.preempts:
             return (self._first[number], *key, job.segment is None, arrival, number)
         return (self._first[number], *key, arrival, number)
 
-    def _shown(self, job: JobState) -> RunningJob:
+    def shown(self, job: JobState) -> RunningJob:
+        """Return a job as keys see it."""
         shown: RunningJob = job.shown or RunningJob(self.facts, job)
         job.shown = shown
         return shown
@@ -169,11 +176,15 @@ class Engine:
         queue.add(job.entry)
         self.filled[job.template] = queue
         self.waiting += 1
-        if self.order.rises is not None and (time := self.order.rises(self._shown(job))) is not None:
+        if self._backfill is not None:
+            self._backfill.wait(job)
+        if self.order.rises is not None and (time := self.order.rises(self.shown(job))) is not None:
             heapq.heappush(self._rises, (time, job.number, job.serial))
 
     def _take(self, job: JobState) -> None:
         """A job does not wait any more."""
+        if self._backfill is not None:
+            self._backfill.take(job)
         queue = self.queues[job.template]
         queue.remove(job.entry)
         if queue.head == len(queue.entries):
@@ -187,15 +198,19 @@ class Engine:
 
     def runs(self, job: JobState) -> None:
         """A job runs from now on."""
+        if self._backfill is not None:
+            self._backfill.run(job)
         if not self.preempts:
             return
         job.rank = self._entry(job)
         insort(self.ranked, (job.rank, job), key=preempt.rank)
-        if self.order.until is not None and (time := self.order.until(self._shown(job))) is not None:
+        if self.order.until is not None and (time := self.order.until(self.shown(job))) is not None:
             heapq.heappush(self._changes, (time, job.number, job.serial))
 
     def stops(self, job: JobState) -> None:
         """A job does not run any more."""
+        if self._backfill is not None:
+            self._backfill.stop(job)
         if self.preempts:
             at = bisect_left(self.ranked, job.rank, key=preempt.rank)
             assert self.ranked[at][1] is job, "the ranks are those that were noted"
@@ -216,6 +231,8 @@ class Engine:
         self._promote()
         if not self.preempts:
             self._start_in_order()
+            if self._backfill is not None and self.waiting:
+                self._backfill.serve()
             return None
         self._rank_changed()
         preempt.serve(self)
@@ -306,7 +323,7 @@ class Engine:
                 just_stopped.append(rise)
                 continue
             assert self.order.promote is not None, "an order that tells when jobs rise promotes them"
-            self.order.promote(self._shown(job))
+            self.order.promote(self.shown(job))
             self._take(job)
             self.wait(job)
         for rise in just_stopped:

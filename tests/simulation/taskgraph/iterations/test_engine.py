@@ -43,6 +43,8 @@ RULES = [
     ("las", {"quantum": 6.0, "growth": 0.0, "by": "time"}),
     ("tiresias", {"first": 6.0, "second": 20.0, "knob": 4.0}),
     ("tiresias", {"first": 12.0, "second": 40.0, "keep": True}),
+    ("easy-backfill", {}),
+    ("easy-backfill", {"reserve": "nodes"}),
     (small_first, {}),
     (served_least_first, {}),
     (response_ratio, {}),

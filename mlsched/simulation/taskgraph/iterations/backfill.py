@@ -1,0 +1,253 @@
+"""EASY backfilling over the queues of an engine: the rule of `heuristics/taskgraph/easy_backfill`, step by step.
+
+The first job without room gets a reservation at the earliest time at which enough is free if all that runs ends when it
+is estimated to. A later job starts if it ends by then, or takes nothing of the reservation.
+
+Only ends up to the reservation count. Estimates of running jobs change a little while they run, since ticks are whole;
+so `ends` is sorted by a bound below which no estimate falls, and the estimates themselves are computed on demand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from mlsched.core.errors import InvalidInput
+from mlsched.heuristics.taskgraph._capacity import FreeCapacity, Layout, Shape, fitted, places
+from mlsched.heuristics.taskgraph._reserve import NOT_BY_COUNT
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.engine import Engine, Entry
+    from mlsched.simulation.taskgraph.iterations.state import JobState
+
+
+@dataclasses.dataclass
+class Reservation:
+    """The time at which a job is to start, and the room that is free then beside it.
+
+    `nodes`: of each node that it takes, the room beside it, packed. `tasks`: by count, the number of tasks.
+    """
+
+    start: int
+    nodes: dict[int, int]
+    tasks: int | None = None
+
+
+class Backfill:
+    """The estimates behind reservations, and the rounds that follow from them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._world = engine, engine.world
+        layout = self._world.room.layout
+        self._raw = Layout([1] * layout.count, 1)  # fullness is the sum of the free amounts
+        self._raw.bits, self._raw.half, self._raw.guard = layout.bits, layout.half, layout.guard
+        self._ends: list[tuple[int, int]] = []  # of jobs that run: a time before which none of them ends, and the job
+        self._bound: dict[int, int] = {}  # job -> that time
+        self._ticks: dict[int, int] = {}  # waiting job -> ticks that it is estimated to run
+        #: Of each queue, the waiting jobs by these ticks.
+        self._by_ticks: defaultdict[int, list[tuple[int, Entry]]] = defaultdict(list)
+        self._needs = [set(shape.needs) - {0} for shape in self._world.shapes]
+        self._there = [0] * len(self._needs)  # of each template, the jobs in the system
+
+    # -- changes in the world -----------------------------------------------------------------------------------------
+
+    def count(self, job: JobState, more: int) -> None:
+        """A job arrives (1) or is gone (-1)."""
+        self._there[job.template] += more
+
+    def wait(self, job: JobState) -> None:
+        """A job waits from now on."""
+        ticks = self._ticks[job.number] = self._left(job)
+        insort(self._by_ticks[job.template], (ticks, job.entry))
+
+    def take(self, job: JobState) -> None:
+        """A job does not wait any more."""
+        rows = self._by_ticks[job.template]
+        del rows[bisect_left(rows, (self._ticks.pop(job.number), job.entry))]
+
+    def run(self, job: JobState) -> None:
+        """A job runs from now on."""
+        bound = self._bound[job.number] = self._earliest_end(job)
+        insort(self._ends, (bound, job.number))
+
+    def stop(self, job: JobState) -> None:
+        """A job does not run any more."""
+        del self._ends[bisect_left(self._ends, (self._bound.pop(job.number), job.number))]
+
+    def _left(self, job: JobState) -> int:
+        """Ticks that a job is estimated to run from now on."""
+        limit, shown = self._engine.facts.time_limit[job.number], self._engine.shown(job)
+        left = limit - shown.executed if limit else shown.remaining
+        return left if left > 1 else 1
+
+    def _earliest_end(self, job: JobState) -> int:
+        """A time before which a job that starts now is never estimated to end.
+
+        Its estimate is linear in the finished iterations, but for whole ticks and the time that it is overdue.
+        """
+        now, number, facts = self._world.now, job.number, self._engine.facts
+        found = now + self._left(job)
+        iterations = facts.iterations[number] - job.finished
+        if iterations > 1 and not facts.time_limit[number]:
+            for done in (1, iterations - 1):
+                boundary = job.begin + (job.head + (done - 1) * job.cycle) // WHOLE
+                found = min(found, boundary + (iterations - done) * facts.true[number])
+        return found
+
+    # -- decisions ----------------------------------------------------------------------------------------------------
+
+    def serve(self) -> None:
+        """Reserve for the first job that waits, and start others that do not delay it."""
+        engine, world = self._engine, self._world
+        by_count = self._counts()
+        passed: set[int] = set()  # jobs that fit nowhere, whatever ends
+        while heads := [(entry, number) for entry, number in self._firsts(passed)]:
+            entry, number = min(heads)
+            job, shape = world.jobs[entry[-1]], world.shapes[number]
+            if passed or not shape.equal:  # else it was found that there is no room
+                nodes = places(shape, world.room, world.alive) or fitted(shape, self._room(), world.alive)
+                if nodes is not None:
+                    engine.start(job, tuple(nodes))
+                    continue
+            open_to = [n for n in engine.filled if places(world.shapes[n], world.room, world.alive) is not None]
+            if not open_to:
+                return
+            reservation = self._reserved(shape, by_count)
+            if reservation is not None:
+                self._backfill(reservation, open_to, passed | {job.number})
+                return
+            passed.add(job.number)
+
+    def _firsts(self, passed: set[int]) -> list[tuple[Entry, int]]:
+        """The first entry of each queue that was not passed by, with its number."""
+        if not passed:
+            return self._engine.heads()
+        found = []
+        for number, queue in self._engine.filled.items():
+            entry = next((entry for entry in queue if entry[-1] not in passed), None)
+            if entry is not None:
+                found.append((entry, number))
+        return found
+
+    def _counts(self) -> bool:
+        """Return whether reservations count room, wherever it is: that is exact if all tasks are alike."""
+        world, reserve = self._world, self._engine.order.reserves
+        if reserve == "nodes":
+            return False
+        needs = set().union(*(needs for needs, jobs in zip(self._needs, self._there, strict=True) if jobs))
+        same = len(needs) == 1 and bool(world.eligible.all()) and not world.workload.node_type.any()
+        if reserve == "count" and not same:
+            raise InvalidInput(NOT_BY_COUNT)
+        return same
+
+    def _room(self) -> FreeCapacity:
+        """The free room; of nodes that fit, reservations take those with the least."""
+        room = self._world.room.copy()
+        room.layout = self._raw
+        return room
+
+    def _reserved(self, shape: Shape, by_count: bool) -> Reservation | None:
+        """Return the reservation of a shape; None if it does not fit although all jobs have ended."""
+        world, room = self._world, self._room()
+        every = world.alive
+        tasks = room.number(shape.need, shape.count, every) if by_count else 0
+        estimates: list[tuple[int, int]] = []
+        at, now, jobs = 0, world.now, world.jobs
+        while at < len(self._ends) or estimates:
+            time = estimates[0][0] if estimates else self._ends[at][0]
+            while at < len(self._ends) and self._ends[at][0] <= time:
+                number = self._ends[at][1]
+                heapq.heappush(estimates, (now + self._left(jobs[number]), number))
+                time, at = estimates[0][0], at + 1
+            while estimates and estimates[0][0] == time:
+                job = jobs[heapq.heappop(estimates)[1]]
+                needs = world.shapes[job.template].needs
+                if by_count:
+                    tasks += len(needs) - needs.count(0)
+                    continue
+                for node, need in zip(job.node, needs, strict=True):
+                    room.take(node, -need)
+            if by_count:
+                if tasks >= shape.count:
+                    return Reservation(time, {}, tasks - shape.count)
+            elif room.has(shape.whole) and (nodes := fitted(shape, room, every)) is not None:
+                beside = {node: room.free[node] for node in nodes}
+                for node, need in zip(nodes, shape.needs, strict=True):
+                    beside[node] -= need
+                return Reservation(time, beside)
+        return None
+
+    def _restricted(self, reservation: Reservation) -> FreeCapacity:
+        """What is free now and beside a reservation."""
+        room = self._world.room.copy()
+        layout = room.layout
+        for node, beside in reservation.nodes.items():
+            free = room.free[node]
+            least = layout.pack(map(min, layout.unpack(free), layout.unpack(beside)))
+            room.take(node, free - least)
+        return room
+
+    def _backfill(self, reservation: Reservation, open_to: list[int], skipped: set[int]) -> None:
+        """Start jobs of queues that find room, if they end by a reservation or fit beside it, in their order."""
+        engine, world = self._engine, self._world
+        longest = reservation.start - world.now
+        restricted = self._restricted(reservation)
+        heads: list[tuple[Entry, int]] = []
+        beside: dict[int, bool] = {}  # queue -> whether its jobs still find room beside the reservation
+
+        def follow(number: int, last: Entry) -> None:
+            """Add the first job of a queue behind an entry that may start."""
+            entry = self._next(number, last, skipped, None if beside[number] else longest)
+            if entry is not None:
+                heapq.heappush(heads, (entry, number))
+
+        for number in open_to:
+            beside[number] = self._fits(world.shapes[number], restricted, reservation) is not None
+            follow(number, ())
+        while heads:
+            entry, number = heapq.heappop(heads)
+            job, shape = world.jobs[entry[-1]], world.shapes[number]
+            long = self._ticks[job.number] > longest
+            nodes = self._fits(shape, restricted, reservation) if long else places(shape, world.room, world.alive)
+            if nodes is None:
+                if long:
+                    beside[number] = False
+                    follow(number, entry)
+                continue
+            engine.start(job, tuple(nodes))
+            if long:
+                if reservation.tasks is not None:
+                    reservation.tasks -= shape.count
+                for node, need in zip(nodes, shape.needs, strict=True):
+                    if node in reservation.nodes:
+                        reservation.nodes[node] -= need
+            restricted = self._restricted(reservation)
+            follow(number, entry)
+
+    def _fits(self, shape: Shape, restricted: FreeCapacity, reservation: Reservation) -> tuple[int, ...] | None:
+        """The nodes of a job that outlasts the start of a reservation."""
+        if reservation.tasks is not None and shape.count > reservation.tasks:
+            return None
+        nodes = places(shape, restricted, self._world.alive)
+        return None if nodes is None else tuple(nodes)
+
+    def _next(self, number: int, last: Entry, skipped: set[int], longest: int | None) -> Entry | None:
+        """Return the first entry of a queue behind another one, of the jobs that take at most `longest` ticks."""
+        queue = self._engine.queues[number]
+        first = bisect_right(queue.entries, last, queue.head) if last else queue.head
+        if longest is not None:
+            rows = self._by_ticks[number]
+            short = bisect_left(rows, (longest + 1,))
+            if short * short < len(rows):  # these are few
+                return min(
+                    (entry for _, entry in rows[:short] if entry > last and entry[-1] not in skipped), default=None
+                )
+        for at in range(first, len(queue.entries)):
+            job = queue.entries[at][-1]
+            if job not in skipped and (longest is None or self._ticks[job] <= longest):
+                return queue.entries[at]
+        return None
