@@ -65,7 +65,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
         f"Gavel's traces {' and '.join(TRACES)} on {CLUSTER} V100, P100 and K80 GPUs in rounds of 360 s, seed 0; "
         "`printed` is what its own simulator prints with ECOS.",
         f"{grid.seeds} continuous and {grid.seeds} static workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs, "
-        "drawn as Gavel's generator draws them: any model that runs on all types; "
+        "drawn as Gavel's generator draws them: any model that runs on V100s; "
         "1, 2, 4 or 8 GPUs (.7, .1, .15, .05); four fifths of 10^1.5 to 10^3 minutes on V100s, "
         f"the others of up to 10^4; arrivals every {grid.gap:g} s on average.",
         "Interpretations: as printed - what Gavel's program does; as meant - " + ", ".join(
