@@ -66,7 +66,7 @@ def _kinds(jobs: Jobs, asked: IntArray, narrow: IntArray, there: IntArray) -> Ki
         able = np.array([not oversize_on(jobs, template, nodes) for template in range(len(jobs.gang))])
         factor = jobs.slowness[jobs.class_of, m][jobs.template].tolist()
         for job in np.flatnonzero(able[jobs.template]).tolist():
-            ticks[m, job] = rounds[job] * max(-(-stated[job] * factor[job] // WHOLE), 1) / WHOLE
+            ticks[m, job] = rounds[job] * max(stated[job] * factor[job] // WHOLE, 1) / WHOLE
     held = np.zeros((len(jobs.gang), narrow.shape[1]), dtype=np.int64)
     np.add.at(held, jobs.task_template, narrow)
     widths = [block.shape[1] for block in blocks]
@@ -108,7 +108,7 @@ def _lengths(jobs: Jobs) -> IntArray:
     stated = _critical(jobs)[jobs.template] * jobs.scale
     if jobs.slowness.size:  # in Python integers, since products may leave 64 bits
         least = np.rint(jobs.fastest * WHOLE).astype(np.int64).tolist()
-        stated = np.array([-(-a * b // WHOLE) for a, b in zip(stated.tolist(), least, strict=True)], dtype=np.int64)
+        stated = np.array([a * b // WHOLE for a, b in zip(stated.tolist(), least, strict=True)], dtype=np.int64)
     return np.asarray(-(-(jobs.min_iterations * np.maximum(stated, 1)) // WHOLE))
 
 

@@ -1,6 +1,6 @@
 """How fast a placed job runs: the length of an iteration of its graph under a placement.
 
-A task takes `duration * scale`, on nodes of a type `slowness` times that, rounded up, and longer where it is slowed
+A task takes `duration * scale`, on nodes of a type `slowness` times that, rounded down, and longer where it is slowed
 down (`usage`); an edge between two nodes adds its delay. The first iteration after a start waits for nothing of the one
 before (what that sent has arrived). Each later one begins when the one before is complete, and its tasks wait besides
 for what edges of lag 1 bring: their delay after the sender's end. `cycle` is the length of the second iteration, and
@@ -63,8 +63,8 @@ class Paces:
         return Pace(max(1, before), max(1, *second.values()))
 
     def _on(self, template: int, nodes: Sequence[int], ticks: int) -> int:
-        """How long it takes on these nodes, all of one type, what takes so long as stated."""
-        return -(-ticks * self._slowness[template][self._types[nodes[0]]] // WHOLE) if self._types else ticks
+        """Return the length on these nodes, all of one type, of what takes so long as stated, rounded down."""
+        return ticks * self._slowness[template][self._types[nodes[0]]] // WHOLE if self._types else ticks
 
     def moving(self, task: int) -> int:
         """Ticks that it costs a task of a template to change node inside an iteration."""

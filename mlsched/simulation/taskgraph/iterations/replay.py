@@ -229,7 +229,7 @@ class _Job:
         tasks = range(self.count)
         slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
         scale = int(self.jobs.scale[self.job])
-        took = [math.ceil(d * scale * self._slowness(s)) for d in self.durations]
+        took = [math.floor(d * scale * self._slowness(s)) for d in self.durations]
         first, cycle = self.graphs.lengths(took, self.template, s.nodes, slow)
         return cycle if self.later else first, cycle
 

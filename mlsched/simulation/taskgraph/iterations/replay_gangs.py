@@ -102,7 +102,7 @@ class _Check:
         length = longest[jobs.template[self.job]] * jobs.scale[self.job]
         if jobs.slowness.shape[1]:
             slow = jobs.slowness[jobs.task_class[tasks], jobs.node_type[self.node[self.first]]]
-            length = -(-length * slow // WHOLE)
+            length = length * slow // WHOLE
         return np.asarray(np.maximum(length, 1))
 
     def fits_64_bits(self) -> bool:

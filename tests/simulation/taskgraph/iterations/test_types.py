@@ -178,3 +178,13 @@ def test_parts_of_a_run_have_a_large_node_for_each_type():
     found = mlsched.decompose(run)
     assert sum(part.value for part in found.parts) == found.total - found.bound
     assert found.bound <= run.bound["total_jct"] <= found.total
+
+
+@pytest.mark.parametrize(("seconds", "ticks"), [(7056, 147), (7057, 148), (4800, 100), (3601, 76)])
+def test_a_job_holds_another_type_for_whole_ticks_of_its_time_there(tmp_path, seconds: int, ticks: int):
+    """7,056 s at a rate of 100 are 8,820 s at one of 80: 147 minutes, however many iterations they are cut into."""
+    (tmp_path / "rates.csv").write_text("model,gpus,fast,slow\nm,1,100,80\n")
+    log = {"submit": [0], "duration": [seconds], "gpus": [1], "model": ["m"]}
+    rates = {"throughputs": str(tmp_path / "rates.csv"), "measured_on": "fast"}
+    run = mlsched.simulate(mlsched.workload(log, cluster="1x(1gpu:slow)", **rates), "fifo")
+    assert (run.summary()["makespan"], run.bound["makespan"], run.violations()) == (ticks, ticks, [])
