@@ -29,7 +29,7 @@ import numpy as np
 from _keep import Kept
 
 import mlsched
-from mlsched.cli.simulation_runs import part_cell
+from mlsched.cli.taskgraph.run_references import part_cell
 from mlsched.core.clock import cpu_time
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
 
