@@ -1,7 +1,8 @@
 """total_jct where the interval model does not prove it at once: bounds, plans, and values refuted.
 
 1. Lower bounds without a solver, of all jobs and of each job alone on the cluster (`bounds.alone`).
-2. An incumbent by serial schedule generation (`plans.schedule`).
+2. An incumbent by serial schedule generation (`plans.schedule`), and better ones by compiled code
+   (`plans.annealed_lists`).
 3. The linear relaxation (`bounds.relaxation`): a bound, narrower windows and more implied capacities.
 4. Values from the lower bound on are refuted by cutting planes (`proofs.values`), and better plans are looked for
    (`plans.improvement`): concurrently on two threads; on one thread in turns that grow.
@@ -17,6 +18,7 @@ from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.solvers.backends.limits import WORK
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
+from mlsched.solvers.taskgraph.plans import annealed_lists
 from mlsched.solvers.taskgraph.plans.improvement import Improvement
 from mlsched.solvers.taskgraph.plans.schedule import generate
 from mlsched.solvers.taskgraph.proofs.values import Values
@@ -48,6 +50,7 @@ def prove(state: State) -> None:
     layout, shared = state.layout, pools(state.layout) + packed(state.layout)
     state.raise_lower(simple_bound(layout, shared))
     generate(state)
+    annealed_lists.improve(state)
     if state.plan is None or state.done:
         return
     linear = _relaxed(state, shared)
