@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from mlsched.core.registry import registry
 from mlsched.core.result import Evidence
 from mlsched.core.scalar import Status
 from mlsched.solvers.front.certificate import Certificate, Subproblem
-from mlsched.solvers.front.planned import judge, replayer
+from mlsched.solvers.front.planned import judge, replayer, with_judged
 from mlsched.solvers.front.result import Box, Front, FrontStatus, boxes
 
 
@@ -65,6 +65,7 @@ def read(fields: Fields) -> Front:
         confirmed_by=fields.text("confirmed_by", none=True),
         solver=fields.text("solver", none=True),
         params=fields.mapping("params", int, float, bool, str),
+        unproven=_unproven(fields, len(senses)),
     )
     if (evidence := fields.text("evidence", get_args(Evidence))) != front.evidence:
         raise fields.wrong("evidence", evidence, "does not follow from confirmed_by")
@@ -122,6 +123,7 @@ def _with_solutions(fields: Fields, front: Front) -> Front:
     """The front of a user's own model, whose solutions are lists of numbers."""
     plans, solutions, objectives = fields.any("plans"), fields.any("solutions"), fields.any("objectives")
     fields.any("instance")
+    fields.any("unproven_plans")
     if plans is not None or objectives is not None:
         raise InvalidInput("instance: is missing; plans and objectives need one")
     fine = isinstance(solutions, list) and len(solutions) == len(front.sort_keys)
@@ -139,16 +141,33 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     if not isinstance(plans, list) or len(plans) != len(front.sort_keys):
         raise InvalidInput(f"plans: must be {len(front.sort_keys)}, one for each point")
     solver, _ = registry().solver(instance.problem, str(front.solver))
+    unproven = fields.any("unproven_plans")
     front = dataclasses.replace(
         front,
-        plans=tuple(Fields({"plan": plan}, f"plans[{i}]").plan(instance) for i, plan in enumerate(plans)),
+        unproven_plans=tuple(_plans("unproven_plans", unproven or [], instance)),
+        plans=tuple(_plans("plans", plans, instance)),
         objectives=tuple(objectives),
         instance=instance,
         params=resolve(solver.name, solver.parameters, front.params),
     )
     judge("the file", instance, objectives, front)
+    if front != with_judged("the file", instance, objectives, front):
+        raise InvalidInput("unproven: must be the values of its plans, none dominated; write the file again")
     again = replayer(solver, instance, objectives, front.params, threads=1, seed=0)
     return dataclasses.replace(front, _scalar=again)
+
+
+def _unproven(fields: Fields, width: int) -> IntArray:
+    """The values of plans without a proof; a file without any leaves them out."""
+    if "unproven" in fields.data:
+        return fields.matrix("unproven", width)
+    return np.zeros((0, width), dtype=np.int64)
+
+
+def _plans(name: str, plans: Any, instance: Instance) -> Iterator[Plan]:
+    """The plans of a list in the file."""
+    for i, plan in enumerate(plans if isinstance(plans, list) else ()):
+        yield Fields({"plan": plan}, f"{name}[{i}]").plan(instance)
 
 
 def _check_objectives(fields: Fields, instance: Instance, objectives: Any, front: Front) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from mlsched.certificates.fronts import CheckedFront
     from mlsched.certificates.points import CheckedPoints
     from mlsched.solvers.front import Front
+    from mlsched.solvers.front.result import Box
+
+#: Open regions that are shown.
+MOST_REGIONS = 10
 
 
 def pareto(
@@ -95,7 +99,7 @@ def pareto(
     emit(as_json, lambda: {**document, **front.to_json(), **certificate}, lambda: [*_render(front), *lines])
     if front.status == "failed":
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
-    if not len(front) and not front.complete:
+    if not len(front) and not len(front.unproven) and not front.complete:
         raise ChecksFailed(f"{file}: no point was found within the limits; give it more time, or resume")
     if unproved is not None:
         raise unproved
@@ -192,6 +196,21 @@ def _render(front: Front) -> list[Any]:
         line += f" and {front.recalled} remembered"
     evidence = front.evidence if front.confirmed_by is None else f"{front.evidence} by {front.confirmed_by}"
     lines: list[Any] = [f"{line} in {front.seconds:.3f} s; {evidence}"]
+    lines.append(table("", ["point", *columns], rows))
+    if len(front.unproven):
+        more = front.unproven_table()
+        found = zip(*(column.tolist() for column in more.values()), strict=True)
+        lines.append(table("plans without a proof", list(more), [list(map(number, values)) for values in found]))
     if front.open:
-        lines.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
-    return [*lines, table("", ["point", *columns], rows)]
+        names = front.objectives or tuple(columns)
+        shown = [_region(box, names) for box in front.open[:MOST_REGIONS]]
+        title = f"{counted(len(front.open), 'open region')}: points may be missing there"
+        lines.append(table(title, list(names), shown))
+        if len(front.open) > MOST_REGIONS:
+            lines.append(f"and {len(front.open) - MOST_REGIONS} more (--json lists all)")
+    return lines
+
+
+def _region(box: Box, names: Sequence[str]) -> list[str]:
+    """The ends of an open region, one text per objective."""
+    return [f"{number(low)} to {number(high)}" for low, high, _ in zip(box.lower, box.upper, names, strict=True)]

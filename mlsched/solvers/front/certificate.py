@@ -49,6 +49,11 @@ class Subproblem:
                 implied.append((k, bounds, np.minimum([value for _, value in rows], bounds[:, k])))
         return implied
 
+    def proofs(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
+        """What `implies` has; of two objectives also the same about the other one: f_j > box_j where f_k < lower[b]."""
+        implied = self.implies(high)
+        return [*implied, *(_turned(*one) for one in implied)] if len(self.weights) == 2 else implied
+
     def _lower_bound(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
         """The lower bound on f_k in a box that follows from the answer; None where none does."""
         if self.status == "infeasible":
@@ -66,6 +71,13 @@ class Subproblem:
                     return None
                 total += weight * min(ends)
         return total
+
+
+def _turned(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
+    """Of two objectives: f_k >= lower where f_j < bounds_j is the same as f_j >= bounds_j where f_k < lower."""
+    turned = np.full_like(bounds, BIG)
+    turned[:, k] = lower
+    return 1 - k, turned, bounds[:, 1 - k]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +99,7 @@ class Certificate:
         """
         zones = Zones(self.low, self.high)
         for one in self.subproblems:
-            for implied in one.implies(self.high):
+            for implied in one.proofs(self.high):
                 zones.prove(*implied)
         for point in points:
             zones.insert(np.array(point, dtype=np.int64))

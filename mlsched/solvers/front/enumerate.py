@@ -14,6 +14,7 @@ from mlsched.core.errors import BackendError, InvalidInput, a_or_an
 from mlsched.core.params import Number, Positive, Seed, Threads, one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
+from mlsched.solvers.front.boxes import undominated
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.result import Front, FrontStatus, boxes
@@ -234,6 +235,7 @@ def _front(
         if not search.failures:
             raise BackendError(f"{method} ended with {len(upper)} zones open and no failure; please report this model")
     done: FrontStatus = status
+    found = undominated(search.unproven, search.points)
     return Front(
         sort_keys=np.array(points, dtype=np.int64).reshape(len(points), len(signs)) * signs,
         solutions=tuple(scalar.values_of(s, variables) for s in solutions),
@@ -249,4 +251,6 @@ def _front(
         backend=scalar.name,
         seconds=seconds,
         _scalar=again,
+        unproven=np.array(list(found), dtype=np.int64).reshape(len(found), len(signs)) * signs,
+        unproven_plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in found.values()),
     )

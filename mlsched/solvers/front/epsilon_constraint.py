@@ -2,7 +2,7 @@
 
 Haimes, Lasdon, Wismer (1971): each solve minimises f_1 with f_2 below that of the last point, so that it finds the next
 point; one more solve closes the front. Where two sub-problems may be asked at once, a second sweep comes from the other
-end until the two meet.
+end until the two meet. Within a time limit, `any_time` sweeps all regions in turns.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.solvers.front import any_time
 from mlsched.solvers.front.crew import Crew
 from mlsched.solvers.front.search import Explored, Search
 from mlsched.solvers.front.zones import BIG
@@ -21,6 +22,9 @@ def run(search: Search) -> None:
     """Find every non-dominated point; if a sub-problem fails on the way, the other end is swept as well."""
     if search.size != 2:
         raise InvalidInput(f"method = 'epsilon-constraint': is for 2 objectives, not {search.size}; leave it out")
+    if search.limited:
+        any_time.run(search)
+        return
     sweeps = (_Sweep(search, 0), _Sweep(search, 1))
     # First what the journal holds of both sweeps, whether one or two were under way when it was written.
     if any(sweep.repeat(other) for sweep, other in (sweeps, sweeps[::-1])):

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import NO_LIMITS, Formulation
@@ -13,6 +15,7 @@ from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.scalar import Limited, Scalar
 from mlsched.core.solver import ENGINE, Solver
+from mlsched.solvers.front.boxes import undominated
 from mlsched.solvers.front.enumerate import check_number, method_of, run, scalar_of, workers_of
 from mlsched.solvers.front.result import Front
 
@@ -46,6 +49,7 @@ def front_of(
     finally:
         close()
     judge(solver.name, instance, objectives, front)
+    front = with_judged(solver.name, instance, objectives, front)
     return dataclasses.replace(
         front, objectives=tuple(objectives), instance=instance, solver=solver.name, params=params
     )
@@ -120,6 +124,20 @@ def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
         sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)
         for name in names
     ]
+
+
+def with_judged(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> Front:
+    """The front with the judge's values of the plans without a proof: a model may have worse ones of such a plan."""
+    signs = [1 if sense == "min" else -1 for sense in front.senses]
+    found = {}
+    for plan in front.unproven_plans or ():
+        if wrong := instance.violations(plan):
+            raise SolverError(f"{name} returned an infeasible plan in a front: {wrong[0]}")
+        values = instance.evaluate(plan)
+        found[tuple(sign * values[goal] for sign, goal in zip(signs, objectives, strict=True))] = plan
+    kept = undominated(found, [tuple(row) for row in (front.sort_keys * signs).tolist()])
+    unproven = np.array(list(kept), dtype=np.int64).reshape(len(kept), len(signs)) * signs
+    return dataclasses.replace(front, unproven=unproven, unproven_plans=tuple(kept.values()))
 
 
 def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:

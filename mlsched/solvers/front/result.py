@@ -49,6 +49,9 @@ class Front:
     a proof. solves: how many times a solver was called; recalled: how many answers the file to resume from gave.
     confirmed_by: the other engine that proved all of it again, if one did.
 
+    unproven: values, one row each, of further plans that no point is as good as; a plan that is better may be in an
+    open box. unproven_plans: these plans, as in `plans`. An incomplete front of a time limit may have some.
+
     Of the front of an instance, `instance`, `objectives`, `solver` and `params` say what was asked of whom; they are
     None (and no parameters) where a model of one's own was enumerated. Two fronts are equal when all of this is but the
     seconds.
@@ -81,6 +84,8 @@ class Front:
     instance: Instance | None = dataclasses.field(default=None, repr=False)
     solver: str | None = None
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
+    unproven: Any = ()
+    unproven_plans: tuple[Any, ...] | None = None
 
     def __repr__(self) -> str:
         goals = " and ".join(self.objectives) if self.objectives else counted(len(self.senses), "objective")
@@ -124,8 +129,15 @@ class Front:
         Of an instance, values are as people read them (`Instance.values`): what is compared before them has a column
         of its own ("deferred"), where some point has any.
         """
+        return self._columns(self.sort_keys)
+
+    def unproven_table(self) -> dict[str, Any]:
+        """The same of the plans without a proof."""
+        return self._columns(self.unproven)
+
+    def _columns(self, sort_keys: Any) -> dict[str, Any]:
         names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
-        values = np.asarray(self.sort_keys).reshape(-1, len(self.senses))
+        values = np.asarray(sort_keys, dtype=np.int64).reshape(-1, len(self.senses))
         columns = {name: values[:, k] for k, name in enumerate(names)}
         if self.instance is None or all(self.instance.primary(name) is None for name in names):
             return columns
@@ -281,6 +293,7 @@ class Front:
             "sort_keys": np.asarray(self.sort_keys).tolist(),
             "plans": None if self.plans is None else [_plain(plan) for plan in self.plans],
             "open": [dataclasses.asdict(box) for box in self.open],
+            **self._unproven_json(),
             "failures": list(self.failures),
             "method": self.method,
             "backend": self.backend,
@@ -290,6 +303,13 @@ class Front:
             "recalled": self.recalled,
             "seconds": self.seconds,
         }
+
+    def _unproven_json(self) -> dict[str, Any]:
+        """The plans without a proof, if there are any."""
+        if not len(self.unproven):
+            return {}
+        plans = None if self.unproven_plans is None else [_plain(plan) for plan in self.unproven_plans]
+        return {"unproven": np.asarray(self.unproven).tolist(), "unproven_plans": plans}
 
 
 def _said(what: str, claimed: str, scalar: Scalar, answer: Answer, value: Any) -> str:

@@ -23,6 +23,11 @@ from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.zones import BIG
 
+#: The share of the time limit that one sub-problem may take, turn by turn; None: all that remains.
+TURNS: tuple[float | None, ...] = (1 / 12, 1 / 2, None)
+#: A turn is over when so many sub-problems were left without a proof, except the last one.
+MOST_LEFT = 4
+
 
 class Stop(Exception):
     """A limit ends the search; the message is the front's status."""
@@ -68,6 +73,12 @@ class Search:
         self.points: dict[tuple[int, ...], Solution] = {}
         self.failures: list[str] = []
         self.solves = self.recalled = 0
+        #: Solutions of answers without a proof, by their values.
+        self.unproven: dict[tuple[int, ...], Solution] = {}
+        #: Whether the end of a turn left a sub-problem without a proof.
+        self.cut = False
+        self._seconds, self._turn, self._left = time_limit, len(TURNS) - 1, 0
+        self._proved: dict[tuple[tuple[int, ...], tuple[Bounds, ...]], Answer] = {}
         self._deadline = Deadline(time_limit)
         self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
         #: Sub-problems that the journal held when it was opened, until `recall`; and those of them not asked since.
@@ -82,6 +93,31 @@ class Search:
                 answer = self._ask(_unit(self.size, k), ((None,) * self.size,))
                 if answer.status == "optimal":
                     self.low[k] = answer.bound
+
+    def take_turns(self) -> None:
+        """Give each sub-problem a share of the time limit, which grows from turn to turn (`longer`)."""
+        self._turn = 0
+
+    def longer(self) -> bool:
+        """Begin the next turn, with a larger share for each sub-problem; False after the last one."""
+        self._turn, self._left = self._turn + 1, 0
+        return self._seconds is not None and self._turn < len(TURNS)
+
+    @property
+    def turn_over(self) -> bool:
+        """Whether enough sub-problems were left in this turn."""
+        return self._left >= MOST_LEFT and self._turn < len(TURNS) - 1
+
+    @property
+    def _share(self) -> float | None:
+        """The seconds of one sub-problem in this turn; None for all that remain."""
+        share = TURNS[min(self._turn, len(TURNS) - 1)]
+        return None if self._seconds is None or share is None else share * self._seconds
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a time limit."""
+        return self._seconds is not None
 
     @property
     def recallable(self) -> bool:
@@ -217,13 +253,15 @@ class Search:
     def _ask(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None) -> Answer:
         """The answer to one sub-problem, of the journal or of the backend, checked and recorded."""
         with self._lock:
+            if (proved := self._proved.get((weights, boxes))) is not None:
+                return proved
             answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
             best = self._best(weights, boxes) if answer is None else None
             if (weights, boxes) in self._unasked:
                 self._unasked.remove((weights, boxes))
                 self.recalled += 1
         if answer is None:
-            hint = start if start is not None or best is None else best[1]
+            hint = start if start is not None else self._start(weights, boxes, best)
             solved = self._solve(weights, boxes, hint)
             with self._lock:
                 if self.workers > 1:
@@ -232,8 +270,25 @@ class Search:
                 if self._journal is not None and answer.status in ("optimal", "infeasible"):
                     self._journal.add(weights, boxes, answer)
         with self._lock:
+            if answer.status in ("optimal", "infeasible"):
+                self._proved[weights, boxes] = answer
+            if answer.values is not None and answer.solution is not None and answer.values not in self.points:
+                self.unproven[answer.values] = answer.solution
             self._record(weights, boxes, answer)
         return answer
+
+    def _start(
+        self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], best: tuple[int, Solution] | None
+    ) -> Solution | None:
+        """The best known solution of a sub-problem, with or without a proof."""
+        totals = {
+            sum(w * v for w, v in zip(weights, values, strict=True)): solution
+            for values, solution in self.unproven.items()
+            if inside(values, boxes)
+        }
+        if totals and (best is None or min(totals) < best[0]):
+            return totals[min(totals)]
+        return None if best is None else best[1]
 
     def _record(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
         """Record an answer, and stop or note a failure where it is no proof."""
@@ -241,9 +296,11 @@ class Search:
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
             raise InvalidInput(f"objective {k} is unbounded; bound the variables in it")
-        if answer.status in ("feasible", "unknown") and self._deadline.remaining() is not None:
-            raise Stop("time limit")
-        if answer.status not in ("optimal", "infeasible"):
+        if answer.status in ("feasible", "unknown") and (remaining := self._deadline.remaining()) is not None:
+            if self._share is None or remaining <= 0:
+                raise Stop("time limit")
+            self.cut, self._left = True, self._left + 1
+        elif answer.status not in ("optimal", "infeasible"):
             self._fail(answer.note or "gave up without a limit", boxes)
         if self._progress is not None:
             self._progress(len(self.points), self.solves + self.recalled)
@@ -258,7 +315,9 @@ class Search:
             self.solves += 1
         scalar = self._free.get()
         try:
-            return scalar.minimise(weights, boxes, hint, remaining)
+            share = self._share
+            limit = remaining if remaining is None or share is None else min(remaining, share)
+            return scalar.minimise(weights, boxes, hint, limit)
         except Exception as error:  # whatever a backend raises must not lose the points found so far
             return Answer("failed", note=f"{type(error).__name__}: {error}")
         finally:

@@ -16,6 +16,8 @@ no longer one for each zone.
 The first p sub-problems have no bounds at all: they give the ideal point and the first points.
 
 Several sub-problems may be asked at once, preferably of zones about which the answers to the others say nothing.
+Within a time limit, each has a share of it. Zones that are open when all have been asked are asked again, with a larger
+share.
 """
 
 from __future__ import annotations
@@ -25,24 +27,30 @@ from typing import Any
 import numpy as np
 
 from mlsched.solvers.front.crew import Crew
-from mlsched.solvers.front.search import Search
+from mlsched.solvers.front.search import Search, Stop
 from mlsched.solvers.front.zones import BIG, Zones
 
 
 def run(search: Search) -> None:
     """Find every non-dominated point; a zone whose sub-problems all fail remains open."""
+    search.take_turns()
     zones = Zones(search.low, search.high)
     floor = np.array([-BIG if v is None else v for v in search.low], dtype=np.int64)
     free = list(range(search.size)) if search.scalar.favourite is None else [search.scalar.favourite]
     with Crew(search) as crew:
         while True:
-            while crew.room and (asked := _next(search, zones, floor, free, crew)) is not None:
+            while crew.room and not search.turn_over and (asked := _next(search, zones, floor, free, crew)) is not None:
                 if search.recallable and not search.recalls(*asked):
                     free = _recall(search, zones, floor, free)
                     continue
                 crew.submit(*asked)
                 free = free[1:]
             if not crew.asked:
+                if search.cut and len(zones):
+                    if not search.longer():
+                        raise Stop("time limit")
+                    zones.failed[:] = 0
+                    continue
                 return
             k, bounds, explored = crew.next()
             if explored.failed:

@@ -334,7 +334,7 @@ def test_a_sub_problem_cut_in_the_middle_leaves_its_bound_in_the_open_box():
         return Answer("unknown", bound=answer.bound)
 
     faulty = Faulty(MODELS[2], cut, 2)
-    front = run(faulty, QUESTIONS[2].senses, lambda name: faulty.inner, time_limit=1000)
+    front = run(faulty, QUESTIONS[2].senses, lambda name: faulty.inner, time_limit=1000, method="laumanns")
     assert front.status == "time limit"
     assert len(front) == 1
     assert front.solves == 2

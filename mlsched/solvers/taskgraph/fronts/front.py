@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from mlsched.core.formulation import Formulation, Limits
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh
 from mlsched.formulations.taskgraph._intervals import model
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph.highs import good_plan
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
@@ -204,10 +206,14 @@ class Assisted:
         boxed = self._shared.boxed
         limits = Limits(deadline.remaining(MOMENT), None, self._shared.threads, boxed.seed)
         instance = boxed.layout.instance
-        outcome = search(instance, "total_jct", limits, asked.plan, self._stopped, first=False)
-        if outcome.status == "optimal" and isinstance(outcome.plan, Timetable):
-            return self._answer_of(asked.weights, outcome.plan)
-        return Answer("infeasible" if outcome.status == "infeasible" else "unknown")
+        start = asked.plan or good_plan(boxed.layout, "total_jct")
+        outcome = search(instance, "total_jct", limits, start, self._stopped, first=False)
+        weight = asked.weights[boxed.at]
+        bound = None if outcome.bound is None else weight * math.ceil(outcome.bound)
+        if isinstance(outcome.plan, Timetable):
+            best = self._answer_of(asked.weights, outcome.plan)
+            return best if outcome.status == "optimal" else dataclasses.replace(best, status="feasible", bound=bound)
+        return Answer("infeasible" if outcome.status == "infeasible" else "unknown", bound=bound)
 
     def _cutting_planes(self, asked: Asked) -> ByCuttingPlanes | None:
         """Cutting planes for the sub-problem, where there is a model for them."""

@@ -1,0 +1,125 @@
+"""Two objectives within a time limit: whenever it ends, the points are spread over the front.
+
+1. The extreme points come first: the smallest f_1, and the smallest f_2.
+2. Then the largest open region between known points is asked next. A large one is cut in the middle: the smallest f_k
+   with f_j at most halfway. A smaller one is swept from one end, as by the epsilon-constraint method, so that every
+   sub-problem gives a new point or closes the region.
+3. A sub-problem that is not proved within its share of the time is left, and what was found of it is kept: a bound on
+   the region, and a plan. When all regions have been asked, or several were left, those that are still open get a
+   larger share (`Search.longer`).
+
+Regions are the zones of the certificate, so that a method cannot claim more than the sub-problems prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.solvers.front.crew import Asked, Crew
+from mlsched.solvers.front.search import Search, Stop
+from mlsched.solvers.front.zones import BIG, Zones
+
+#: A region of at least this share of the first one is cut in the middle.
+LARGE = 0.1
+
+
+def run(search: Search) -> None:
+    """Find the points, the largest open region first; hard regions again, until the time is over."""
+    search.take_turns()
+    regions = _Regions(search)
+    with Crew(search) as crew:
+        while True:
+            while crew.room and not search.turn_over and (asked := regions.next(crew.asked)) is not None:
+                crew.submit(*asked)
+            if crew.asked:
+                k, bounds, explored = crew.next()
+                regions.answered(k, bounds, explored.failed)
+            elif not regions.open:
+                return
+            elif search.longer():
+                regions.left.clear()
+            elif search.cut:
+                raise Stop("time limit")
+            else:
+                return
+
+
+class _Regions:
+    """The open regions of a front of two objectives. left: questions without a proof in this turn."""
+
+    def __init__(self, search: Search) -> None:
+        self._search, self._seen, self._points = search, 0, 0
+        self._zones = Zones(search.low, search.high)
+        self.left: set[tuple[int, int]] = set()
+        self._proved: set[tuple[int, int]] = set()
+        self._first: float | None = None
+        first = search.scalar.favourite or 0
+        self._order = (first, 1 - first)
+        search.recall()
+        self._update()
+
+    @property
+    def open(self) -> bool:
+        """Whether points may be missing."""
+        return len(self._zones) > 0
+
+    def answered(self, k: int, bounds: Any, failed: bool) -> None:
+        """Enter what is known since the last question."""
+        (self.left if failed else self._proved).add(_key(k, bounds))
+        self._update()
+
+    def _update(self) -> None:
+        proofs, points = self._search.subproblems[self._seen :], list(self._search.points)[self._points :]
+        self._seen, self._points = self._seen + len(proofs), self._points + len(points)
+        for one in proofs:
+            for implied in one.proofs(self._search.high):
+                self._zones.prove(*implied)
+        for point in points:
+            self._zones.insert(np.array(point, dtype=np.int64))
+
+    def next(self, asked: Sequence[Asked]) -> Asked | None:
+        """The next question; None where there is none in this turn, or what is under way may answer it."""
+        over = self.left | self._proved | {_key(*one) for one in asked}
+        for k in (0, 1):
+            if (k, BIG) not in over and self.open:
+                return k, _bounds(k, BIG)
+        if len(asked) > 0 and not self._search.points:
+            return None
+        sizes = np.maximum(self._zones.upper - self._zones.lower.astype(np.float64), 1.0).prod(axis=1)
+        if self._first is None and len(sizes):
+            self._first = float(sizes.max())
+        for zone in np.argsort(-sizes, kind="stable").tolist():
+            if any(self._within(zone, *one) for one in asked):
+                continue
+            for k, bound in self._questions(zone, sizes[zone] >= LARGE * (self._first or 1.0)):
+                if (k, bound) not in over:
+                    return k, _bounds(k, bound)
+        return None
+
+    def _questions(self, zone: int, large: bool) -> Iterator[tuple[int, int]]:
+        """What to ask of a region: the objective to minimise, and the bound on the other one."""
+        lower, upper = self._zones.lower[zone].tolist(), self._zones.upper[zone].tolist()
+        k = self._order[0]
+        if large and lower[1 - k] > -BIG and upper[1 - k] < BIG:
+            middle = (lower[1 - k] + upper[1 - k]) // 2
+            if lower[1 - k] < middle < upper[1 - k]:
+                yield k, middle
+        yield from ((k, upper[1 - k]) for k in self._order)
+
+    def _within(self, zone: int, k: int, bounds: Any) -> bool:
+        """Whether a question is about a region."""
+        other = 1 - k
+        return bool(self._zones.lower[zone, other] < bounds[0, other] <= self._zones.upper[zone, other])
+
+
+def _bounds(k: int, bound: int) -> Any:
+    bounds = np.full((1, 2), BIG, dtype=np.int64)
+    bounds[0, 1 - k] = bound
+    return bounds
+
+
+def _key(k: int, bounds: Any) -> tuple[int, int]:
+    return k, int(bounds[0, 1 - k])
