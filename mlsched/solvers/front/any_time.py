@@ -81,7 +81,7 @@ class _Regions:
             self._zones.insert(np.array(point, dtype=np.int64))
 
     def next(self, asked: Sequence[Asked]) -> Asked | None:
-        """The next question; None where there is none in this turn, or what is under way may answer it."""
+        """Return the next question; None if all of this turn are asked, or those under way may answer the rest."""
         over = self.left | self._proved | {_key(*one) for one in asked}
         for k in (0, 1):
             if (k, BIG) not in over and self.open:

@@ -281,9 +281,11 @@ class Search:
         self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], best: tuple[int, Solution] | None
     ) -> Solution | None:
         """The best known solution of a sub-problem, with or without a proof."""
+        with self._lock:
+            known = list(self.unproven.items())
         totals = {
             sum(w * v for w, v in zip(weights, values, strict=True)): solution
-            for values, solution in self.unproven.items()
+            for values, solution in known
             if inside(values, boxes)
         }
         if totals and (best is None or min(totals) < best[0]):
