@@ -8,6 +8,13 @@ Exit status: 0 done; 1 the work ran but something it checks failed; 2 the input 
 standard error: what, where, the remedy); 130 interrupted, with what was done kept.
 """
 
-from mlsched.cli.main import main
+import sys
+
+try:
+    from mlsched.cli.main import main
+except KeyboardInterrupt:  # loading takes a good part of a second
+    print("mlsched: interrupted", file=sys.stderr)  # noqa: T201 - standard error is for people
+    exec("")  # see `main.main`
+    sys.exit(130)
 
 __all__ = ["main"]

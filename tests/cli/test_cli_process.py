@@ -96,3 +96,25 @@ def test_a_reader_that_goes_early_is_no_error(preset):
         running.stdout.close()
         err = running.stderr.read()
     assert (running.returncode, err) == (0, b"")
+
+
+#: The command line by `python -m`, interrupted while it loads: in a module, and in a text that is executed, as dataclasses have it.
+LOADS = """
+import builtins
+original = builtins.__import__
+def interrupted(name, *rest):
+    if name == "mlsched.cli.bench":
+        {how}
+    return original(name, *rest)
+builtins.__import__ = interrupted
+from mlsched.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("how", ["raise KeyboardInterrupt", "exec('raise KeyboardInterrupt')"])
+def test_an_interrupt_while_it_loads_exits_130(tmp_path, how):
+    (tmp_path / "loads.py").write_text(LOADS.format(how=how))
+    command = [sys.executable, "-m", "loads"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "mlsched: interrupted\n")

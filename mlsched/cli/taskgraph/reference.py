@@ -24,8 +24,6 @@ from mlsched.cli.output import (
 )
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import shown_path
-from mlsched.core.params import parameters_of, resolve
-from mlsched.instances.traces.builder import LogOptions
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
@@ -81,6 +79,8 @@ def _kept(output: Path) -> str:
 
 def _workload(log: str, given: dict[str, Any]) -> Any:
     from mlsched import api
+    from mlsched.core.params import parameters_of, resolve
+    from mlsched.instances.traces.builder import LogOptions
 
     options = dict(given["set"])
     reading = parameters_of(LogOptions)
