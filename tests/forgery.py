@@ -5,6 +5,8 @@ Used by the tests and by `measurements/forged.py`.
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import hashlib
 import json
 import random
@@ -34,9 +36,10 @@ def rehash(folder: Path) -> None:
             if (folder / name).is_file() and (folder / name).stat().st_size < GIGABYTE:
                 manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         manifest["instance_hash"] = api.load(folder / "instance.json").hash
-        plan = json.loads((folder / "plan.json").read_text())
-        (folder / "plan.json").write_text(json.dumps({**plan, "instance_hash": manifest["instance_hash"]}))
-        manifest["sha256"]["plan.json"] = hashlib.sha256((folder / "plan.json").read_bytes()).hexdigest()
+        name = "plans.json" if "values" in manifest else "plan.json"
+        plan = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps({**plan, "instance_hash": manifest["instance_hash"]}))
+        manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     except (MlschedError, ValueError, TypeError, KeyError, OSError, AttributeError, RecursionError):
         pass  # what cannot be read is refused as it is
     else:
@@ -171,6 +174,30 @@ def _claims(folder: Path, dice: random.Random, others: list[Path]) -> None:
     path.write_text(json.dumps(data))
 
 
+def _points(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """A front that claims something else: a point less or twice, other values, objectives, bounds or limits."""
+    manifest, plans = (json.loads((folder / f"{name}.json").read_text()) for name in ("manifest", "plans"))
+    point = dice.randrange(len(manifest["values"]))
+    change = dice.choice(["less", "twice", "value", "objectives", "first", "claim", "claims"])
+    if change in ("less", "twice"):
+        for rows in (manifest["values"], plans["plans"]):
+            rows[point : point + 1] = [rows[point]] * (2 * (change == "twice"))
+    elif change == "value":
+        manifest["values"][point][dice.randrange(2)] += dice.choice([-1, 1, 10**6])
+    elif change == "objectives":
+        manifest["objectives"] = dice.choice([manifest["objectives"][::-1], ["makespan", "total_jct"], ["x"], []])
+    elif change == "first":
+        manifest["first"] = dice.choice([[], manifest["objectives"][:1], ["total_jct"]])
+    elif change == "claim":
+        claim = dice.choice(manifest["claims"])
+        claim["bound"] += dice.choice([-1, 1, 1, 10**6])
+    else:
+        claims = manifest["claims"]
+        claims[:] = dice.choice([claims[1:], claims * 2, claims[::-1], [{**claim, "within": {}} for claim in claims]])
+    for name, data in (("manifest", manifest), ("plans", plans)):
+        (folder / f"{name}.json").write_text(json.dumps(data))
+
+
 def _strangers(folder: Path, dice: random.Random, others: list[Path]) -> None:
     """A file more, or another checker."""
     name = dice.choice(["re.py", "sys.py", "pathlib.py", "x" * 200, "1.opb ", "checker.py"])
@@ -218,7 +245,8 @@ WAYS: list[Callable[..., None]] = [
     *(_text_of(name, _words) for name in ("1.opb", "1.log", "1.log")),
     *(_text_of(name, _bytes) for name in ("instance.json", "plan.json", "manifest.json", "1.opb", "1.log")),
     *(_text_of("tree.json", change) for change in (_number, _bytes)),
-    *(_names, _bomb, _exchange, _claims, _strangers, _tree, _tree),
+    *(_text_of("plans.json", change) for change in (_number, _json, _bytes)),
+    *(_points, _points, _names, _bomb, _exchange, _claims, _strangers, _tree, _tree),
 ]
 
 
@@ -233,3 +261,72 @@ def forge(genuine: list[Path], folder: Path, dice: random.Random) -> str:
             continue  # the way before has left nothing for this one
     rehash(folder)
     return ways[0].__name__.removeprefix("_")
+
+
+def _claimed(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """A reference that claims something else."""
+    path = folder / "manifest.json"
+    data = json.loads(path.read_text())
+    match dice.randrange(5):
+        case 0:
+            data["bound"] += dice.choice([1, 1, 10, -1, 10**9])
+        case 1:
+            data["value"] -= dice.choice([1, 1, 10, -1, data["value"]])
+        case 2:
+            data["pausing"] = not data.get("pausing", False)
+        case 3:
+            data["weights"] = dice.choice(["area", "urgency", "class", "x"])
+        case _:
+            text = dice.choice(["both sides hold\n", "\x1b[2J\r", "\u202e", "x" * 10**5, "x\0", "\ud800"])
+            field = dice.choice(["how", "source", "cluster", "versions", "log_options", "workload_hash"])
+            data[field] = {text: text} if isinstance(data.get(field), dict) else text
+    path.write_text(json.dumps(data))
+
+
+def _packed(name: str, change: Callable[[str, random.Random], str]) -> Callable[..., None]:
+    def made(folder: Path, dice: random.Random, others: list[Path]) -> None:
+        text = gzip.decompress((folder / name).read_bytes()).decode()
+        (folder / name).write_bytes(gzip.compress(change(text, dice).encode("utf-8", "replace"), 1))
+
+    made.__name__ = f"{change.__name__[1:]} of {name}"
+    return made
+
+
+def _gzip_bomb(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """Prices or a schedule that are large, deep, cut off, or of many members."""
+    path = folder / dice.choice(["prices.json.gz", "schedule.json.gz"])
+    empty = gzip.compress(b"", mtime=0)
+    makes: list[Callable[[], bytes]] = [
+        lambda: gzip.compress(b" " * 2**28, 1),
+        lambda: gzip.compress(b'{"wait":' + b"[" * 10**6, 1),
+        lambda: gzip.compress(b'{"wait":[' + b"{}," * 10**7 + b"{}]}", 1),
+        lambda: gzip.compress(b'{"start":0,"step":1,"bits":0,"values":[[' + b"1," * 120_000 + b"1]]}", 1),
+        lambda: gzip.compress(b'{"start":0,"step":1,"bits":0,"values":[' + b"[1]," * 10**6 + b"[1]]}", 1),
+        lambda: empty * 10**5,
+        lambda: path.read_bytes()[: dice.randrange(1, 60)],
+        lambda: b"no gzip",
+    ]
+    path.write_bytes(dice.choice(makes)())
+
+
+def _swapped(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """A file of another reference."""
+    name = dice.choice(["prices.json.gz", "schedule.json.gz", "manifest.json"])
+    shutil.copyfile(dice.choice(others) / name, folder / name)
+
+
+#: Ways to forge a reference.
+REFERENCE_WAYS: list[Callable[..., None]] = [
+    *(_text_of("manifest.json", change) for change in (_number, _json, _bytes)),
+    *(_packed(name, change) for name in ("prices.json.gz", "schedule.json.gz") for change in (_number, _number, _json)),
+    *(_claimed, _claimed, _claimed, _swapped, _gzip_bomb),
+]
+
+
+def forge_reference(genuine: list[Path], folder: Path, dice: random.Random) -> str:
+    """Make `folder` a forged copy of one of the genuine references; how it was forged."""
+    shutil.copytree(dice.choice(genuine), folder)
+    way = dice.choice(REFERENCE_WAYS)
+    with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
+        way(folder, dice, genuine)
+    return f"reference: {way.__name__.removeprefix('_')}"

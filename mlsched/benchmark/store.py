@@ -87,7 +87,7 @@ class Store:
             raise InvalidFile(
                 f"{self.path}: store version {version}: this mlsched reads version {VERSION}; start a new file"
             )
-        damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        damage = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if damage != "ok":
             raise InvalidFile(f"{self.path}: is damaged ({' '.join(str(damage).split())}); start a new file")
         self._lacking = self._missing()
@@ -99,7 +99,7 @@ class Store:
 
     def _missing(self) -> list[str]:
         columns = {record[1] for record in self._connection.execute("PRAGMA table_info(rows)")}
-        return [name for name in (*OPTIONAL, "checksum") if name not in columns]
+        return [name for name in OPTIONAL if name not in columns]
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -179,7 +179,7 @@ class Store:
 
     def _decode(self, record: tuple[Any, ...], texts: dict[str, Any]) -> Row:
         number, *cells, checksum = record
-        if checksum is not None and checksum != _checksum(cells):
+        if checksum != checksum_of(cells):
             raise InvalidFile(f"{self.path}: row {number} is damaged (its checksum is another); start a new file")
         try:
             values = {
@@ -228,10 +228,10 @@ def _encode(row: Row) -> list[Any]:
         value = dataclasses.asdict(value) if isinstance(value, Primary) else value
         value = one_line(value, MOST) if isinstance(value, str) else value
         cells.append(canonical(value) if name in JSON_FIELDS and value is not None else value)
-    return [*cells, _checksum(cells)]
+    return [*cells, checksum_of(cells)]
 
 
-def _checksum(cells: Sequence[Any]) -> str:
+def checksum_of(cells: Sequence[Any]) -> str:
     """SHA-256 of the cells of a row that are known, so that a field may be added to rows later.
 
     A number counts as SQLite gives it back: columns have no types.

@@ -37,7 +37,7 @@ from mlsched.core import html
 from mlsched.core.brief import brief
 from mlsched.core.contract import Instance, Plan, Primary, stated_bound, worded
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput
+from mlsched.core.errors import BackendError, InvalidInput, one_line
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.interrupts import finishing
@@ -237,7 +237,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
         objective,
         manifest["value"],
         "" if prices else manifest["lemma"],
-        tuple(wrong),
+        tuple(map(one_line, wrong)),
         took,
         tuple(claims),
         manifest["bound"] if prices else manifest["value"],

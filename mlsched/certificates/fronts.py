@@ -26,7 +26,7 @@ from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput, SolverError, a_or_an, shortened
+from mlsched.core.errors import BackendError, InvalidInput, SolverError, a_or_an, one_line, shortened
 from mlsched.core.files import write_json
 
 
@@ -160,7 +160,7 @@ def check_front(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Chec
             wrong.append(f"the check did not end in {seconds:g} s; give it more time (--time-limit)")
     values = tuple(tuple(row[name] for name in objectives) for row in judged)
     took = time.perf_counter() - started
-    return CheckedFront(instance, tuple(plans), objectives, first, values, said, tuple(wrong), took)
+    return CheckedFront(instance, tuple(plans), objectives, first, values, said, tuple(map(one_line, wrong)), took)
 
 
 def wrong_plans(

@@ -34,7 +34,7 @@ from mlsched.core import html
 from mlsched.core.brief import brief, counted
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput, a_or_an
+from mlsched.core.errors import BackendError, InvalidInput, a_or_an, one_line
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gap
 
@@ -184,7 +184,7 @@ def check_points(folder: Path, *, seconds: float | None = bundle.SECONDS) -> Che
         except OutOfTime:
             wrong.append(f"the check did not end in {seconds:g} s; give it more time (--time-limit)")
     took = time.perf_counter() - started
-    return CheckedPoints(instance, tuple(plans), objectives, values, bounds, tuple(wrong), took)
+    return CheckedPoints(instance, tuple(plans), objectives, values, bounds, tuple(map(one_line, wrong)), took)
 
 
 def claims_of(instance: Instance, objectives: Sequence[str], values: Sequence[Sequence[int]]) -> list[Claim]:

@@ -20,7 +20,7 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName, shortened
 from mlsched.core.fields import UNLIMITED
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -212,9 +212,9 @@ def not_too_many(what: str, numbers: float) -> None:
 
 
 def shown_number(value: float) -> str:
-    """A number for a message; Python does not write integers of thousands of digits."""
+    """A number for a message, shortened; Python does not write integers of thousands of digits."""
     try:
-        return str(value)
+        return shortened(str(value), 40)
     except ValueError:
         return "a number of thousands of digits"
 

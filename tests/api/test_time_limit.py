@@ -11,6 +11,7 @@ import pytest
 from mlsched import api
 from mlsched.api import exact
 from mlsched.core import deadline
+from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
@@ -91,3 +92,19 @@ def test_when_the_time_is_over_no_further_rule_is_asked_for_a_start(ticking):
     assert len(exact._rule_plans(dataclasses.replace(request, limits=free), searching=True)) > 1
     ticking(deadline)
     assert len(exact._rule_plans(dataclasses.replace(request, limits=limited), searching=True)) == 1
+
+
+@pytest.mark.parametrize("solver", ["cp-sat", "greedy"])
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        *[({"threads": number}, "must be between 1 and 10000") for number in (0, 10_001, 10**400)],
+        *[({"time_limit": number}, "must be at most 1e[+]300") for number in (10**301, 10**400)],
+        ({"time_limit": -(10**400)}, "must be above 0"),
+        ({"time_limit": 10**5000}, "a number of thousands of digits: must be at most"),
+    ],
+)
+def test_limits_beyond_all_measure_are_refused_in_a_line(solver, given, rule):
+    with pytest.raises(InvalidInput, match=rule) as caught:
+        api.solve(INSTANCE, solver, **given)
+    assert len(str(caught.value)) <= 160

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -262,3 +264,35 @@ def test_a_store_without_the_columns_that_may_be_unknown_is_read_and_added_to(tm
         store.add([new])
         store.add([row(instance_hash="h2")])
     assert read_rows(path) == [old, new, row(instance_hash="h2")]
+
+
+def damaged(content: bytes, dice: random.Random) -> bytes:
+    """Bits turned, bytes overwritten, pages exchanged, or the end cut off."""
+    made, place, page = bytearray(content), dice.randrange(len(content)), 4096
+    match dice.randrange(4):
+        case 0:
+            for _ in range(dice.choice([1, 1, 3, 20])):
+                made[dice.randrange(len(made))] ^= 1 << dice.randrange(8)
+        case 1:
+            made[place : place + 512] = dice.randbytes(len(made[place : place + 512]))
+        case 2:
+            del made[place:]
+        case _:
+            one, two = (page * dice.randrange(len(made) // page) for _ in range(2))
+            made[one : one + page], made[two : two + page] = made[two : two + page], made[one : one + page]
+    return bytes(made)
+
+
+def read(path):
+    """The rows of a store; None where it is refused."""
+    with contextlib.suppress(InvalidFile):
+        return read_rows(path)
+
+
+def test_a_damaged_store_is_refused_or_read_as_it_was(path):
+    with Store(path) as store:
+        store.add([row(instance_hash=f"h{i}", error="x" * 200) for i in range(60)])
+    content, rows = path.read_bytes(), read_rows(path)
+    for number in range(draws(150, 5000)):
+        path.write_bytes(damaged(content, random.Random(number)))
+        assert read(path) in (None, rows), number

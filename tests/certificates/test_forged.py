@@ -185,3 +185,13 @@ def test_no_forgery_is_accepted_unless_what_it_claims_is_true(genuine, tmp_path,
         shutil.rmtree(folder)
     report("forged certificates", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
     assert fate["refused"] + fate["cannot be read"] > fate["accepted with the optimum"]
+
+
+def test_a_formula_of_a_stranger_is_not_printed_raw(forged, capsys):
+    text = (forged / "1.opb").read_text()
+    (forged / "1.opb").write_text(text.replace("* ", "* \x1b[2J\u2028proved ", 1), encoding="utf-8")
+    rehash(forged, "1.opb")
+    assert run(["check", str(forged)]) == 1
+    shown = capsys.readouterr()
+    assert "is not the formula of this instance" in shown.out
+    assert all(line.isprintable() for line in [*shown.out.splitlines(), *shown.err.splitlines()])

@@ -98,7 +98,7 @@ def test_a_reader_that_goes_early_is_no_error(preset):
     assert (running.returncode, err) == (0, b"")
 
 
-#: The command line by `python -m`, interrupted while it loads: in a module, and in a text that is executed, as dataclasses have it.
+#: The command line by `python -m`, interrupted while it loads: in a module, and in a text that is executed.
 LOADS = """
 import builtins
 original = builtins.__import__

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
 
 import pytest
+from benchmark_examples import changed
 
 from mlsched.benchmark.runner import run_suite
+from mlsched.benchmark.store import read_rows
 from mlsched.benchmark.suites import Case, Suite
 from mlsched.cli.main import run
 
@@ -54,8 +55,7 @@ def test_one_row_again(store, tmp_path, capsys):
     assert "has no row 19: there are 18" in capsys.readouterr().err
     forged = tmp_path / "forged.sqlite"
     forged.write_bytes(store.read_bytes())
-    with sqlite3.connect(forged) as connection:
-        connection.execute("UPDATE rows SET sort_key = sort_key - 1, checksum = NULL WHERE id = 1")
+    changed(forged, "sort_key", read_rows(forged)[0].sort_key - 1, "id = 1")
     assert run(["rerun", str(forged), "1", "--json"]) == 1
     shown = capsys.readouterr()
     assert len(json.loads(shown.out)["differences"]) == 1

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmark_examples import row
+from benchmark_examples import changed, row
 
 from mlsched.api.taskgraph import references
 from mlsched.benchmark.store import Store
@@ -127,6 +127,17 @@ def test_a_large_reference_is_refused_in_a_line_within_a_gigabyte(forged, log, n
     assert said.count("\n") == 0
     assert words in said
     assert peak < GIGABYTE
+
+
+@pytest.mark.parametrize("job", [10**9, -1])
+def test_a_schedule_of_jobs_that_there_are_not_is_refused(cli, forged, log, job):
+    folder = forged(pausing=True)
+    schedule = json.loads(gzip.decompress((folder / SCHEDULE).read_bytes()))
+    schedule["job"][0] = job
+    bomb(folder, SCHEDULE, json.dumps(schedule).encode())
+    done = cli("check", folder, "--log", log)
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert "names no job or node" in done.err
 
 
 def test_a_reference_has_a_time_limit(cli, forged, log, ticking):
@@ -244,12 +255,6 @@ def store(tmp_path):
     with Store(path) as made:
         made.add([row()])
     return path
-
-
-def changed(store, column, value):
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute(f"UPDATE rows SET [{column}] = ?, checksum = NULL", (value,))
-    return store
 
 
 @pytest.mark.parametrize("text", ['=HYPERLINK("http://evil")', "+1", "-1", "@SUM(1)"])

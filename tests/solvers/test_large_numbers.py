@@ -8,7 +8,7 @@ from draws import draws
 
 import mlsched
 from mlsched.core.fields import EXACT
-from mlsched.instances import quality, workers
+from mlsched.instances import preemption, quality, workers
 
 
 def tables(number: int, jobs: int, width: int) -> np.ndarray:
@@ -45,9 +45,18 @@ def workers_instance(number: int) -> workers.Instance:
     )
 
 
+def graces(number: int) -> preemption.Instance:
+    """Grace periods of some seconds below 2^50, which differ by units."""
+    drawn = mlsched.generate("preemption", nodes=3, jobs=7, tes=3, seed=number)
+    rng = np.random.default_rng(number)
+    return drawn.replace(job_grace=2**50 - rng.integers(1, 10, size=len(drawn.job_grace)), max_grace=2**50)
+
+
 @pytest.mark.parametrize(
     ("make", "objective", "names"),
     [
+        (graces, "max_grace_period", ("cp-sat", "highs", "highs:engine=scip")),
+        (graces, "total_score", ("highs:engine=scip",)),
         (quality_instance, "total_loss_reduction", ("dp", "highs")),
         (quality_instance, "worst_loss", ("dp", "highs")),
         (workers_instance, "total_jct", ("dp", "cp-sat", "highs")),
@@ -57,7 +66,7 @@ def test_exact_solvers_agree_to_the_unit(make, objective, names):
     for number in range(draws(3, 60)):
         instance = make(number)
         best = mlsched.solve(instance, "brute-force", objective=objective)
-        assert best.sort_key > EXACT // 4
+        assert best.sort_key > EXACT // 10 or objective == "total_score"
         for name in names:
             found = mlsched.solve(instance, name, objective=objective)
             assert (found.status, found.sort_key, found.sort_bound) == ("optimal", best.sort_key, best.sort_key), (

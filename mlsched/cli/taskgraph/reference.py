@@ -25,6 +25,9 @@ from mlsched.cli.output import (
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import shown_path
 
+#: Sentences on what does not hold that are shown.
+MOST_SHOWN = 20
+
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 
@@ -146,6 +149,7 @@ def check(folder: Path, log: str, seconds: float, as_json: bool) -> None:
         claim = dataclasses.replace(claim, source=said(workload.source), cluster=workload.cluster)
     found = document(folder, claim) | {"recomputed": values, "violations": wrong}
     lines = [*shown(folder, claim)[:3], "both sides hold: recomputed from the log"]
-    emit(as_json, lambda: found, lambda: wrong or lines)
+    more = [f"and {len(wrong) - MOST_SHOWN} more"] if len(wrong) > MOST_SHOWN else []
+    emit(as_json, lambda: found, lambda: wrong[:MOST_SHOWN] + more or lines)
     if wrong:
         raise ChecksFailed(f"{folder}: does not hold: {wrong[0]}")

@@ -244,7 +244,7 @@ def other_simulator(jobs: Jobs, given: Options, claim: Reference) -> str:
 
 
 def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Reference, dict[str, int], list[str]]:
-    """What a reference claims, what comes out (`bound`, `value`), and sentences that say what does not hold.
+    """What a reference claims, what comes out (`bound`, and `value` of a schedule that may be), and what does not hold.
 
     Raises OutOfTime at the deadline.
     """
@@ -265,7 +265,8 @@ def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Refe
         wrong.append(f"the prices prove {bound}, {claim.bound} is claimed")
     log = stored_log(folder, jobs, claim)
     deadline.check()
-    wrong += replay.violations(jobs, options(claim.pausing), Wake.parse("events"), log)
+    if broken := replay.violations(jobs, options(claim.pausing), Wake.parse("events"), log):
+        return claim, {"bound": bound}, wrong + broken  # such a log may name jobs that there are not
     value = total(jobs, log, claim.weights)
     if value > claim.value:
         wrong.append(f"the schedule has {value}, {claim.value} is claimed")
