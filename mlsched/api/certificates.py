@@ -142,12 +142,23 @@ class _Certification:
         return bundle.certify_by_prices(self.instance, self.objective, plan, self.folder, trees, bound)
 
     def _trees(self, plan: Plan) -> tuple[list[list[Any]], int, list[Plan]]:
-        """Return the dual proof for a plan, the bound that it proves, and better plans found meanwhile."""
+        """Return the dual proof for a plan, the bound that it proves, and better plans found meanwhile.
+
+        If Ctrl-C comes before anything is proved, the proof is what a last moment can prove.
+        """
         remaining, share = self.deadline.remaining(), FOR_GAP if "logic" in self.kinds else FOR_PROOF
         limit = Deadline(None if remaining is None else share * remaining)
         value, others = self._value(plan), list[Plan]()
+        searched: dict[str, Any] = {"progress": self.progress, "better": others.append}
         try:
-            trees, bound = _trees(self.instance, self.objective, value, limit, self.progress, others.append)
+            try:
+                trees, bound = prices.trees(self.instance, self.objective, value, limit, **searched)
+            except (BackendError, OutOfTime):
+                if not stop_requested():
+                    raise
+                self.progress("interrupted: looking for a bound for a last moment")
+                with finishing():
+                    trees, bound = prices.trees(self.instance, self.objective, value, Deadline(LAST), **searched)
         except prices.Refuted:
             raise SolverError(
                 f"the plan is not optimal: its {self.objective} is {value}, and a better plan exists"
@@ -162,20 +173,6 @@ class _Certification:
         """Return the best plan, the first of equal ones."""
         best = min if self.instance.objective(self.objective).sense == "min" else max
         return best(plans, key=self._value)
-
-
-def _trees(
-    instance: Instance, objective: str, value: int, limit: Deadline, progress: Callable[[str], None], better: Any
-) -> tuple[list[list[Any]], int]:
-    """Trees of prices, and what they prove; what a moment can prove, where Ctrl-C comes before anything is proved."""
-    try:
-        return prices.trees(instance, objective, value, limit, progress, better=better)
-    except (BackendError, OutOfTime):
-        if not stop_requested():
-            raise
-    progress("interrupted: looking for a bound for a last moment")
-    with finishing():
-        return prices.trees(instance, objective, value, Deadline(LAST), progress, better=better)
 
 
 def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:

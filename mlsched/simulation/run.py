@@ -69,7 +69,7 @@ class Simulation:
     `unit_of(workload)` where that is the workload's to say.
     `bound(workload, pausing)` gives figures of the summary that no run of the workload can be below, whatever answers
     it; without pausing, no run in which nothing pauses. `held(workload, log)`: whether a run is held to it, where some
-    are not, since they leave work undone (None: all are).
+    are not, since they leave work undone (by default all are).
     `simulator` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     `from_file(path, cluster, limit, **options)` makes one of a file of the world's own formats, where it has some;
@@ -102,7 +102,7 @@ class Simulation:
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None
     bound: Callable[[Any, bool], Mapping[str, float]] | None = None
-    held: Callable[[Any, Any], bool] | None = None
+    held: Callable[[Any, Any], bool] = lambda workload, log: True
     unit: int = 1
     unit_of: Callable[[Any], int | Fraction] | None = None
     simulator: str = ""
@@ -111,9 +111,9 @@ class Simulation:
     table: Callable[[Any, Any], dict[str, Any]] | None = None
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
     drawn: Drawn | None = None
-    assumed: Callable[[Any, Any], dict[str, str]] | None = None
+    assumed: Callable[[Any, Any], dict[str, str]] = lambda workload, options: {}
     as_logged: AsLogged | None = None
-    lint: Callable[[Any], list[Any]] | None = None
+    lint: Callable[[Any], list[Any]] = lambda workload: []
 
     def __repr__(self) -> str:
         return brief(self, self.problem, self.simulator)
@@ -212,7 +212,7 @@ class Run:
     @property
     def assumed(self) -> dict[str, str]:
         """What the run took for granted that changes its numbers, in words by name; nothing where no world says so."""
-        return {} if self.simulation.assumed is None else self.simulation.assumed(self.workload, self.options)
+        return self.simulation.assumed(self.workload, self.options)
 
     @property
     def jobs(self) -> dict[str, Any]:
@@ -276,7 +276,7 @@ class Run:
             raise InvalidInput(f"{self.solver}: no gap, since the log cannot have been so: {findings[0]}{more}; "
                                "correct the log or the cluster")  # fmt: skip
         value = self.summary()
-        if self.simulation.held is not None and not self.simulation.held(self.workload, self.log):
+        if not self.simulation.held(self.workload, self.log):
             return {}
         return {name: gap_between(value[name], bound, sense="min", unit="ticks") for name, bound in self.bound.items()}
 
@@ -289,7 +289,7 @@ class Run:
 
     @functools.cached_property
     def _findings(self) -> list[Any]:
-        return [] if self.simulation.lint is None else self.simulation.lint(self.workload)
+        return self.simulation.lint(self.workload)
 
     @property
     def bounded_by(self) -> str:
