@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from mlsched_admission.api.guarded import guarded, named_decision, verdict_on
 from mlsched_admission.api.judgement import CycleRow, Judgement
-from mlsched_admission.instances.states import Options, State, instance_of
+from mlsched_admission.api.questions import JudgeRequest
+from mlsched_admission.instances.states import State, instance_of
 from mlsched_admission.instances.systems.decide import Outcome, decide
 from mlsched_admission.solvers.verdicts import Verdict
 
@@ -15,7 +15,7 @@ from mlsched_admission.solvers.verdicts import Verdict
 MOST_JUDGED, MOST_UNITS = 20, 20_000
 
 
-def cycle_of(state: State, best: Judgement, options: Options, limits: dict[str, Any]) -> tuple[CycleRow, ...] | None:
+def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[CycleRow, ...] | None:
     """The outcome of each waiting job in a whole cycle of the scheduler's own program, with verdicts on evictions."""
     made = decide(state, None)
     if made is None:
@@ -26,26 +26,26 @@ def cycle_of(state: State, best: Judgement, options: Options, limits: dict[str, 
         row = CycleRow(one.job, one.outcome, one.why, one.evicts, later=one.later)
         if one.evicts and able:
             able -= 1
-            verdict = _judged(state, best, one, options, limits)
+            verdict = _judged(state, best, one, request)
             if verdict is not None:
                 row = dataclasses.replace(row, verdict=verdict.kind, sentence=verdict.sentence)
         rows.append(row)
     return tuple(rows)
 
 
-def _judged(state: State, best: Judgement, one: Outcome, options: Options, limits: dict[str, Any]) -> Verdict | None:
+def _judged(state: State, best: Judgement, one: Outcome, request: JudgeRequest) -> Verdict | None:
     """The verdict on whom a job evicts; None if the question about the job lacks a victim."""
     known = None
-    if list(state.jobs) == [one.job] and options.flavors == "chosen":
+    if list(state.jobs) == [one.job] and request.options.flavors == "chosen":
         asked, instance, known = state, best.instance, best.verdict
     elif state.again is None:
         return None
     else:
-        asked = state.again(dataclasses.replace(options, jobs=(one.job,), flavors="chosen"))[0]
+        asked = state.again(dataclasses.replace(request.options, jobs=(one.job,), flavors="chosen"))[0]
         instance = instance_of(asked)
     decision = named_decision(instance, one.evicts)
     if decision is None:
         return None
     if known is not None and best.decision is not None and known.evict == decision.evict:
         return known
-    return guarded(asked, instance, verdict_on(asked, instance, decision, None, limits, known), own=True)
+    return guarded(asked, instance, verdict_on(asked, instance, decision, None, request.limits, known), own=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -80,12 +81,21 @@ def asked(instance: Instance, options: Options) -> list[int] | None:
     return [names.index(name) for name in options.jobs]
 
 
-def decided(
-    instance: Instance, decision: Paths | Plan | Sequence[str] | None, rule: str | None, limits: dict[str, Any]
-) -> tuple[str, Plan | Decision] | None:
+@dataclasses.dataclass(frozen=True)
+class JudgeRequest:
+    """One call of `judge`: the decision or the rule that decides, options of reading states, limits of each search."""
+
+    decision: Paths | Plan | Sequence[str] | None
+    rule: str | None
+    options: Options
+    limits: dict[str, Any]
+
+
+def decided(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Decision] | None:
     """Who decided, and what; None where nobody did."""
+    rule, decision = request.rule, request.decision
     if rule is not None:
-        plan: Any = solve(instance, rule, **limits).plan
+        plan: Any = solve(instance, rule, **request.limits).plan
         if plan is None:
             raise InvalidInput(f"{rule}: found no plan; give it more time, or another rule")
         return f"by {rule}", plan

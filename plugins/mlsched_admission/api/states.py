@@ -15,7 +15,7 @@ from mlsched.core.params import Positive, Seed
 from mlsched_admission.api.cycles import cycle_of
 from mlsched_admission.api.guarded import guarded, guarded_needs, own_decision, verdict_on
 from mlsched_admission.api.judgement import Judgement
-from mlsched_admission.api.questions import Paths, asked, decided, moment, questions, seconds
+from mlsched_admission.api.questions import JudgeRequest, Paths, asked, decided, moment, questions, seconds
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states import Options, State, read_documents
 from mlsched_admission.instances.states.decision import Decision
@@ -83,12 +83,12 @@ def judge(
     )
     documents = read_documents(states)
     found = questions(documents, states, options)
-    limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed}
-    best = _best([_judged(state, instance, decision, rule, options, limits) for state, instance in found])
-    best = _with_needs(found[0][0], best, options, limits)
+    request = JudgeRequest(decision, rule, options, {"time_limit": time_limit, "seed": seed})
+    best = _best([_judged(state, instance, request) for state, instance in found])
+    best = _with_needs(found[0][0], best, request)
     if options.jobs or (decision is not None) or rule not in (None, OWN_RULES.get(best.system)):
         return best
-    return dataclasses.replace(best, cycle=cycle_of(found[0][0], best, options, limits))
+    return dataclasses.replace(best, cycle=cycle_of(found[0][0], best, request))
 
 
 @checked
@@ -129,39 +129,33 @@ def certify_judgement(
     return made
 
 
-def _with_needs(state: State, best: Judgement, options: Options, limits: dict[str, Any]) -> Judgement:
+def _with_needs(state: State, best: Judgement, request: JudgeRequest) -> Judgement:
     """The judgement with why the jobs wait, and what it would take."""
     if blocked := [f"job {name}: {why}" for name, why in state.blocked.items()]:
         everyone = tuple(range(len(best.instance.job_priority)))
         needs = Needs(everyone, False, (), True, blocked[0], "by the rules for flavors")
         return dataclasses.replace(best, needs=needs, why=blocked[0])
-    jobs = asked(best.instance, options) if best.system == "mlsched" else None
-    needs = what_it_takes(best.instance, jobs=jobs, verdict=best.verdict, **limits)
+    jobs = asked(best.instance, request.options) if best.system == "mlsched" else None
+    needs = what_it_takes(best.instance, jobs=jobs, verdict=best.verdict, **request.limits)
     why = "" if needs.starts_now else why_it_waits(best.instance, needs.jobs)
     evictable = any(point.plan.start.any() for point in best.verdict.front)
     more = () if needs.starts_now or evictable or len(state.jobs) != 1 else permits(state, *state.jobs)
     return dataclasses.replace(best, needs=guarded_needs(needs, best.unmodelled), why=why, permits=tuple(more))
 
 
-def _judged(
-    state: State,
-    instance: Instance,
-    decision: Paths | Plan | Sequence[str] | None,
-    rule: str | None,
-    options: Options,
-    limits: dict[str, Any],
-) -> Judgement:
+def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgement:
     """The judgement of one question, but for what it would take: `judge` asks that of the one that is shown."""
-    jobs = asked(instance, options) if state.system == "mlsched" else None
+    rule = request.rule
+    jobs = asked(instance, request.options) if state.system == "mlsched" else None
     own = (
         own_decision(state, instance, list(state.jobs))
         if rule is not None and rule == OWN_RULES.get(state.system)
         else None
     )
-    made = ("by " + str(rule), own) if own is not None else decided(instance, decision, rule, limits)
+    made = ("by " + str(rule), own) if own is not None else decided(instance, request)
     # Without a decision, nobody is evicted: the front is what it is held against.
     plan = Decision(()) if made is None else made[1]
-    verdict = verdict_on(state, instance, plan, jobs, limits)
+    verdict = verdict_on(state, instance, plan, jobs, request.limits)
     if made is not None:
         verdict = guarded(state, instance, verdict, own is not None)
     return Judgement(
