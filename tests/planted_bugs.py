@@ -217,7 +217,7 @@ def starts_all(snapshot, *, rng):
     """Forgets what it has just started; a rule that decides now."""
     free, starts = snapshot.free, []
     for task in np.flatnonzero(snapshot.startable).tolist():
-        fits = np.flatnonzero(snapshot.nodes_of(task) & (free >= snapshot.demand[task]).all(axis=1))
+        fits = np.flatnonzero(snapshot.may_start_on(task) & (free >= snapshot.demand[task]).all(axis=1))
         if fits.size:
             starts.append((task, int(fits[0])))
     return snapshot.round(starts)

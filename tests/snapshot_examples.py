@@ -75,7 +75,7 @@ def snapshot_at(inst: Instance, time: int, rounds, **kwargs) -> Snapshot:
 
 def ready(seen: Snapshot):
     """tasks x nodes: whether the task could start there now, were there room."""
-    return np.array([seen.nodes_of(task) & seen.startable[task] for task in range(len(seen.task_job))])
+    return np.array([seen.may_start_on(task) & seen.startable[task] for task in range(len(seen.task_job))])
 
 
 def greedy() -> Rule:

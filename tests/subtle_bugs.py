@@ -111,7 +111,7 @@ def takes_capacity_for_free(snapshot, *, rng):
     """Leaves out of the count what runs already; a rule that decides now."""
     free, starts = snapshot.node_capacity.copy(), []
     for task in np.flatnonzero(snapshot.startable).tolist():
-        fits = np.flatnonzero(snapshot.nodes_of(task) & (free >= snapshot.demand[task]).all(axis=1))
+        fits = np.flatnonzero(snapshot.may_start_on(task) & (free >= snapshot.demand[task]).all(axis=1))
         if fits.size:
             starts.append((task, int(fits[0])))
             free[starts[-1][1]] -= snapshot.demand[task]

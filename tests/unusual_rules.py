@@ -163,7 +163,7 @@ def one_node_for_a_job(snapshot, *, rng):
         node = _home_of(snapshot, tasks)
         if node is None:
             continue
-        ready = [t for t in tasks.tolist() if snapshot.startable[t] and snapshot.nodes_of(t)[node]]
+        ready = [t for t in tasks.tolist() if snapshot.startable[t] and snapshot.may_start_on(t)[node]]
         if snapshot.gang[job]:
             need = snapshot.demand[ready].sum(axis=0)
             if len(ready) == len(tasks) and (free[node] >= need).all():

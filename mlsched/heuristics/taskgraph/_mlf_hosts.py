@@ -202,7 +202,7 @@ class Hosts:
 
     def fits(self, task: int) -> Flags:
         """nodes: where the task could run, with room for it, and would overload nothing."""
-        may = self.snapshot.nodes_of(task)
+        may = self.snapshot.may_start_on(task)
         if not self.snapshot.duration[task]:
             return may
         may &= (self.free >= self.demand[task]).all(axis=1)

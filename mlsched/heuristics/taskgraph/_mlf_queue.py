@@ -105,7 +105,7 @@ class Queue:
     def _put_as_searched(self, tasks: list[int]) -> bool:
         """All of these tasks go where an exact search by room and load has placed them, if that overloads nothing."""
         hosts, snapshot, done = self.hosts, self.hosts.snapshot, list[tuple[int, int]]()
-        may = np.array([snapshot.nodes_of(task) for task in tasks])
+        may = np.array([snapshot.may_start_on(task) for task in tasks])
         unit = snapshot.gpu_unit
         room = np.floor(np.minimum(hosts.headroom(), hosts.free)).astype(np.int64)
         needs = hosts.need[tasks].tolist() if unit else None

@@ -89,7 +89,7 @@ def start(placer: Placer, unit: Unit, slot: Slot, profile: Profile) -> list[int]
     if placer.start_within(unit.first, room):
         return [node for _, node in sorted(placer.starts[before:])]
     places = list(zip(range(unit.first, unit.end), slot.nodes, strict=True))
-    if not all(placer.snapshot.nodes_of(task)[node] for task, node in places):
+    if not all(placer.snapshot.may_start_on(task)[node] for task, node in places):
         return []
     if placer.gpus:  # the profile knows nodes, and not in which parts their GPUs are free
         return []

@@ -158,7 +158,7 @@ def _relieved(placer: Placer, overload: float) -> list[tuple[int, int, int]]:
 def _takes(placer: Placer, task: int, node: int) -> Flags:
     """nodes x devices: which of them have room for a task that now runs on a node."""
     snapshot = placer.snapshot
-    may = snapshot.nodes_of(task)
+    may = snapshot.may_start_on(task)
     room = may & (placer.free >= placer.held[task]).all(axis=1)
     room[node] = may[node] and snapshot.gpu_unit > 0  # on another GPU of its node it takes what it has
     if not placer.gpus:

@@ -73,7 +73,7 @@ class Placer:
 
     def may(self, task: int) -> Flags:
         """nodes: where the task may go now, whether there is room or not."""
-        may = self.snapshot.nodes_of(task)
+        may = self.snapshot.may_start_on(task)
         return may if self.among is None else may & self.among
 
     def nodes(self, task: int) -> IntArray:

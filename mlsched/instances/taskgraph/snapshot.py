@@ -257,7 +257,7 @@ class Snapshot(contract.Instance):
 
     @functools.cached_property
     def startable(self) -> Flags:
-        """tasks: whether the task could start or resume now, were there room where it may go (`nodes_of`)."""
+        """tasks: whether the task could start or resume now, were there room where it may go (`may_start_on`)."""
         may = (self.state == WAITING) | (self.state == PAUSED)
         if self.simulator == "tasks":
             same = self.edge_lag == 0
@@ -306,8 +306,8 @@ class Snapshot(contract.Instance):
         """tasks: the longest chain of estimated durations from its start to the end of its iteration."""
         return self.chains(self.duration)
 
-    def nodes_of(self, task: int) -> Flags:
-        """nodes: whether a startable task could start there now, were there room."""
+    def may_start_on(self, task: int) -> Flags:
+        """Return one flag per node: True if a startable task may start there now, given room."""
         may = self.eligible[self.task_class[task]] == 1
         held = [int(self.bound[task])] * int(self.bound[task] >= 0)
         for node in held + self.fetching.get(task, []):

@@ -67,7 +67,7 @@ def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]
         job = int(snapshot.task_job[task])
         if start - shift > snapshot.now:
             later.append(start - shift)
-        elif iteration == snapshot.finished[job] and snapshot.startable[task] and snapshot.nodes_of(task)[node]:
+        elif iteration == snapshot.finished[job] and snapshot.startable[task] and snapshot.may_start_on(task)[node]:
             starts.append((task, node, label))
     return snapshot.round(start=_on_gpus(snapshot, starts), stop=_stops(snapshot, plan), wake_at=min(later, default=0))
 

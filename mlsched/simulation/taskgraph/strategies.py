@@ -122,7 +122,7 @@ def any_round(
         for task in unit:
             there = int(rng.integers(len(room.free)))
             may = snapshot.movement == "anytime" and rng.random() < move and there != snapshot.node[task]
-            if may and snapshot.nodes_of(task)[there] and room.has(task, there):
+            if may and snapshot.may_start_on(task)[there] and room.has(task, there):
                 room.leave(task)
                 moves.append((task, there, room.take(task, there, rng)))
     eager = start if running else 1.0
@@ -131,7 +131,7 @@ def any_round(
         remaining, placements = room.copy(), []
         for task in waiting[place]:
             for node in rng.permutation(len(room.free)).tolist():
-                if snapshot.nodes_of(task)[node] and remaining.has(task, node) and rng.random() < eager:
+                if snapshot.may_start_on(task)[node] and remaining.has(task, node) and rng.random() < eager:
                     placements.append((task, node, remaining.take(task, node, rng)))
                     break
         if len(placements) == len(waiting[place]):

@@ -96,7 +96,7 @@ class View:
         for task in np.flatnonzero(snapshot.startable).tolist():
             room = (snapshot.demand[task] <= free).all(axis=1) | (snapshot.duration[task] == 0)
             room &= self.world.board.room(int(self.tasks[task]))
-            if (room & snapshot.nodes_of(task)).any():
+            if (room & snapshot.may_start_on(task)).any():
                 return True
         return False
 

@@ -116,7 +116,7 @@ def gains(snapshot, remote):
             int(snapshot.home[u] if lag else snapshot.node[u]) for u, v, lag in zip(*edges, strict=True) if v == task
         ]
         held = snapshot.demand[task] * (snapshot.duration[task] > 0)
-        for node in np.flatnonzero(snapshot.nodes_of(task) & (held <= snapshot.free).all(axis=1)).tolist():
+        for node in np.flatnonzero(snapshot.may_start_on(task) & (held <= snapshot.free).all(axis=1)).tolist():
             local = 1.0 if set(sources) <= {-1, node} else remote
             gain = order[task] * float((held / largest) @ (np.maximum(snapshot.free[node], 0) / largest)) * local
             found[task] = max(found.get(task, 0.0), gain)

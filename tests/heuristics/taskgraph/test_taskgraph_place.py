@@ -60,7 +60,7 @@ def fits_somewhere(snapshot, held, free, tasks):
     """Whether these tasks find nodes together, whatever way they take."""
     if not tasks:
         return True
-    for node in np.flatnonzero(snapshot.nodes_of(tasks[0])).tolist():
+    for node in np.flatnonzero(snapshot.may_start_on(tasks[0])).tolist():
         if (free[node] >= held[tasks[0]]).all() or not held[tasks[0]].any():
             left = free.copy()
             left[node] -= held[tasks[0]]

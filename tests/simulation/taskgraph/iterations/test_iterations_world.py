@@ -93,8 +93,8 @@ def test_after_a_pause_data_of_the_last_iteration_must_have_arrived_elsewhere():
     jobs = jobs_of(CHAIN, [(0, 0, 2)], edges=[(0, 1, 0, 5, 0), (1, 0, 1, 7, 4)])
     script = {0: {"start": [(0, 0), (1, 0)], "wake_at": 5}, 5: {"pause": [0, 1]}, 9: {"start": [(0, 1), (1, 1)]}}
     world, asked = play(jobs, scripted(script), pausing="keep", movement="between_iterations")
-    assert [asked[5].nodes_of(task).tolist() for task in (0, 1)] == [[True, False], [True, True]]
-    assert asked[9].nodes_of(0).tolist() == [True, True]
+    assert [asked[5].may_start_on(task).tolist() for task in (0, 1)] == [[True, False], [True, True]]
+    assert asked[9].may_start_on(0).tolist() == [True, True]
     assert ends(world.log, 1) == [14]
 
 
