@@ -1,11 +1,11 @@
 """Every rule and every trained policy against uniform-random valid actions, on workloads that no training has seen.
 
-    python measurements/against_random.py [--problems placement workers ...] [--workloads 10]
+    python measurements/against_random.py [--problems placement workers ...] [--workloads 16]
 
-Prints one JSON document with a table per problem: of each rule the figures of merit of its paper, by how many percent
-it is better than random actions on the same workload (mean and 95 % interval, Student's t over workloads), and a
-verdict: "better" or "worse" where a t-test says so, with a false discovery rate of 5 % over the table (Benjamini and
-Hochberg), else "undecided". Exact solvers are left out. Every run passes its replay check, or the script ends.
+Prints one JSON document with a table per problem: of each rule the measures of its paper and its paired difference from
+random actions on the same workload, (rule - random) / the larger of the two, in percent, below 0 if the rule is better
+(`mlsched/benchmark/paired.py`). Intervals and verdicts are corrected for all comparisons of a table. Exact solvers are
+left out. Every run passes its replay check, or the script ends.
 
 Random actions are: of `placement` and `workers`, `uniform-random`. Of `taskgraph`, any choice that MLF-RL has. Of
 `quality`, one core after the other to any job that may have it. Of `preemption`, for each TE job any node on which it
@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 from mlf_rl import random_choices
-from scipy import stats
 
 import mlsched
+from mlsched.benchmark.formats import bounds, signed
+from mlsched.benchmark.paired import compare_values
 from mlsched.core.registry import registry
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance as Cluster
@@ -39,8 +40,6 @@ from mlsched_training.taskgraph._reward import Reward
 
 #: Seed of the first workload; trainings draw theirs from other ranges.
 FIRST = 5000
-#: False discovery rate of a table's verdicts.
-WRONG = 0.05
 
 
 def random_victims(instance: Cluster, *, rng: np.random.Generator) -> Victims:
@@ -149,16 +148,6 @@ def shown(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def verdicts(changes: list[Any]) -> list[str]:
-    """Of each list of changes in percent whether their mean is above 0, below it, or neither can be said."""
-    chances = np.nan_to_num([float(stats.ttest_1samp(c, 0.0).pvalue) for c in changes], nan=1.0)
-    known = stats.false_discovery_control(chances) <= WRONG
-    return [
-        "undecided" if not sure else "better" if change.mean() > 0 else "worse"
-        for sure, change in zip(known, changes, strict=True)
-    ]
-
-
 def table(problem: str, ground: Ground, count: int) -> dict[str, Any]:
     """The rules of a problem, from the best to the worst by the first figure."""
     settings = {"problem": problem, **ground.settings}
@@ -173,32 +162,33 @@ def table(problem: str, ground: Ground, count: int) -> dict[str, Any]:
         started, text = time.process_time(), ground.texts.get(name, name)
         values[text, kind] = measured(ground, loads, text)
         print(f"{problem} {text}: {time.process_time() - started:.0f} CPU s", file=sys.stderr, flush=True)
-    signs = {title: 1 if more else -1 for title, (_, more) in ground.figures.items()}
+    signs = {title: -1 if more else 1 for title, (_, more) in ground.figures.items()}
     changes = {
-        (rule, title): 100 * sign * (found[title] / base[title] - 1)
+        (rule, title): compare_values(
+            (sign * base[title]).tolist(), (sign * found[title]).tolist(), comparisons=len(values) * len(signs)
+        )
         for rule, found in values.items()
         for title, sign in signs.items()
     }
-    said = dict(zip(changes, verdicts(list(changes.values())), strict=True))
     first = next(iter(signs))
     rows = [["random actions", "", *(cell for v in base.values() for cell in (shown(v.mean()), "", ""))]]
-    for rule in sorted(values, key=lambda rule: -changes[rule, first].mean()):
+    for rule in sorted(values, key=lambda rule: changes[rule, first].mean):
         cells = []
         for title in signs:
             change = changes[rule, title]
-            spread = float(stats.sem(change) * stats.t.ppf(0.975, count - 1))
-            cells += [shown(values[rule][title].mean()), f"{change.mean():.1f} ± {spread:.1f}", said[rule, title]]
+            interval = bounds(change.interval, lambda share: signed(100 * share))
+            cells += [shown(values[rule][title].mean()), f"{signed(100 * change.mean)} {interval}", change.verdict]
         rows.append([*rule, *cells])
     header = ["rule", "kind"]
     for title in signs:
-        header += [title, "better than random [%]", "verdict"]
+        header += [title, "against random [%]", "verdict"]
     return {"name": problem, "header": header, "rows": rows}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=list(GROUNDS), choices=list(GROUNDS))
-    parser.add_argument("--workloads", type=int, default=10)
+    parser.add_argument("--workloads", type=int, default=16)
     given = parser.parse_args()
     warnings.filterwarnings("ignore", message="the offered load")
     print(json.dumps({"tables": [table(name, GROUNDS[name], given.workloads) for name in given.problems]}))

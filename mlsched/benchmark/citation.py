@@ -1,25 +1,28 @@
-"""Cite this gap: BibTeX of mlsched and of single gaps, each with what somebody needs to find the same number.
+"""BibTeX of mlsched and of mean gaps, each with the facts that identify the number and the command that makes it again.
 
-An entry of a gap names the instance by its hash, the objective, the value, the proven optimum and what it rests on, and
-the commands that draw the instance and answer it again.
+An entry names the instances by a hash of their hashes, the objective, the mean gap with its interval, and what the
+optima rest on.
 """
 
 from __future__ import annotations
 
+import collections
+import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mlsched._version import __version__
-from mlsched.benchmark.formats import LATEX
+from mlsched.benchmark.formats import latex_text, with_interval
 from mlsched.benchmark.reference import references
 from mlsched.benchmark.row import Row
+from mlsched.benchmark.table import gap_lines, group_by
 from mlsched.benchmark.tasks import JUDGE, PUBLISHED
-from mlsched.core.contract import worded
+from mlsched.core.brief import counted
 from mlsched.core.files import atomic_write
 
-#: Digits of an instance's hash in an entry's key.
+#: Digits of the hash of instances.
 KEY_DIGITS = 12
 
 
@@ -38,51 +41,44 @@ def software(version: str = __version__) -> str:
     )
 
 
-def gaps(rows: Sequence[Row]) -> list[str]:
-    """BibTeX of each gap to a proven optimum, of rows that `reference.with_gaps` made; solvers of other code, too."""
-    proved = references(rows)
-    made = {}
-    for row in rows:
-        reference = proved.get((row.instance_hash, row.objective))
-        if row.gap_to_optimum is None or reference is None or row.kind == "exact" or row.solver in (JUDGE, PUBLISHED):
+def mean_gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], str]:
+    """BibTeX of each mean gap to proven optima, of rows that `reference.with_gaps` made.
+
+    By problem, preset, objective and solver; exact solvers, the judge and published optima are left out.
+    """
+    proved, found = references(rows), {}
+    keys = group_by(rows, lambda row: (row.problem, row.case, row.objective, row.solver))
+    for line in gap_lines(rows, intervals=True):
+        key = (line.problem, line.preset, line.objective, line.solver)
+        own = [row for row in keys[key] if row.gap_to_optimum is not None]
+        if not own or line.kind == "exact" or line.solver in (JUDGE, PUBLISHED) or line.gaps.mean is None:
             continue
-        key = f"mlsched-{row.instance_hash[:KEY_DIGITS]}-{row.objective}-{row.solver}-{row.answer_seed}"
-        optimum, value = (worded(v, row.primary, row.unit) for v in (reference.value, row.sort_key))
-        made[re.sub(r"[^A-Za-z0-9.-]+", "-", key)] = {
-            "title": _tex(
-                f"Gap of {row.solver} to the optimum of {row.problem}, {row.objective}: {row.gap_to_optimum}"
-            ),
+        evidence = collections.Counter(proved[row.instance_hash, row.objective].evidence for row in own)
+        digest = hashlib.sha256("".join(sorted(row.instance_hash for row in own)).encode()).hexdigest()[:KEY_DIGITS]
+        first = own[0]
+        instances = f"{line.problem} {line.preset}, {counted(len(own), 'instance')}, hash {digest}"
+        command = shlex.join(["mlsched", "bench", first.suite, "--solver", line.solver])
+        versions = ", ".join(dict.fromkeys(row.versions.get("mlsched", __version__) for row in own))
+        fields = {
+            "title": f"Mean gap of {line.solver} to the optimum of {line.problem} {line.preset}, {line.objective}: "
+            f"{with_interval(line.gaps.mean, line.interval)}",
             "author": "{The mlsched developers}",
-            "year": (row.made or "2026")[:4],
-            "note": _tex(
-                f"Instance {row.instance_hash}; value {value}, bound {optimum}, {reference.evidence}; mlsched "
-                f"{row.versions.get('mlsched', __version__)}"
-            ),
-            "howpublished": rf"\texttt{{{_tex(' && '.join(commands(row)))}}}",
+            "year": (first.made or "2026")[:4],
+            "note": f"{instances}; optima: {', '.join(f'{n} {name}' for name, n in evidence.items())}; "
+            f"mlsched {versions}",
+            "howpublished": rf"\texttt{{{latex_text(command)}}}",
         }
-    return [_entry("misc", key, fields) for key, fields in made.items()]
-
-
-def commands(row: Row) -> list[str]:
-    """The commands that make the row's value again."""
-    source, made = row.source, []
-    if source is None:
-        source = "instance.json"
-        preset = [] if row.preset is None else ["--preset", row.preset]
-        sizes = [word for name, value in sorted(row.sizes.items()) for word in ("--size", f"{name}={value}")]
-        drawn = ["mlsched", "generate", row.problem, *preset, *sizes, "--seed", str(row.seed), "-o", source]
-        made.append(shlex.join(drawn))
-    options = ["--solver", row.solver, "--objective", row.objective, "--seed", str(row.answer_seed)]
-    read = [word for name, value in sorted(row.sizes.items()) for word in ("--read", f"{name}={value}")]
-    made.append(shlex.join(["mlsched", "solve", source, *options, *(read if row.source is not None else [])]))
-    return made
+        name = f"mlsched-{digest}-{line.objective}-{line.solver}"
+        texts = {k: latex_text(v) if k in ("title", "note") else v for k, v in fields.items()}
+        found[key] = _entry("misc", re.sub(r"[^A-Za-z0-9.-]+", "-", name), texts)
+    return found
 
 
 def write_bibtex(rows: Sequence[Row], path: Path) -> None:
-    """Write the entry of mlsched in each version that made rows, and one for each gap."""
+    """Write the entry of mlsched in each version that made rows, and one for each mean gap."""
     versions = dict.fromkeys(row.versions.get("mlsched", __version__) for row in rows) or {__version__: None}
     with atomic_write(path) as out:
-        out.write("\n\n".join([*map(software, versions), *gaps(rows)]) + "\n")
+        out.write("\n\n".join([*map(software, versions), *mean_gaps(rows).values()]) + "\n")
 
 
 def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
@@ -91,7 +87,3 @@ def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
 
 def _lines(fields: dict[str, str]) -> Iterable[str]:
     return (f"  {name} = {{{value}}}" for name, value in fields.items())
-
-
-def _tex(text: str) -> str:
-    return text.translate(LATEX)

@@ -1,6 +1,7 @@
 """A store for other programs, for papers and for readers.
 
-Its rows as CSV or Parquet, its gap table as Markdown or LaTeX, its report as HTML, its gaps as BibTeX.
+Its rows as CSV or Parquet, its gap table as Markdown or LaTeX, its report as HTML, its mean gaps as BibTeX, and figures
+as PDF, SVG or PNG.
 """
 
 from __future__ import annotations
@@ -10,34 +11,65 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mlsched.benchmark import plots
 from mlsched.benchmark.citation import write_bibtex
-from mlsched.benchmark.formats import GAP_NOTE, LATEX, apart, apart_notes, censored, count, gap, percent, with_interval
+from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, censored, count, gap, percent, with_interval
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
+from mlsched.benchmark.text_table import PREAMBLE, TextTable, to_latex, to_markdown
 from mlsched.core import foreign
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, meant, shortened
 from mlsched.core.files import atomic_write
 from mlsched.core.tables import write
 
-#: What the cells of the gap table mean, below the definition of the gap.
+#: Meaning of the cells of the gap table, after that of the gap.
 TABLE_NOTE = (
     "n: instances that the mean and the largest gap are over, of those asked. In brackets: 95 % bootstrap interval of "
     "the mean. Times: mean of one call; ≥: a limit ended some calls, which would have taken longer."
 )
 
 
-def export(rows: Sequence[Row], path: Path) -> None:
-    """Write the rows that `run_suite` or `reference.with_gaps` made, in the format of the suffix, atomically."""
-    check_format(path)
+def export(rows: Sequence[Row], path: Path, *, columns: Sequence[str] = (), figure: str | None = None) -> None:
+    """Write the rows that `run_suite` or `reference.with_gaps` made, in the format of the suffix, atomically.
+
+    Args:
+        rows: of one store.
+        path: .csv and .parquet have the rows, .md and .tex the gap table, .html the report, .bib an entry to cite each
+            mean gap by, .pdf, .svg and .png a figure.
+        columns: of the gap table, by their titles; "all" for every one. By default solver, n, optimal and mean gap,
+            with what is in no mean.
+        figure: "gaps" for the distribution of the gaps (default), "profile" for performance profiles by value.
+
+    Raises:
+        InvalidInput: There are no rows, the suffix is unknown, or an option does not belong to it.
+    """
+    check_format(path, columns=columns, figure=figure)
     if not rows:
         raise InvalidInput(f"{path}: there are no rows to write; give a store or a suite that has some")
-    FORMATS[path.suffix](rows, path)
+    if path.suffix in PICTURES:
+        from mlsched.benchmark.gap_figures import gap_figure
+
+        gap_figure(rows, path, "profile" if figure == "profile" else "gaps")
+    elif path.suffix in TABLES:
+        _write_tables(rows, path, columns)
+    else:
+        FORMATS[path.suffix](rows, path)
 
 
-def check_format(path: Path) -> None:
-    """Refuse a suffix that is no format."""
-    if path.suffix not in FORMATS:
-        raise InvalidInput(f"{path}: must end in {', '.join(FORMATS)}: rows, the gap table, a report, or gaps to cite")
+def check_format(path: Path, *, columns: Sequence[str] = (), figure: str | None = None) -> None:
+    """Refuse an unknown suffix, and options that do not belong to it."""
+    known = [*FORMATS, *TABLES, *PICTURES]
+    if path.suffix not in known:
+        raise InvalidInput(f"{path}: ends in '{path.suffix}', expected {', '.join(known)}")
+    if columns and path.suffix not in TABLES:
+        raise InvalidInput(f"--columns: {path.name} is not a table; leave it out, or write a .tex or .md")
+    if figure is not None and path.suffix not in PICTURES:
+        raise InvalidInput(f"--figure: {path.name} is not a picture; leave it out, or write a .pdf or .svg")
+    if figure is not None and figure not in ("gaps", "profile"):
+        raise InvalidInput(f"--figure {shortened(figure)}: expected gaps or profile")
+    _wanted(columns)
+    if path.suffix in PICTURES:
+        plots.check_target(path)
 
 
 def flat(row: Row) -> dict[str, Any]:
@@ -68,90 +100,101 @@ def _rows(rows: Sequence[Row], path: Path) -> None:
     write({"row": list(range(1, len(table) + 1)), **columns}, path)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Table:
-    """The gap table of a problem and objective: cells as text, and what must be known of gaps that are in no mean."""
-
-    title: str
-    header: list[str]
-    cells: list[list[str]]
-    notes: list[str]
-
-
-def _markdown(rows: Sequence[Row], path: Path) -> None:
-    parts = []
-    for made in _gap_tables(rows):
-        cells = [[foreign.markdown(cell) for cell in line] for line in made.cells]
-        lines = [made.header, ["---"] * 2 + ["---:"] * (len(made.header) - 2), *cells]
-        notes = [f"{note}\n" for note in made.notes]
-        parts.append(
-            "\n".join(
-                [f"**{foreign.markdown(made.title)}**", "", *(f"| {' | '.join(line)} |" for line in lines), "", *notes]
-            )
-        )
-    with atomic_write(path) as out:
-        out.write("\n".join([*parts, f"{GAP_NOTE} {TABLE_NOTE}", ""]))
-
-
-def _latex(rows: Sequence[Row], path: Path) -> None:
-    parts = ["% Needs \\usepackage{booktabs}. " + f"{GAP_NOTE} {TABLE_NOTE}"]
-    for made in _gap_tables(rows):
-        body = [" & ".join(cell.translate(LATEX) for cell in line) + r" \\" for line in (made.header, *made.cells)]
-        columns = "ll" + "r" * (len(made.header) - 2)
-        parts += [
-            r"\begin{table}",
-            rf"\caption{{{made.title.translate(LATEX)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            body[0],
-            r"\midrule",
-            *body[1:],
-            r"\bottomrule",
-            r"\end{tabular}",
-            *(rf"\par\footnotesize {note.translate(LATEX)}" for note in made.notes),
-            r"\end{table}",
-            "",
-        ]
+def _write_tables(rows: Sequence[Row], path: Path, columns: Sequence[str]) -> None:
+    """Write a table per problem and objective."""
+    lines = gap_lines(rows, intervals=True)
+    keys = dict.fromkeys((line.problem, line.objective) for line in lines)
+    made = [gap_table([line for line in lines if (line.problem, line.objective) == key], columns) for key in keys]
+    note = f"{GAP_NOTE} {TABLE_NOTE}"
+    parts = (
+        [*map(to_markdown, made), note, ""] if path.suffix == ".md" else [PREAMBLE, f"% {note}", *map(to_latex, made)]
+    )
     with atomic_write(path) as out:
         out.write("\n".join(parts))
 
 
-def _gap_tables(rows: Sequence[Row]) -> list[_Table]:
-    """One table per problem and objective."""
-    lines = gap_lines(rows, intervals=True)
-    keys = dict.fromkeys((line.problem, line.objective) for line in lines)
-    return [_gap_table([line for line in lines if (line.problem, line.objective) == key]) for key in keys]
+def gap_table(lines: Sequence[GapLine], columns: Sequence[str] = ()) -> TextTable:
+    """The gap table of one problem and objective.
+
+    Without a column of presets, each preset of several is a heading.
+    """
+    shown = [column for column in _wanted(columns) if not column.optional or any(map(column.cell, lines))]
+    titles = [column.title for column in shown]
+    presets = list(dict.fromkeys(line.preset for line in lines))
+    rows = []
+    for preset in presets:
+        if len(presets) > 1 and "preset" not in titles:
+            rows.append([preset])
+        rows += [[column.cell(line) for column in shown] for line in lines if line.preset == preset]
+    first = lines[0]
+    where = f", {first.preset}" if len(presets) == 1 and "preset" not in titles else ""
+    left = next((at for at, title in enumerate(titles) if title not in ("preset", "solver")), len(titles))
+    return TextTable(
+        f"{first.problem}{where}: {first.objective} [{first.unit}]",
+        [column.heading or column.title for column in shown],
+        rows,
+        tuple(apart_notes(line.gaps for line in lines)),
+        f"{first.problem} {first.objective}",
+        max(1, left),
+    )
 
 
-#: Title of a column, what it says of a line, and whether it is left out where it says nothing of any line.
-_COLUMNS: tuple[tuple[str, Callable[[GapLine], str], bool], ...] = (
-    ("preset", lambda line: line.preset, False),
-    ("solver", lambda line: line.solver, False),
-    ("n", lambda line: line.covered, False),
-    ("optimal", lambda line: percent(line.gaps.optimal), False),
-    ("mean gap [95 %]", lambda line: with_interval(line.gaps.mean, line.interval), False),
-    ("largest gap", lambda line: gap(line.gaps.largest), False),
-    ("optimum 0", lambda line: apart(line.gaps.absolute, line.gaps.mean_difference), True),
-    ("behind", lambda line: apart(line.gaps.behind, line.gaps.mean_behind), True),
-    ("no plan", lambda line: count(line.unsolved), True),
-    ("proven", lambda line: "" if line.proven is None else percent(line.proven), False),
-    ("failed", lambda line: count(line.failures), False),
-    ("skipped", lambda line: count(line.skipped), True),
-    ("CPU time", lambda line: censored(line.cpu_seconds, line.censored), False),
-    ("wall time", lambda line: censored(line.seconds, line.censored), False),
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    """A column of the gap table.
+
+    Attributes:
+        title: by which it is asked for.
+        cell: what it has of a line.
+        compact: whether it is of the default table.
+        optional: whether it is left out if every cell is empty.
+        heading: its title in the table, if that is longer.
+    """
+
+    title: str
+    cell: Callable[[GapLine], str]
+    compact: bool = False
+    optional: bool = False
+    heading: str = ""
+
+
+def _mean_gap(line: GapLine) -> str:
+    """The mean and its interval in percent: "12.0 [8.1, 16.2]"."""
+    return with_interval(line.gaps.mean, line.interval).replace(" %", "")
+
+
+_COLUMNS = (
+    _Column("preset", lambda line: line.preset),
+    _Column("solver", lambda line: line.solver, compact=True),
+    _Column("n", lambda line: line.covered, compact=True),
+    _Column("optimal", lambda line: percent(line.gaps.optimal), compact=True),
+    _Column("mean gap", _mean_gap, compact=True, heading="mean gap, % [95 %]"),
+    _Column("median gap", lambda line: gap(line.gaps.median).replace(" %", ""), heading="median gap, %"),
+    _Column("largest gap", lambda line: gap(line.gaps.largest).replace(" %", ""), heading="largest gap, %"),
+    _Column("optimum 0", lambda line: apart(line.gaps.absolute, line.gaps.mean_difference), True, True),
+    _Column("behind", lambda line: apart(line.gaps.behind, line.gaps.mean_behind), True, True),
+    _Column("no plan", lambda line: count(line.unsolved), True, True),
+    _Column("proven", lambda line: "" if line.proven is None else percent(line.proven)),
+    _Column("failed", lambda line: count(line.failures), True, True),
+    _Column("skipped", lambda line: count(line.skipped), True, True),
+    _Column("CPU time", lambda line: censored(line.cpu_seconds, line.censored)),
+    _Column("wall time", lambda line: censored(line.seconds, line.censored)),
 )
 
 
-def _gap_table(lines: Sequence[GapLine]) -> _Table:
-    columns = [(title, [cell(line) for line in lines], optional) for title, cell, optional in _COLUMNS]
-    shown = [(title, cells) for title, cells, optional in columns if not optional or any(cells)]
-    first = lines[0]
-    return _Table(
-        f"{first.problem}: {first.objective} [{first.unit}]",
-        [title for title, _ in shown],
-        [list(row) for row in zip(*(cells for _, cells in shown), strict=True)],
-        apart_notes(line.gaps for line in lines),
-    )
+def _wanted(titles: Sequence[str]) -> list[_Column]:
+    """The columns of these titles in their order; the compact ones without titles, all for "all"."""
+    if not titles:
+        return [column for column in _COLUMNS if column.compact]
+    if list(titles) == ["all"]:
+        return list(_COLUMNS)
+    known = {column.title.lower(): dataclasses.replace(column, optional=False) for column in _COLUMNS}
+    for title in titles:
+        if title.lower() not in known:
+            raise InvalidInput(f"--columns {shortened(title)}{meant(title, known)}: there are all, {', '.join(known)}")
+        if titles.count(title) > 1:
+            raise InvalidInput(f"--columns {shortened(title)}: is given twice; leave one out")
+    return [known[title.lower()] for title in titles]
 
 
 def _report(rows: Sequence[Row], path: Path) -> None:
@@ -163,8 +206,8 @@ def _report(rows: Sequence[Row], path: Path) -> None:
 FORMATS: Mapping[str, Callable[[Sequence[Row], Path], None]] = {
     ".csv": _rows,
     ".parquet": _rows,
-    ".md": _markdown,
-    ".tex": _latex,
     ".html": _report,
     ".bib": write_bibtex,
 }
+TABLES = (".md", ".tex")
+PICTURES = (".pdf", ".svg", ".png")

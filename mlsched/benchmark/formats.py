@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from mlsched.core.gap import Gaps, amount, percentage
+
+if TYPE_CHECKING:
+    from mlsched.benchmark.compare import Comparison
 
 #: Stands where there is nothing to show.
 NONE = "–"
 
-#: What text needs in LaTeX, for `str.translate`.
-LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
+#: Characters that LaTeX does not print as they are.
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "|": r"\textbar{}"}
+    | {"<": "$<$", ">": "$>$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$"}
+    | {"–": "--", "µ": r"$\mu$", '"': "''"}
+)
 
 #: What "gap" means wherever one is shown.
 GAP_NOTE = (
     "Gap: (value - optimum) / |optimum|, or (optimum - value) / |optimum| where more is better, to the proven optimum "
     "of the same instance: 25 % is a quarter worse."
 )
+
+
+def latex_text(text: str) -> str:
+    """Return a text as LaTeX prints it, in any font encoding."""
+    return text.translate(_LATEX)
 
 
 def apart_notes(gaps: Iterable[Gaps]) -> list[str]:
@@ -49,6 +63,21 @@ def bounds(found: tuple[float, float] | None, write: Callable[[float], str] = pe
 def with_interval(mean: float | None, found: tuple[float, float] | None) -> str:
     """A mean gap and its interval: "12.0 % [8.1 %, 16.2 %]"."""
     return " ".join(filter(None, [gap(mean), bounds(found)]))
+
+
+def difference_texts(line: Comparison) -> tuple[str, str]:
+    """A comparison's mean difference and interval: "+3.2 points", "[1.1, 5.3]"; both empty without a mean."""
+    if line.difference is None:
+        return "", ""
+    unit = "points" if line.statistic == "gap" else "%"
+    interval = "" if line.interval is None else bounds(line.interval, lambda share: signed(100 * share))
+    return f"{signed(100 * line.difference)} {unit}", interval
+
+
+def signed(value: float) -> str:
+    """A number with its sign and three significant digits: "+3.21", "-120", "0"."""
+    size = abs(value)
+    return f"{value:+.{0 if size >= 99.95 else 1 if size >= 9.995 else 2}f}" if value else "0"
 
 
 def apart(number: int, mean: float | None) -> str:

@@ -44,8 +44,8 @@ HARDNESS_NOTE = (
 #: Lines of the table of what was run that stand open: where there are more, the reader comes for other things.
 FEW = 8
 CITE_NOTE = (
-    "BibTeX of mlsched, and of the largest gap of each problem and objective: its instance by hash, the proven bound "
-    "and the commands that make both again. `mlsched export STORE -o gaps.bib` has an entry for every gap."
+    "BibTeX of mlsched, and as an example of one mean gap of each problem and objective. `mlsched export STORE -o "
+    "gaps.bib` has an entry for every mean gap."
 )
 
 
@@ -163,19 +163,13 @@ def _hardness(problem: str, lines: Sequence[HardnessLine]) -> Iterator[str]:
 
 
 def _cite(rows: Sequence[Row]) -> Iterator[str]:
-    """How to cite the software, and the largest gap of each problem and objective; the others come with the store."""
-    largest: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        share = None if row.gap_to_optimum is None else row.gap_to_optimum.share
-        known = largest.get((row.problem, row.objective))
-        if row.kind != "exact" and share is not None and (known is None or share > float(known.gap_to_optimum or 0)):
-            largest[row.problem, row.objective] = row
+    """How to cite the software, and one mean gap of each problem and objective."""
+    examples: dict[tuple[str, str], str] = {}
+    for (problem, _, objective, _), entry in citation.mean_gaps(rows).items():
+        examples.setdefault((problem, objective), entry)
     yield html.heading("Cite")
     yield html.text(CITE_NOTE)
-    hashes = {row.instance_hash for row in largest.values()}
-    wanted = {id(row) for row in largest.values()}
-    shown = [row for row in rows if id(row) in wanted or (row.instance_hash in hashes and row.kind == "exact")]
-    yield html.code("\n\n".join([citation.software(), *citation.gaps(shown)]))
+    yield html.code("\n\n".join([citation.software(), *examples.values()]))
 
 
 def _skipped(rows: Sequence[Row]) -> Iterator[str]:

@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from mlsched.benchmark import html
 from mlsched.benchmark.compare import Comparison, compared
 from mlsched.benchmark.cost import CostLine, cost_lines, growth
-from mlsched.benchmark.formats import NONE, apart, apart_notes, bounds, censored, count, duration, gap, percent
+from mlsched.benchmark.formats import (
+    NONE,
+    apart,
+    apart_notes,
+    bounds,
+    censored,
+    count,
+    difference_texts,
+    duration,
+    gap,
+    percent,
+)
 from mlsched.benchmark.html import Cell
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine
@@ -21,11 +32,13 @@ OVERVIEW_NOTE = (
     "one. Exact solvers are in the tables below."
 )
 PAIRED_NOTE = (
-    "Paired by instance, over all presets. change: mean of (value - best rule's value) / |best rule's value|, "
-    "turned round where more is better: above 0 is worse. CPU: geometric mean of the ratios of CPU seconds. In "
-    "brackets: 95 % bootstrap intervals, each for itself (of twenty such intervals one misses the truth by chance);"
-    " a verdict is given where the interval of the change leaves out 0. apart: pairs without a percentage between "
-    "them, in no mean. only one: questions for which only one of the two has a plan."
+    "Paired by instance, over all presets. difference: mean over the pairs of the gap to the optimum minus the best "
+    "rule's gap, in percentage points, if every pair has both gaps. Otherwise: of (value - best rule's value) / the "
+    "larger of the two sizes, turned round if more is better. Above 0 is worse. CPU: geometric mean of the ratios of "
+    "CPU seconds. In brackets: intervals by subset means that hold with 95 % confidence for all pairs of rules "
+    "together, since the same instances chose the best rule. A verdict is given if the interval leaves out 0. apart: "
+    "pairs that the primary criterion decides, which are in no mean. only one: questions for which only one of the two "
+    "has a plan."
 )
 
 COST_NOTE = (
@@ -168,14 +181,17 @@ def paired(problem: str, rows: Sequence[Row], lines: Sequence[GapLine]) -> Itera
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]
         best = best_rule(own)
-        others = [x for x in dict.fromkeys(line.solver for line in own if line.label != "exact") if x != best]
+        rules = list(dict.fromkeys(line.solver for line in own if line.label != "exact"))
         asked = [row for row in rows if row.objective == objective]
-        if best is None or not others or sum(line.gaps.count for line in own if line.solver == best) < 2:
+        if best is None or sum(line.gaps.count for line in own if line.solver == best) < 2:
             continue
         theirs = {row.instance_hash for row in asked if row.solver == best}
         known = {row.solver for row in asked if row.instance_hash in theirs}
-        found = [line for name in others if name in known for line in compared(asked, asked, [f"{best}={name}"])]
-        header = ["solver", "verdict", "pairs", "better", "worse", "change", "CPU", "apart", "only one"]
+        wanted = [f"{best}={name}" for name in rules if name in known and name != best]
+        if not wanted:
+            continue
+        found = compared(asked, asked, wanted, comparisons=len(rules) * (len(rules) - 1) // 2)
+        header = ["solver", "verdict", "pairs", "better", "worse", "difference", "CPU", "apart", "only one"]
         caption = f"{objective}: against {best}"
         made.append(
             html.folded(caption, [html.table(header, [_paired_row(x) for x in found], label=f"{problem}: {caption}")])
@@ -187,25 +203,18 @@ def paired(problem: str, rows: Sequence[Row], lines: Sequence[GapLine]) -> Itera
 
 
 def _paired_row(line: Comparison) -> list[Cell | str]:
-    verdict = "not told apart"
-    if line.change_interval is not None:
-        low, high = line.change_interval
-        verdict = "worse" if low > 0 else "better" if high < 0 else verdict
-    elif line.change == 0 and not line.better and not line.worse:
-        verdict = "the same values"
-    only = line.only_first + line.only_second
     ratio = "" if line.time is None else f"{line.time:.3g}×"
-    change = "" if line.change is None else f"{'+' if line.change > 0 else ''}{percentage(line.change)}"
+    difference, interval = difference_texts(line)
     return [
         line.second,
-        verdict,
+        line.verdict,
         str(line.pairs),
         str(line.better),
         str(line.worse),
-        Cell(change, line.change, small=bounds(line.change_interval)),
+        Cell(difference, line.difference, small=interval),
         Cell(ratio, line.time, small=bounds(line.time_interval, "{:.3g}".format)),
         count(line.apart),
-        count(only),
+        count(line.only_first + line.only_second),
     ]
 
 

@@ -23,6 +23,7 @@ from mlsched.benchmark.store import Store
 from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.arguments import checked
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput, said
 from mlsched.core.params import Number
 
@@ -134,7 +135,8 @@ def _stored(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
         return {row.key: row for row in store.rows(suite.name)}
     if count := store.count(suite.name):
         raise InvalidInput(
-            f"{store.path}: holds {count} rows of suite {suite.name}; use --resume to complete them, or another file"
+            f"{store.path}: holds {counted(count, 'row')} of suite {suite.name}; use --resume to complete them, or "
+            "another file"
         )
     return {}
 

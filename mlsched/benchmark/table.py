@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from mlsched.benchmark.compare import Interval, interval
+from mlsched.benchmark.bootstrap import interval
+from mlsched.benchmark.paired import Interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.arguments import checked
@@ -107,10 +108,13 @@ class Verified:
     def sentence(self) -> str:
         """The statement in words."""
         wrong = self.disagreements
-        agree = "they all agree" if not wrong else f"answers contradict each other in {wrong} way(s), see below"
+        agree = (
+            "they all agree" if not wrong else f"answers contradict each other in {counted(wrong, 'way')}, see below"
+        )
         return (
             f"{counted(self.plans, 'plan')} for {counted(self.instances, 'instance')} were checked and valued by the "
-            f"judge. Of {self.questions} questions (an instance with an objective) {self.optima} have a proven "
+            f"judge. Of {counted(self.questions, 'question')} (an instance with an objective) {self.optima} "
+            f"{'has' if self.optima == 1 else 'have'} a proven "
             f"optimum: {self.backed}; {agree}."
         )
 

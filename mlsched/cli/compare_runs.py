@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.benchmark.formats import gap
-from mlsched.cli.output import Columns
+from mlsched.benchmark.paired import relative_difference
+from mlsched.cli.output import table
 from mlsched.cli.simulation_runs import weights_name
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import read_json
 from mlsched.core.opening import shown_path
 
 NOTE = (
-    "change: (second - first) / first. Above its bound: (value - bound) / bound, at most so far from the best "
-    "possible run. Loses: against the best schedule of the whole log, at least and at most, by the references that the "
-    "runs were given."
+    "change: (second - first) / the larger of the two. Above its bound: (value - bound) / bound, at most so far from "
+    "the best possible run. Loses: against the best schedule of the whole log, at least and at most, by the references "
+    "that the runs were given."
 )
 #: Files of runs begin so, stores of benchmarks with SQLite's name.
 BEGIN = b"{"
@@ -26,7 +27,7 @@ BEGIN = b"{"
 class Figure:
     """A figure of a policy in a scenario, as both files have it; shares are fractions, other numbers in the run's unit.
 
-    change: as a share of the first; None for shares.
+    change: the relative difference (`benchmark/paired.py`); None for shares.
     """
 
     scenario: str
@@ -38,10 +39,10 @@ class Figure:
 
     @property
     def change(self) -> float | None:
-        """How much the second is above the first, as a share of it."""
-        if self.share or self.first is None or self.second is None or not self.first:
+        """The relative difference of the second from the first."""
+        if self.share or self.first is None or self.second is None:
             return None
-        return (self.second - self.first) / self.first
+        return relative_difference(self.first, self.second)
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON data."""
@@ -114,7 +115,7 @@ def shown(found: Compared) -> list[Any]:
         for figure in found.figures
     ]
     header = [*(["on"] if several else []), "policy", "measure", "first", "second", "change"]
-    return [*found.simulator, Columns(header, rows), *found.notes, NOTE]
+    return [*found.simulator, table("", header, rows), *found.notes, NOTE]
 
 
 def _cell(value: float | None, share: bool) -> str:

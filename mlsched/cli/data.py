@@ -47,9 +47,7 @@ def _lines(entries: list[dict[str, Any]]) -> list[Any]:
             ["fetch", entry["fetched"] or f"mlsched data fetch {entry['name']}    ({size:.1f} MB)"],
             ["run", f"--trace data:{entry['name']}    or, drawn and shipped: --trace sample:{entry['name']}"],
         ]
-        shown = table("", [entry["name"], ""], rows)
-        shown.columns[1].justify = "left"
-        lines.append(shown)
+        lines.append(table("", [entry["name"], ""], rows))
     return lines
 
 

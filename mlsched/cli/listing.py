@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.cli.output import Json, complete_problem, emit, entries_of
+from mlsched.core.errors import InvalidInput
 
 
 def list_(
     what: Annotated[str, typer.Argument(help="What to list: problems, solvers, suites, or experiments.")],
     problem: Annotated[
-        str | None, typer.Option(help="Only the solvers of this problem.", autocompletion=complete_problem)
+        str | None, typer.Option(help="Only this problem, or the solvers of it.", autocompletion=complete_problem)
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -20,9 +21,12 @@ def list_(
     from mlsched.cli import inventory
 
     entries = inventory.entries(what)
-    if problem is not None and what == "solvers":
+    if problem is not None:
+        key = {"problems": "name", "solvers": "problem"}.get(what)
+        if key is None:
+            raise InvalidInput(f"--problem: {what} are of no single problem; list problems or solvers, or leave it out")
         inventory.check_problem(problem)
-        entries = [entry for entry in entries if entry["problem"] == problem]
+        entries = [entry for entry in entries if entry[key] == problem]
     emit(as_json, lambda: {what: entries}, lambda: [entries_of(_shown(what, entry) for entry in entries)])
 
 

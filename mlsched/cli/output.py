@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from mlsched.core.deadline import OutOfTime
 from mlsched.core.errors import InvalidInput, MlschedError, one_line
 from mlsched.core.interrupts import stopping
 from mlsched.core.opening import refuse_target, shown_path
+
+if TYPE_CHECKING:
+    from mlsched.benchmark.text_table import TextTable
 
 #: Signs of a line where the output goes to a file or a pipe and $COLUMNS says nothing.
 WIDE = 200
@@ -109,7 +112,13 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
     wide = None if terminal or fixed else WIDE
     console = Console(soft_wrap=not terminal and not fixed, width=wide, markup=False, emoji=False)
     for item in renderables():
-        console.print(item, highlight=False)
+        if terminal:
+            console.print(item, highlight=False)
+            continue
+        with console.capture() as captured:
+            console.print(item, highlight=False)
+        lines = captured.get().removesuffix("\n").split("\n")
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 def say(message: str) -> None:
@@ -157,16 +166,10 @@ def going_on(how: Callable[[], str]) -> Iterator[None]:
 
 
 def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
-    """A rich table: first column left, the others right."""
-    from rich import box
-    from rich.table import Table
+    """A table for the terminal: names and sentences left, numbers right, in several parts if it is too wide."""
+    from mlsched.benchmark.text_table import TextTable
 
-    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for index, name in enumerate(header):
-        made.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
-    for row in rows:
-        made.add_row(*row)
-    return made
+    return Columns(TextTable(title, header, rows))
 
 
 def entries_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
@@ -192,26 +195,42 @@ def entries_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
 
 
 class Columns:
-    """A table with a row per figure and a column per policy, in several below each other where it is too wide."""
+    """A table whose names and numbers are never broken; one that is too wide is several, below each other."""
 
-    def __init__(self, header: list[str], rows: list[list[str]]) -> None:
-        self.header, self.rows = header, rows
+    #: Characters from which on a cell is text, which may be broken between words.
+    TEXT = 40
+
+    def __init__(self, table: TextTable) -> None:
+        self.table = table
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        widths = [2 + max(len(row[c]) for row in [self.header, *self.rows]) for c in range(len(self.header))]
+        longest = [
+            max(len(line) for row in [self.table.header, *self.table.rows] for line in row[c].split("\n"))
+            for c in range(len(self.table.header))
+        ]
+        widths = [2 + min(most, self.TEXT) for most in longest]
         first, group, used = min(widths[0], options.max_width // 2), list[int](), 0
         for column, width in enumerate(widths[1:], start=1):
             if group and first + used + width > options.max_width:
-                yield self._part(group)
+                yield self._part(group, longest)
                 group, used = [], 0
             group.append(column)
             used += width
-        yield self._part(group)
+        yield self._part(group, longest)
 
-    def _part(self, columns: list[int]) -> Any:
-        return table(
-            "", [self.header[c] for c in (0, *columns)], [[row[c] for c in (0, *columns)] for row in self.rows]
-        )
+    def _part(self, columns: list[int], longest: list[int]) -> Any:
+        from rich import box
+        from rich.table import Table
+
+        made = Table(title=self.table.title, title_justify="left", box=box.SIMPLE_HEAD)
+        shown = (0, *columns)
+        for c in shown:
+            sentences = longest[c] > self.TEXT
+            justify: Any = "left" if c == 0 or sentences else "right"
+            made.add_column(self.table.header[c], justify=justify, overflow="fold", no_wrap=not sentences)
+        for row in self.table.rows:
+            made.add_row(*(row[c] for c in shown))
+        return made
 
 
 def number(value: float | int | None) -> str:

@@ -25,6 +25,7 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Read, read_instance
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
@@ -154,7 +155,9 @@ def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn(most))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("0 points")
-        yield lambda points, solves: bar.update(task, description=f"{points} points, {solves} sub-problems")
+        yield lambda points, solves: bar.update(
+            task, description=f"{counted(points, 'point')}, {counted(solves, 'sub-problem')}"
+        )
 
 
 def write_csv(front: Front, path: Path) -> None:
@@ -185,7 +188,6 @@ def _plot(front: Front, path: Path) -> None:
 
 
 def _render(front: Front) -> list[Any]:
-    from mlsched.core.brief import counted
 
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlsched.benchmark import html
-from mlsched.benchmark.formats import LATEX
+from mlsched.benchmark.text_table import PREAMBLE, to_latex, to_markdown
 from mlsched.cli import problems
 from mlsched.cli.output import ChecksFailed, emit, say
-from mlsched.cli.simulation_runs import PolicyRun, RunOptions, describe, prepare_runs, run_one, weights_name
-from mlsched.cli.simulation_tables import (
-    Block,
-    Report,
-    about,
-    as_data,
-    blocks,
-    flattened,
-    rendered,
-    scaled,
-    why_not,
-    worded,
+from mlsched.cli.simulation_runs import (
+    PolicyRun,
+    RunOptions,
+    describe,
+    prepare_runs,
+    refuse_unlimited,
+    run_one,
+    weights_name,
 )
+from mlsched.cli.simulation_tables import Report, about, as_data, blocks, flattened, rendered, scaled, why_not, worded
 from mlsched.cli.simulation_workloads import Scenarios, WindowOptions, WorkloadOptions, scenarios
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write, write_json
-from mlsched.core.foreign import markdown
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation
 
@@ -77,6 +74,7 @@ def make_runs(policies: list[str], workloads: WorkloadOptions, runs: RunOptions,
         InvalidInput: All policies refuse.
     """
     world = workloads.world(policies)
+    refuse_unlimited(world, policies, runs.time_limit)
     output.check(world)
     found = scenarios(world, workloads)
     trusted = _references(found, output)
@@ -222,9 +220,9 @@ def write_table(report: Report, path: Path) -> None:
         with atomic_write(path) as stream:
             stream.write(_page(report))
         return
-    made = [_markdown(block) if suffix == ".md" else _latex(block) for block in blocks(report)]
+    write, first = (to_markdown, []) if suffix == ".md" else (to_latex, [PREAMBLE])
     with atomic_write(path) as stream:
-        stream.write("\n".join(made))
+        stream.write("\n".join([*first, *map(write, blocks(report))]))
 
 
 def _long(report: Report) -> dict[str, list[Any]]:
@@ -267,38 +265,47 @@ def _long(report: Report) -> dict[str, list[Any]]:
 
 
 def _page(report: Report) -> str:
-    """A page that needs no network: what was run and under which simulator, every table, and what is wrong."""
-    sections = [html.heading("What was run"), *(html.text(line) for line in about(report))]
-    sections += [html.text(line) for line in why_not(report)]
+    """A page that needs no network: what was run and under which simulator, every table, and what is wrong.
+
+    Paths are shortened to their last name, so that the page can be published.
+    """
+    sections = [html.heading("What was run"), *(html.text(without_folders(line)) for line in about(report))]
+    sections += [html.text(without_folders(line)) for line in why_not(report)]
     wrong = report.failures or ["every run passed the independent replay check"]
-    sections += [html.text(line) for line in wrong]
+    sections += [html.text(without_folders(line)) for line in wrong]
     for block in blocks(report):
-        title = block.title or f"{block.name}, side by side"
-        sections += [html.heading(title), html.table(block.header, block.rows, label=title, sortable=False)]
-        sections += [html.text(sentence, note=True) for sentence in block.sentences]
-    return html.page("mlsched simulate: " + ", ".join(dict.fromkeys(e["policy"] for e in report.details)), sections)
+        title = without_folders(block.title or f"{block.name}, side by side")
+        header, *rows = ([without_folders(cell) for cell in row] for row in (block.header, *block.rows))
+        sections += [
+            html.heading(without_folders(title)),
+            html.table(header, rows, label=without_folders(title), sortable=False),
+        ]
+        sections += [html.text(without_folders(sentence), note=True) for sentence in block.notes]
+    policies = ", ".join(dict.fromkeys(entry["policy"] for entry in report.details))
+    return html.page(without_folders(f"mlsched simulate: {policies}"), sections)
 
 
-def _markdown(block: Block) -> str:
-    lines = [f"**{block.title}**", ""] if block.title else []
-    lines.append("| " + " | ".join(map(markdown, block.header)) + " |")
-    lines.append("|" + "---|" * len(block.header))
-    lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in block.rows]
-    lines += ["", *block.sentences] if block.sentences else []
-    return "\n".join(lines) + "\n"
+#: Characters of a path, at most.
+_LONGEST = 400
+#: Where an absolute path may begin: not within a word, and not a division.
+_ROOT = re.compile(r"(?<![\w/.)\]|])/(?=[^\s/])")
 
 
-def _latex(block: Block) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return " & ".join(map(_escaped, cells)) + r" \\"
+def without_folders(text: str) -> str:
+    """Return a text with absolute paths shortened to their last name.
 
-    lines = [r"\begin{table}", r"\centering"]
-    lines += [rf"\caption{{{_escaped(' '.join([block.title, *block.sentences]).strip())}}}"]
-    lines += [rf"\begin{{tabular}}{{l{'r' * (len(block.header) - 1)}}}", r"\hline", line(block.header), r"\hline"]
-    lines += [line(row) for row in block.rows]
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", r"\end{table}"]) + "\n"
-
-
-def _escaped(text: str) -> str:
-    """Text for LaTeX."""
-    return text.translate(LATEX | str.maketrans({"±": r"$\pm$", "–": "--", "^": r"\^{}"}))
+    A path ends where the longest existing file or folder does, otherwise before the next blank, comma, colon or
+    bracket.
+    """
+    parts, done = [], 0
+    for found in _ROOT.finditer(text):
+        begin = found.start()
+        if begin < done:
+            continue
+        ends = [begin + at.start() for at in re.finditer(r"\W|$", text[begin : begin + _LONGEST])][1:]
+        end = next((end for end in reversed(ends) if os.path.exists(text[begin:end])), None)  # noqa: PTH110 - False if too long
+        if end is None:
+            end = begin + len(re.split(r"[\s,;:()<>'\"]", text[begin:], maxsplit=1)[0])
+        parts += [text[done:begin], Path(text[begin:end]).name]
+        done = end
+    return "".join([*parts, text[done:]])

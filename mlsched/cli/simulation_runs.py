@@ -14,7 +14,7 @@ from mlsched.cli.simulation_workloads import Scenario, Scenarios, WindowOptions
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.registry import registry
-from mlsched.simulation import Run
+from mlsched.simulation import Run, Simulation
 from mlsched.simulation.windows import Window
 
 #: Definition of "above its bound" in the tables of runs.
@@ -68,6 +68,17 @@ class PolicyRun:
     def failed(self) -> str:
         """The name and the reason of a failure; a policy at the start of the reason is not repeated."""
         return f"{self.name}: {self.reason.removeprefix(f'{self.policy}: ')}"
+
+
+def refuse_unlimited(world: Simulation, policies: Sequence[str], time_limit: float | None) -> None:
+    """Raise InvalidInput if an exact policy has no time limit: one decision of thousands may take hours."""
+    for policy in policies if time_limit is None else ():
+        if world.as_logged is not None and policy == world.as_logged.name:
+            continue
+        if api.resolve_solver(world.problem, policy, {})[0].kind == "exact":
+            raise InvalidInput(
+                f"{policy}: is exact, expected a time limit for each decision; add --time-limit SECONDS, such as 1"
+            )
 
 
 def prepare_runs(found: Scenarios, policies: list[str], how: RunOptions) -> list[PolicyRun]:

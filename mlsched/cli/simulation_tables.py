@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
-from mlsched.benchmark.replications import compared, mean_of
+from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, bounds, gap, percent, signed
+from mlsched.benchmark.paired import Difference, compare_values, least_pairs
+from mlsched.benchmark.replications import mean_of
+from mlsched.benchmark.text_table import TextTable
 from mlsched.cli import problems
-from mlsched.cli.output import Columns, number
+from mlsched.cli.output import number, table
 from mlsched.cli.simulation_runs import gap_notes, gap_with_regret, regret_lines, regret_rows
 from mlsched.cli.simulation_workloads import WindowOptions
+from mlsched.core.brief import counted
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
@@ -34,8 +37,12 @@ WINDOW_NOTE = (
     "way. Utilisation and queue are means over the window's time."
 )
 INTERVAL_NOTE = (
-    "Intervals: 95 %, Student's t over the windows; policies are compared window by window. Windows that follow "
-    "each other share a queue: take them much longer than jobs wait."
+    "Intervals: 95 %, Student's t over the windows. Windows that follow each other share a queue: take them much "
+    "longer than jobs wait."
+)
+AGAINST_NOTE = (
+    "Mean over the windows of (policy - {first}) / the larger of the two. In brackets: intervals by subset means that "
+    "hold together for all {comparisons} with 95 % confidence; they need at least {least} windows."
 )
 
 
@@ -60,17 +67,6 @@ class Report:
         return list(dict.fromkeys(entry.get("scenario", "") for entry in self.details))
 
 
-@dataclasses.dataclass(frozen=True)
-class Block:
-    """A table: a line above it, names of columns, and rows; `sentences` stand below it. name: in documents."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    sentences: tuple[str, ...] = ()
-    name: str = ""
-
-
 def unit_of(report: Report) -> str:
     """Return the unit of times: the name of a tick's length if it has one, else ticks."""
     ticks = report.ran[0]["summary"].get("tick_seconds")
@@ -83,7 +79,7 @@ def rendered(report: Report) -> list[Any]:
     found: list[Any] = about(report)
     for block in blocks(report):
         found += [block.title] if block.title else []
-        found += [Columns(block.header, block.rows), *block.sentences]
+        found += [table("", block.header, block.rows), *block.notes]
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
     found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
     found += why_not(report)
@@ -99,7 +95,7 @@ def about(report: Report) -> list[str]:
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
     found = [
         _origin(workload.source, details[0]["assumed"]),
-        f"{len(workload.submit)} jobs on {workload.cluster}{unit}",
+        f"{counted(len(workload.submit), 'job')} on {workload.cluster}{unit}",
     ]
     found += [f"rows: {sentence}" for sentence in report.account.sentences()] if report.account else []
     return found + _assumed(details)
@@ -116,7 +112,7 @@ def as_data(report: Report) -> list[dict[str, Any]]:
     return [{"name": b.name or b.title, "title": b.title, "header": b.header, "rows": b.rows} for b in blocks(report)]
 
 
-def blocks(report: Report) -> list[Block]:
+def blocks(report: Report) -> list[TextTable]:
     """Return the tables of policies, of windows and groups, or of several scenarios; then those of parts."""
     if len(report.scenarios) > 1:
         found = what_if(report)
@@ -125,7 +121,7 @@ def blocks(report: Report) -> list[Block]:
     return found + [block for label in report.scenarios for block in _of_parts(report, label)]
 
 
-def _of_policies(report: Report) -> Block:
+def _of_policies(report: Report) -> TextTable:
     """Return one column per policy and one row per measure; a row `status` if a policy did not run."""
     header, rows = list[str](), list[dict[str, Any]]()
     failed = len(report.ran) < len(report.details)
@@ -137,7 +133,7 @@ def _of_policies(report: Report) -> Block:
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
     body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
-    return Block("", ["", *names], body, gap_notes(report.ran), "policies")
+    return TextTable("", ["", *names], body, gap_notes(report.ran), "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
@@ -149,17 +145,17 @@ def _figures(entry: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _of_parts(report: Report, label: str) -> list[Block]:
+def _of_parts(report: Report, label: str) -> list[TextTable]:
     """Return the parts of the gaps to the bound in a scenario: one row per part."""
     entries = [entry for entry in report.ran if entry.get("scenario", "") == label]
     told = [entry for entry in entries if "parts" in entry]
     sentences = tuple(f"{e['policy']}: no parts: {e['no_parts']}" for e in entries if "no_parts" in e)
     if not told:
-        return [Block("", ["", "parts"], [], sentences, "no parts")] if sentences else []
+        return [TextTable("", ["", "parts"], [], sentences, "no parts")] if sentences else []
     parts = problems.module("run_references")
     title = parts.PARTS_TITLE + (f", {label}" if label else "")
     header = ["", *(entry["policy"] for entry in told)]
-    return [Block(title, header, parts.part_rows(told), (parts.PARTS_NOTE, *sentences), "parts")]
+    return [TextTable(title, header, parts.part_rows(told), (parts.PARTS_NOTE, *sentences), "parts")]
 
 
 def why_not(report: Report) -> list[str]:
@@ -210,7 +206,7 @@ def flattened(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def of_windows(report: Report) -> list[Block]:
+def of_windows(report: Report) -> list[TextTable]:
     """Return one column per policy and one row per measure: of one window, or a mean with its interval."""
     ran = report.ran
     scale, unit = scale_of(ran)
@@ -227,23 +223,27 @@ def of_windows(report: Report) -> list[Block]:
     title = (
         f"{len(windows)} windows of {_length(windows[0])}, from" if len(windows) > 1 else "window: from"
     ) + f" {_at(report.workload, windows[0]['from'])} to {_at(report.workload, windows[-1]['to'])}; {sum(jobs)} of "
-    title += f"{ran[0]['all_jobs']} jobs are counted"
+    title += f"{counted(ran[0]['all_jobs'], 'job')} {'is' if sum(jobs) == 1 else 'are'} counted"
     title += f", {min(jobs)} to {max(jobs)} a window" if len(windows) > 1 else ""
     header = ["", *(entry["policy"] for entry in ran)]
     notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
     notes += gap_notes(ran)
-    found = [Block(title, header, rows, notes, "windows")]
+    found = [TextTable(title, header, rows, notes, "windows")]
     if len(windows) > 1 and len(ran) > 1:
+        measures = [name for name in COMPARED if name in names]
+        comparisons = len(measures) * (len(ran) - 1)
         against = [
-            [said(name, ""), *(_difference(entry, ran[0], name) for entry in ran[1:])]
-            for name in COMPARED
-            if name in names
+            [said(name, ""), *(_difference(entry, ran[0], name, comparisons) for entry in ran[1:])] for name in measures
         ]
-        found.append(Block(f"against {ran[0]['policy']}, window by window", ["", *header[2:]], against, (), "against"))
+        first = ran[0]["policy"]
+        note = AGAINST_NOTE.format(
+            first=first, comparisons=counted(comparisons, "comparison"), least=least_pairs(comparisons)
+        )
+        found.append(TextTable(f"against {first}, window by window", ["", *header[2:]], against, (note,), "against"))
     return found
 
 
-def of_groups(report: Report) -> list[Block]:
+def of_groups(report: Report) -> list[TextTable]:
     """Return a table for each grouping and measure: one row per group, one column per policy."""
     ran = report.ran
     scale, unit = scale_of(ran)
@@ -260,7 +260,7 @@ def of_groups(report: Report) -> list[Block]:
                 cells = ["-" if v is None else number(v / scaled(name, scale)) for v in values]
                 rows.append([group, number(int(first["jobs"])), number(first.get("GPU hours")), *cells])
             header = [f"by {grouping}", "jobs", "GPU hours", *(entry["policy"] for entry in ran)]
-            found.append(Block(f"{said(name, unit)}, by {grouping}", header, rows, notes))
+            found.append(TextTable(f"{said(name, unit)}, by {grouping}", header, rows, notes))
     return found
 
 
@@ -297,16 +297,19 @@ def cell(values: Sequence[float | None]) -> str:
     return mean if found.half is None else f"{mean} ± {number(float(found.half))}"
 
 
-def _difference(entry: dict[str, Any], other: dict[str, Any], name: str) -> str:
-    """Format the difference of a policy to another: "-12.3 % ± 4.5 (less)"."""
-    found = compared(values_of(entry, name, 1.0), values_of(other, name, 1.0))
+def _difference(entry: dict[str, Any], other: dict[str, Any], name: str, comparisons: int) -> str:
+    """Format the difference of a policy from another: "-12.3 % [-16.1, -8.2] (less)"."""
+    found = compare_values(values_of(other, name, 1.0), values_of(entry, name, 1.0), comparisons)
     if found is None:
         return "-"
-    if found.share is None:
-        half = "" if found.half is None else f" ± {number(float(found.half))}"
-        return f"{found.mean:+.4g}{half} ({found.word})"
-    half = "" if found.share_half is None else f" ± {found.share_half:.1f}"
-    return f"{found.share:+.1f} %{half} ({found.word})"
+    words = {-1: "less", 0: "alike", 1: "more", None: "undecided"}
+    return f"{_in_percent(found)} ({words[found.side]})"
+
+
+def _in_percent(found: Difference) -> str:
+    """Format a difference with its interval: "-12.3 % [-16.1, -8.2]"."""
+    interval = bounds(found.interval, lambda share: signed(100 * share))
+    return f"{signed(100 * found.mean)} % {interval}".strip()
 
 
 def _length(window: dict[str, Any]) -> str:
@@ -327,7 +330,7 @@ def _at(workload: Any, seconds: float) -> str:
     return f"{after} ({when.isoformat(sep=' ', timespec='minutes')}{zone})"
 
 
-def what_if(report: Report) -> list[Block]:
+def what_if(report: Report) -> list[TextTable]:
     """Return a table for each measure: one row per scenario, one column per policy; then the bounds."""
     first = report.scenarios[0]
     policies = list(dict.fromkeys(entry["policy"] for entry in report.details))
@@ -344,17 +347,21 @@ def what_if(report: Report) -> list[Block]:
             ("utilisation gpu", lambda entry: [_utilisation(entry)]),
         ]
     )
+    comparisons = len(figures) * (len(report.scenarios) - 1) * len(policies)
     found = []
     for title, values in figures:
         rows = []
         for label in report.scenarios:
-            cells = [_against(known.get((label, p)), known.get((first, p)), values, label == first) for p in policies]
+            cells = [
+                _against(known.get((label, p)), None if label == first else known.get((first, p)), values, comparisons)
+                for p in policies
+            ]
             rows.append([label, *cells])
-        found.append(Block(title, ["", *policies], rows))
+        found.append(TextTable(title, ["", *policies], rows))
     return [*found, _bounds(report, known)]
 
 
-def _bounds(report: Report, known: dict[tuple[str, str], dict[str, Any]]) -> Block:
+def _bounds(report: Report, known: dict[tuple[str, str], dict[str, Any]]) -> TextTable:
     """Return the bound of each scenario and the gaps of the policies to it; known: entries by scenario and policy."""
     policies = list(dict.fromkeys(policy for _, policy in known))
     rows = []
@@ -365,11 +372,15 @@ def _bounds(report: Report, known: dict[tuple[str, str], dict[str, Any]]) -> Blo
         lost = [(known.get((label, policy)) or {}).get("losses", {}).get("jobs") for policy in policies]
         rows.append([label, mean, *map(gap_with_regret, gaps, lost)])
     sentences = (
-        "In brackets: against the first row"
-        + (", window by window, with the 95 % interval." if report.windows.used and report.windows.every else ".")
+        "In brackets: (value - first row) / the larger of the two"
+        + (
+            ", mean over the windows, with an interval if the windows are enough for all comparisons."
+            if report.windows.used and report.windows.every
+            else "."
+        )
         + (f" {WINDOW_NOTE}" if report.windows.used else ""),
     )
-    return Block(
+    return TextTable(
         f"total completion time above its bound (of the whole run; bound: per job, in {unit_of(report)})",
         ["", "bound", *policies],
         rows,
@@ -388,19 +399,16 @@ def _against(
     entry: dict[str, Any] | None,
     other: dict[str, Any] | None,
     values: Callable[[dict[str, Any]], list[float | None]],
-    first: bool,
+    comparisons: int,
 ) -> str:
-    """Format a measure of a policy in a scenario, with its difference to the first scenario."""
+    """Format a measure of a policy in a scenario, with its difference from the first scenario."""
     if entry is None:
         return "-"
     if "summary" not in entry:
         return str(entry["status"])
     mine = values(entry)
-    if first or other is None or "summary" not in other:
+    if other is None or "summary" not in other:
         return cell(mine)
     theirs = values(other)
-    found = compared(mine, theirs) if len(mine) == len(theirs) else None
-    if found is None or found.share is None:
-        return cell(mine)
-    half = "" if found.share_half is None else f" ± {found.share_half:.1f}"
-    return f"{cell(mine)} ({found.share:+.1f} %{half})"
+    found = compare_values(theirs, mine, comparisons) if len(mine) == len(theirs) else None
+    return cell(mine) if found is None else f"{cell(mine)} ({_in_percent(found)})"

@@ -60,6 +60,7 @@ class WorkloadOptions:
         )
         problem = self.problem or own or _problem_of(policies, self.trace)
         found = api.simulation_of(self.trace, problem, self.simulator)
+        _refuse_repeated("POLICY", policies)
         for policy in policies:
             if found.as_logged is None or policy != found.as_logged.name:
                 api.resolve_solver(found.problem, policy, {})
@@ -153,9 +154,7 @@ def _every(
             raise InvalidInput("--scale-load: is for logs; a synthetic workload has a load of its own (--set load=0.9)")
         if not clusters:
             raise InvalidInput("--scale-load: without a cluster, nodes are made for the load; give --cluster")
-    repeated = [cluster for cluster in clusters if clusters.count(cluster) > 1]
-    if repeated:
-        raise InvalidInput(f"--cluster {shortened(repeated[0])}: is given twice; leave one out")
+    _refuse_repeated("--cluster", clusters)
     own = float(settings.get("arrivals", 1.0)) if loads != [1.0] else 1.0
     found = []
     every: Sequence[str | None] = clusters or [None]
@@ -173,6 +172,13 @@ def _every(
             )
             found.append(Scenario(_label(cluster, load, clusters, loads), workload, cluster, load))
     return found
+
+
+def _refuse_repeated(option: str, given: Sequence[str]) -> None:
+    """Raise InvalidInput if a word is given twice: rows and columns of tables are named by it."""
+    repeated = [word for word in given if given.count(word) > 1]
+    if repeated:
+        raise InvalidInput(f"{option} {shortened(repeated[0])}: is given twice; leave one out")
 
 
 def _label(cluster: str | None, load: float, clusters: Sequence[str], loads: Sequence[float]) -> str:
@@ -214,9 +220,17 @@ def _problem_of(policies: list[str], trace: str) -> str:
         if name not in every:
             raise UnknownName(f"no policy '{name}'{meant(name, every)}; see `mlsched list solvers`")
     if len(known) != 1:
-        reason = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
-        raise UnknownName(f"{' '.join(policies)}: {reason}; give --problem, see `mlsched list solvers`")
+        if known:
+            reason = f"{' '.join(policies)}: {', '.join(known)} all know them; give --problem"
+        else:
+            reason = f"{'; '.join(map(_with_problems, names))}: run policies of one problem at a time"
+        raise UnknownName(f"{reason}, see `mlsched list solvers`")
     return known[0]
+
+
+def _with_problems(policy: str) -> str:
+    """A policy with the simulated problems that know it: "fitgpp of preemption"."""
+    return f"{policy} of {', '.join(p for p in simulations() if (p, policy) in registry().solvers)}"
 
 
 def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:

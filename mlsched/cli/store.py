@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table, to_write
+from mlsched.core.brief import counted
 
 if TYPE_CHECKING:
-    from mlsched.benchmark.compare import Comparison, Interval
+    from mlsched.benchmark.compare import Comparison
     from mlsched.benchmark.merge import Merged
     from mlsched.benchmark.row import Row
 
 StoreFile = Annotated[Path, typer.Argument(help="Store that `mlsched bench --store` wrote.")]
-#: What a comparison's cells mean.
+#: Meaning of a comparison's columns.
 NOTE = (
-    "change: mean of (second - first) / |first| over the pairs, or (first - second) / |first| where more is better: "
-    "below 0 the second is better; apart: pairs without a percentage between them, which are in no mean. time: CPU "
-    "seconds of the second over those of the first, geometric mean; cut: pairs in which a limit ended a search, whose "
-    "time is censored, and which are in no mean. In brackets: 95 % bootstrap intervals."
+    "difference: gap of the second to the optimum - gap of the first, in percentage points, if every pair has both; "
+    "else (second - first) / the larger of the two sizes, in percent. Mean over the pairs; below 0 the second is "
+    "better. apart: pairs that the primary criterion decides, in no mean. time: CPU seconds of the second / those of "
+    "the first, geometric mean; cut: pairs in which a limit ended a search, in no mean. In brackets: intervals by "
+    "subset means that hold together for all {comparisons} with 95 % confidence. A verdict is given if the interval "
+    "leaves out 0."
 )
 
 
@@ -30,20 +33,27 @@ def export(
     output: Annotated[
         Path,
         to_write(
-            "-o", "--output", text=".csv, .parquet: rows; .md, .tex: gap table; .html: report; .bib: gaps to cite."
+            "-o",
+            "--output",
+            text=".csv, .parquet: rows; .md, .tex: gap table; .html: report; .bib: gaps to cite; .pdf, .svg: figure.",
         ),
     ],
+    columns: Annotated[
+        str | None, typer.Option(metavar="TITLE,...", help='Columns of the gap table, e.g. "solver,mean gap"; all.')
+    ] = None,
+    figure: Annotated[str | None, typer.Option(help="Figure: gaps (default) or profile.")] = None,
     suite: Annotated[str | None, typer.Option(help="Only the rows of this suite.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows of a store, its gap table or its report."""
+    """Write the rows of a store, its gap table, its report or a figure."""
     from mlsched.benchmark.export import check_format
     from mlsched.benchmark.export import export as write
     from mlsched.benchmark.reference import with_gaps
     from mlsched.benchmark.store import read_rows
     from mlsched.core.errors import InvalidInput, UnknownName
 
-    check_format(output)
+    titles = [title.strip() for title in columns.split(",")] if columns is not None else []
+    check_format(output, columns=titles, figure=figure)
     rows = read_rows(store)
     if not rows:
         raise InvalidInput(f"{store}: has no rows to export; `mlsched merge` joins it with others")
@@ -51,7 +61,7 @@ def export(
     if suite is not None and suite not in suites:
         raise UnknownName(f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites)}")
     written = with_gaps([row for row in rows if suite in (None, row.suite)])
-    write(written, output)
+    write(written, output, columns=titles, figure=figure)
     emit(as_json, lambda: {"file": str(output), "rows": len(written)}, list)
 
 
@@ -81,34 +91,31 @@ def compare(
 
 
 def _tables(lines: list[Comparison]) -> list[Any]:
-    header = ["solver", "pairs", "better", "worse", "change", "time", "only one"]
+    header = ["solver", "verdict", "pairs", "better", "worse", "difference", "time", "only one"]
     titles = dict.fromkeys((line.problem, line.objective) for line in lines)
     made: list[Any] = []
     for problem, objective in titles:
         own = [line for line in lines if (line.problem, line.objective) == (problem, objective)]
         made.append(table(f"{problem}: {objective}", header, [_cells(line) for line in own]))
-    return [*made, NOTE]
+    return [*made, NOTE.format(comparisons=counted(lines[0].comparisons, "comparison"))]
 
 
 def _cells(line: Comparison) -> list[str]:
+    from mlsched.benchmark.formats import bounds, difference_texts
+
     name = line.first if line.first == line.second else f"{line.first} -> {line.second}"
     only = [f"{count} {which}" for count, which in ((line.only_first, "first"), (line.only_second, "second")) if count]
+    time = "-" if line.time is None else f"{line.time:.3g} {bounds(line.time_interval, '{:.3g}'.format)}".strip()
     return [
         name,
+        line.verdict,
         str(line.pairs),
         str(line.better),
         str(line.worse),
-        _mean(line.change, line.change_interval, 100, " %") + (f", {line.apart} apart" if line.apart else ""),
-        _mean(line.time, line.time_interval, 1, "") + (f", {line.cut} cut" if line.cut else ""),
+        (" ".join(filter(None, difference_texts(line))) or "-") + (f", {line.apart} apart" if line.apart else ""),
+        time + (f", {line.cut} cut" if line.cut else ""),
         ", ".join(only),
     ]
-
-
-def _mean(value: float | None, interval: Interval | None, factor: float, unit: str) -> str:
-    if value is None:
-        return "-"
-    shown = f"{factor * value:.3g}{unit}"
-    return shown if interval is None else f"{shown} [{factor * interval[0]:.3g}, {factor * interval[1]:.3g}]"
 
 
 def merge(
@@ -124,10 +131,13 @@ def merge(
 
     merged = united(stores, output, any_versions=any_versions)
     repeated = f"; {merged.repeated} were in more than one store" if merged.repeated else ""
-    sentence = f"{output}: {merged.rows} of {merged.total} rows of suite {merged.suite}{repeated}"
+    sentence = f"{output}: {merged.rows} of {counted(merged.total, 'row')} of suite {merged.suite}{repeated}"
     emit(as_json, lambda: {**dataclasses.asdict(merged), "complete": merged.complete}, lambda: [sentence])
+    lacking = merged.total - merged.rows
     if not merged.complete:
-        raise ChecksFailed(f"{output}: {merged.total - merged.rows} rows are missing: {_missing(merged)}")
+        raise ChecksFailed(
+            f"{output}: {counted(lacking, 'row')} {'is' if lacking == 1 else 'are'} missing: {_missing(merged)}"
+        )
 
 
 def _missing(merged: Merged) -> str:

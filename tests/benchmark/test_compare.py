@@ -1,4 +1,4 @@
-"""Two stores against each other: which rows are paired, what the numbers are, and intervals."""
+"""Two stores against each other: pairs, the one statistic of a comparison, verdicts and intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from benchmark_examples import row, rule
 from draws import draws
 
 from mlsched import InvalidInput
-from mlsched.benchmark.compare import compared, interval
+from mlsched.benchmark.bootstrap import interval
+from mlsched.benchmark.compare import compared
+from mlsched.core.contract import Primary
 
 
 def rows(*values: int | None, **changes):
@@ -20,9 +22,10 @@ def test_questions_are_paired_and_what_only_one_answered_is_counted_apart():
     second = rows(5, 20, 45, 40, None)[::-1]
     (line,) = compared(first, second)
     assert (line.pairs, line.better, line.worse) == (3, 1, 1)
-    assert line.change == pytest.approx((-0.5 + 0 + 0.5) / 3)
+    assert line.statistic == "value"
+    assert line.difference == pytest.approx((-1 / 2 + 0 + 1 / 3) / 3)
     assert (line.only_first, line.only_second, line.apart) == (1, 1, 0)
-    assert (line.time, line.change_interval) == (1.0, None), "too few for an interval"
+    assert (line.time, line.interval, line.verdict) == (1.0, None, "undecided"), "too few for an interval"
 
 
 def test_censored_times_are_counted_and_in_no_mean():
@@ -36,21 +39,64 @@ def test_censored_times_are_counted_and_in_no_mean():
     assert (line.pairs, line.cut, line.time, line.only_first) == (1, 0, 1.0, 1)
 
 
-def test_a_reference_of_zero_has_no_percentage():
-    (line,) = compared(rows(0, 10), rows(3, 10))
-    assert (line.worse, line.apart, line.change) == (1, 1, 0.0)
+def test_values_of_zero_are_compared_too():
+    (line,) = compared(rows(0, 10, 0), rows(3, 10, 0))
+    assert (line.worse, line.apart, line.difference) == (1, 0, pytest.approx(1 / 3))
 
 
 def test_more_may_be_better():
     (line,) = compared(rows(10, sense="max"), rows(15, sense="max"))
-    assert (line.better, line.change) == (1, -0.5)
+    assert (line.better, line.difference) == (1, pytest.approx(-1 / 3))
+
+
+def optima(*values):
+    return [row(sort_key=v, instance_hash=f"h{k}", cpu_seconds=1.0) for k, v in enumerate(values)]
+
+
+def test_gaps_are_compared_if_every_pair_has_both():
+    first, second = rows(120, 200), rows(110, 200)
+    (line,) = compared([*first, *optima(100, 100)], second)
+    assert (line.statistic, line.difference) == ("gap", pytest.approx(-0.05)), "the optima of either store serve both"
+    (line,) = compared([*first, *optima(100)], second)
+    assert (line.statistic, line.difference) == ("value", pytest.approx(-10 / 240))
+    (line,) = compared([*first, *optima(0, 100)], second)
+    assert line.statistic == "value", "an optimum of 0 has no gap in percent"
+
+
+def test_pairs_of_the_primary_criterion_are_in_no_mean_and_never_contradict_the_verdict():
+    first = Primary("deferred", 1000)
+    mine, better = ([rule(v, instance_hash=f"h{k}", primary=first) for k, v in enumerate(values)]
+                    for values in ([500] * 9, [400] * 9))  # fmt: skip
+    (line,) = compared(mine, better)
+    assert (line.verdict, line.apart, line.better) == ("better", 0, 9)
+    more = [rule(v, instance_hash="more", primary=first) for v in (500, 1400)]
+    (line,) = compared([*mine, more[0]], [*better, more[1]])
+    assert (line.verdict, line.apart, line.better, line.worse) == ("undecided", 1, 9, 1)
+    assert line.difference == pytest.approx(-0.2)
+    (line,) = compared([*mine, more[1]], [*better, more[0]])
+    assert (line.verdict, line.apart, line.better) == ("better", 1, 10)
+    deferring = [rule(1300, instance_hash=f"h{k}", primary=first) for k in range(9)]
+    (line,) = compared(mine, deferring)
+    assert (line.verdict, line.apart, line.difference) == ("worse", 9, None), "the criterion decides all pairs"
+
+
+def test_the_more_comparisons_the_wider_the_intervals():
+    first, second = (rows(*values) for values in ([100] * 9, [99, 98, 97, 96, 95, 94, 93, 92, 101]))
+    (line,) = compared(first, second)
+    (corrected,) = compared(first, second, comparisons=10)
+    assert (line.verdict, line.comparisons, corrected.verdict, corrected.interval) == (
+        "better",
+        1,
+        "undecided",
+        pytest.approx((-0.08, 1 / 101)),
+    )
 
 
 def test_solvers_by_name():
     both = [*rows(10), row(sort_key=8, cpu_seconds=1.0)]
     assert [(c.first, c.second) for c in compared(both, both)] == [("rule", "rule"), ("cp-sat", "cp-sat")]
     (line,) = compared(both, both, ["rule=cp-sat"])
-    assert (line.first, line.second, line.change, line.time) == ("rule", "cp-sat", pytest.approx(-0.2), 0.5)
+    assert (line.first, line.second, line.difference, line.time) == ("rule", "cp-sat", pytest.approx(-0.25), 0.5)
     with pytest.raises(InvalidInput, match="must be a solver of both stores, or A=B; there are rule, cp-sat"):
         compared(both, both, ["rul"])
     with pytest.raises(InvalidInput, match="no question in common"):

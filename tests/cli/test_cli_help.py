@@ -30,7 +30,18 @@ LAYERS = (
 #: Core's modules that a signature may need; the others describe instances and solvers, and need numpy.
 LIGHT = {
     f"mlsched.core{name}"
-    for name in ("", ".deadline", ".deferred", ".errors", ".files", ".interrupts", ".models", ".opening", ".plugins")
+    for name in (
+        "",
+        ".brief",
+        ".deadline",
+        ".deferred",
+        ".errors",
+        ".files",
+        ".interrupts",
+        ".models",
+        ".opening",
+        ".plugins",
+    )
 }
 
 

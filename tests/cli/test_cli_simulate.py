@@ -76,7 +76,9 @@ def test_set_reaches_the_source_and_the_world(cli):
 
 
 def test_record_compares_with_the_optimum(cli):
-    document = cli("simulate", "fitgpp", "cp-sat", "--trace", SMALL, "--record", 1, "--json").document
+    document = cli(
+        "simulate", "fitgpp", "cp-sat", "--trace", SMALL, "--time-limit", 60, "--record", 1, "--json"
+    ).document
     rule, exact = document["runs"]
     for entry in (rule, exact):
         assert entry["recorded_decisions"] == entry["summary"]["decisions"] == entry["optimality"]["count"] > 0

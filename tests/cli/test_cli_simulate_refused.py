@@ -15,7 +15,15 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
     [
         (["fitgp", "--trace", SMALL], "no policy 'fitgp' (did you mean 'fitgpp'?); see `mlsched list solvers`"),
         (["fifo", "nope", "--trace", SMALL], "no policy 'nope'; see `mlsched list solvers`"),
-        (["fitgpp", "max-rate", "--trace", SMALL], "no simulated problem knows them all; give --problem"),
+        (
+            ["fitgpp", "max-rate", "--trace", SMALL],
+            "fitgpp of preemption; max-rate of workers: run policies of one problem at a time",
+        ),
+        (["fifo", "fitgpp", "fifo", "--trace", SMALL], "POLICY fifo: is given twice; leave one out"),
+        (
+            ["fifo", "cp-sat", "--problem", "preemption", "--trace", SMALL],
+            "cp-sat: is exact, expected a time limit for each decision; add --time-limit SECONDS, such as 1",
+        ),
         (["nope", "--trace", SMALL, "--problem", "preemption"], "no solver 'nope' for preemption"),
         (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),

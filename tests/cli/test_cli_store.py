@@ -33,11 +33,14 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     assert {(line["status"], line["gap_to_optimum"]) for line in exact} == {("optimal", "0.0")}
     assert json.loads(exact[0]["versions"])["ortools"]
     tex = (tmp_path / "rows.tex").read_text()
-    assert r"small & fitgpp:s=8.0 & 2 &" in tex
-    assert tex.count(r"\begin{tabular}{llrrrrrrrr}") == 3
-    assert "| small | cp-sat | 2 | 100 % |" in (tmp_path / "rows.md").read_text()
+    assert "\nfitgpp:s=8.0 & 2 &" in tex
+    assert tex.count(r"\begin{tabular}{@{}lrrr@{}}") == 3
+    assert r"\label{tab:preemption-total-score}" in tex
+    assert "| cp-sat | 2 | 100 % | 0 |" in (tmp_path / "rows.md").read_text()
     assert run(["export", str(store), "-o", str(tmp_path / "rows.doc")]) == 2
-    assert "must end in .csv, .parquet, .md, .tex, .html, .bib" in capsys.readouterr().err
+    assert (
+        "ends in '.doc', expected .csv, .parquet, .html, .bib, .md, .tex, .pdf, .svg, .png" in capsys.readouterr().err
+    )
     one, other = tmp_path / "one.csv", tmp_path / "other.csv"
     assert run(["export", str(store), "-o", str(one), "--suite", "tiny", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"file": str(one), "rows": 18}
@@ -45,6 +48,30 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     assert run(["export", str(store), "-o", str(other), "--suite", "tini"]) == 2
     assert f"--suite 'tini': {store} has no rows of it; it has tiny" in capsys.readouterr().err
     assert not other.exists()
+
+
+def test_the_columns_and_the_figure_of_an_export(store, tmp_path, capsys):
+    target = str(tmp_path / "rows.md")
+    assert run(["export", str(store), "-o", target, "--columns", "preset, solver, largest gap, CPU time"]) == 0
+    assert "| preset | solver | largest gap, % | CPU time |" in (tmp_path / "rows.md").read_text()
+    assert run(["export", str(store), "-o", target, "--columns", "all"]) == 0
+    assert (
+        "| preset | solver | n | optimal | mean gap, % [95 %] | median gap, % |" in (tmp_path / "rows.md").read_text()
+    )
+    for figure in ([], ["--figure", "profile"]):
+        assert run(["export", str(store), "-o", str(tmp_path / "figure.svg"), *figure]) == 0
+        text = (tmp_path / "figure.svg").read_text()
+        assert text.startswith("<?xml")
+    capsys.readouterr()
+    for suffix, words, said in (
+        ("md", ["--columns", "solver,mean gp"], "--columns mean gp (did you mean 'mean gap'?): there are all, preset,"),
+        ("md", ["--columns", "n,n"], "--columns n: is given twice; leave one out"),
+        ("csv", ["--columns", "n"], "--columns: rows.csv is not a table; leave it out, or write a .tex or .md"),
+        ("md", ["--figure", "gaps"], "--figure: rows.md is not a picture; leave it out, or write a .pdf or .svg"),
+        ("svg", ["--figure", "box"], "--figure box: expected gaps or profile"),
+    ):
+        assert run(["export", str(store), "-o", str(tmp_path / f"rows.{suffix}"), *words]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_one_row_again(store, tmp_path, capsys):

@@ -38,12 +38,42 @@ def test_too_many_policies_share_no_line():
     header = ["", *(f"policy-{i}" for i in range(9))]
     rows = [[f"figure {r}", *(str(10**9 + 10 * r + i) for i in range(9))] for r in range(4)]
     text = io.StringIO()
-    Console(file=text, width=80).print(output.Columns(header, rows))
+    Console(file=text, width=80).print(output.table("", header, rows))
     assert max(map(len, text.getvalue().splitlines())) <= 80
     found = text.getvalue().split()
     for row in [header[1:], *(row[1:] for row in rows)]:
         assert all(found.count(cell) == 1 for cell in row)
     assert text.getvalue().count("figure 0") > 1
+
+
+def test_names_are_not_broken_and_sentences_are():
+    names = ["conservative-backfill", "tiresias-gittins:queues=4,threshold=3600"]
+    rows = [
+        [name, "1234567", "a sentence that is longer than the rest of the line has room for, and then some"]
+        for name in names
+    ]
+    text = io.StringIO()
+    Console(file=text, width=80).print(output.table("title", ["solver", "number", "why"], rows))
+    assert max(map(len, text.getvalue().splitlines())) <= 80
+    assert all(text.getvalue().count(word) >= 1 for word in (*names, "1234567", "sentence", "room"))
+
+
+def test_a_pipe_has_no_trailing_blanks(cli):
+    for call in (["list", "problems"], ["simulate", "fifo", "fitgpp", "--trace", "synthetic:z:jobs=20,nodes=1"]):
+        lines = cli(*call).out.splitlines()
+        assert len(lines) > 5
+        assert all(line == line.rstrip() for line in lines)
+
+
+def test_lists_of_one_problem(cli):
+    assert [e["name"] for e in cli("list", "problems", "--problem", "quality", "--json").document["problems"]] == [
+        "quality"
+    ]
+    assert {e["problem"] for e in cli("list", "solvers", "--problem", "quality", "--json").document["solvers"]} == {
+        "quality"
+    }
+    cli("list", "suites", "--problem", "quality").refused("--problem: suites are of no single problem")
+    cli("list", "problems", "--problem", "qualty").refused("no problem 'qualty' (did you mean 'quality'?)")
 
 
 def test_what_is_kept_of_lists_is_what_there_is(tmp_path, monkeypatch):

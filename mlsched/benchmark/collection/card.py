@@ -24,7 +24,7 @@ from typing import Any
 from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.entry import LONGEST_NAME, Entry, check_line, described, entries, instance_path
 from mlsched.benchmark.collection.table import plain
-from mlsched.benchmark.formats import LATEX
+from mlsched.benchmark.formats import latex_text
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json
 from mlsched.core.foreign import cell
@@ -195,8 +195,8 @@ def cite_as(name: str, details: Details, published: str) -> str:
     """BibTeX of the collection."""
     key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "collection"
     fields = {
-        "title": f"{{{name.translate(LATEX)}: scheduling questions of machine-learning clusters, plans and bounds}}",
-        "author": f"{{{details.creator.translate(LATEX)}}}",
+        "title": f"{{{latex_text(name)}: scheduling questions of machine-learning clusters, plans and bounds}}",
+        "author": f"{{{latex_text(details.creator)}}}",
         "year": published[:4],
         "version": f"{{{details.version}}}",
         "url": f"{{{details.url}}}",

@@ -22,6 +22,7 @@ from mlsched.cli.output import (
     settings,
     waiting,
 )
+from mlsched.core.brief import counted
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import shown_path
 
@@ -61,10 +62,10 @@ def reference(
     workload = _workload(log, given)
     deadline = Deadline(time_limit)
     many = {} if moves is None else {"moves": moves}
-    with waiting(f"reference of {len(workload.submit)} jobs", time_limit) as tell, only_documents():
+    with waiting(f"reference of {counted(len(workload.submit), 'job')}", time_limit) as tell, only_documents():
 
         def told(stage: str, made: int, value: int) -> bool:
-            tell(f"{stage}: {value}" + (f" after {made} moves" if made else ""))
+            tell(f"{stage}: {value}" + (f" after {counted(made, 'move')}" if made else ""))
             return deadline.passed()
 
         with going_on(lambda: _kept(output)):
@@ -108,7 +109,6 @@ def document(folder: Path, found: Reference) -> dict[str, Any]:
 def shown(folder: Path, found: Reference) -> list[str]:
     """The same for people."""
     from mlsched.benchmark.formats import gap
-    from mlsched.core.brief import counted
 
     kind = "with pauses" if found.pausing else "without pauses"
     weighted = "" if found.weights == "jobs" else f", weighted by {found.weights}"

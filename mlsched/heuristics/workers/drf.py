@@ -20,7 +20,7 @@ from mlsched.instances.workers import Instance, Plan
 
 @solver("drf", problem="workers", paper="DRF (Ghodsi et al., 2011), Algorithm 1")
 def answer(instance: Instance, *, rng: np.random.Generator, useful: bool = False) -> Plan:
-    """Bundles of a worker and a PS, the lowest dominant share first (not recommended: worse than at random).
+    """Bundles of a worker and a PS, the lowest dominant share first (not recommended: no better than at random).
 
     useful: a job gets no bundle that does not make it faster.
     """

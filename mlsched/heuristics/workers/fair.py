@@ -17,7 +17,7 @@ from mlsched.instances.workers import Instance, Plan
 
 @solver("fair", problem="workers", paper="equal shares")
 def answer(instance: Instance, *, rng: np.random.Generator, useful: bool = False) -> Plan:
-    """Equal numbers of workers and PSs, nothing left idle (not recommended: worse than at random).
+    """Equal numbers of workers and PSs, nothing left idle (not recommended: no better than at random).
 
     useful: a job gets no bundle that does not make it faster.
     """
