@@ -17,7 +17,6 @@ from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, censored, co
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
 from mlsched.benchmark.text_table import PREAMBLE, TextTable, to_latex, to_markdown
-from mlsched.core import foreign
 from mlsched.core.errors import InvalidInput, meant, shortened
 from mlsched.core.files import atomic_write
 from mlsched.core.tables import write
