@@ -76,7 +76,13 @@ class _Plain:
                 needed += sum(int(d[r]) * self.to[p, n] for p, d in enumerate(instance.pod_demand))
                 gone = [(p, units[p]) for p in range(len(hosts)) if hosts[p] == n]
                 given = sum(int(instance.pod_demand[p, r]) * (self.evict[u] + self.move[u]) for p, u in gone)
-                self.model.add(needed <= int(instance.node_free[n, r] + instance.node_draining[n, r]) + given)
+                there = int(instance.node_free[n, r] + instance.node_draining[n, r])
+                if there >= 0:
+                    self.model.add(needed <= there + given)
+                elif not isinstance(needed, int):  # over-committed: only what asks for the resource must fit
+                    comes = self.model.new_bool_var("")
+                    self.model.add(needed == 0).only_enforce_if(~comes)
+                    self.model.add(needed <= there + given).only_enforce_if(comes)
 
     def _evictions(self) -> None:
         instance, model = self.instance, self.model

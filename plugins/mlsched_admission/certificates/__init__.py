@@ -117,7 +117,16 @@ class Stated:
                         for variable in [self.evict[u], *([self.move[u]] if u in self.move else [])]:
                             released[variable] += int(instance.pod_demand[p, r])
                 there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r])
-                self.formula.at_most(f"rule 4: {resource}", [*needed, *((-a, x) for x, a in released.items())], there)
+                given = [(-a, x) for x, a in released.items()]
+                if there >= 0:
+                    self.formula.at_most(f"rule 4: {resource}", [*needed, *given], there)
+                    continue
+                # Over-committed: needed - given <= there where something comes that asks for the resource. Where this
+                # one does not come, the row says needed - given <= 0, which follows from the row of any that does.
+                for d, y in needed:
+                    if d:
+                        terms = [(c - there, t) if t == y else (c, t) for c, t in needed]
+                        self.formula.at_most(f"rule 4: {resource}", [*terms, *given], 0)
 
     def _evictions(self) -> None:
         """Rule 5, for those who may evict in any case; the others are in `state_quotas`."""

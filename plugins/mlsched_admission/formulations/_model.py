@@ -96,10 +96,16 @@ class Model:
             if v is not None
         ]
         for r, room in enumerate(place.room):
-            if any(demand[r] for demand in terms.values()):  # what nobody asks for may be as short as it is
-                pairs = [(demand[r], v) for v, demand in terms.items()]
-                row = total([*pairs, *((-amounts[r], v) for v, amounts in leaving)])
+            asking = [(demand[r], v) for v, demand in terms.items() if demand[r]]
+            row = total([*asking, *((-amounts[r], v) for v, amounts in leaving)])
+            if asking and room >= 0:
                 self.program.at_most(row, room, "capacity", place.nodes[0], r)
+            elif asking:  # over-committed: the row holds if something comes that asks for the resource
+                comes = self.program.variable("comes", place.nodes[0], r)
+                for n, (_, v) in enumerate(asking):
+                    upper = self.program.high[v]
+                    self.program.at_most(Sum({v: 1, comes: -upper}), 0, "comes_any", place.nodes[0], r, n)
+                self.program.where(comes, row, room, "capacity", place.nodes[0], r)
 
     def _counts(self) -> None:
         """Rules 1 and 3."""

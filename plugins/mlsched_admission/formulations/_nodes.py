@@ -95,7 +95,7 @@ def _open_to_shapes(instance: Instance, most: IntArray) -> IntArray:
     """Shapes x nodes: 1 where one pod may run, and fits when all go that may; in a domain where one is required."""
     fits = instance.shape_nodes.copy()
     for k, demand in enumerate(instance.shape_demand):
-        fits[k] &= (demand <= most).all(axis=1)
+        fits[k] &= ((demand <= most) | (demand == 0)).all(axis=1)
         if (level := int(instance.shape_level[k])) >= 0:
             fits[k] &= instance.node_domain[level] >= 0
     return fits
@@ -105,7 +105,8 @@ def _open_to_kinds(instance: Instance, kinds: list[Kind], most: IntArray) -> Int
     """Kinds x nodes: 1 where a pod of the kind may go, and fits when all go that may."""
     fits = np.zeros((len(kinds), len(most)), dtype=np.int64)
     for i, kind in enumerate(kinds):
-        fits[i] = (np.array(kind.demand, dtype=np.int64) <= most).all(axis=1)
+        demand = np.array(kind.demand, dtype=np.int64)
+        fits[i] = ((demand <= most) | (demand == 0)).all(axis=1)
         if (chosen := int(instance.pod_set[kind.pods[0]])) >= 0:
             fits[i] &= instance.node_sets[chosen]
     return fits

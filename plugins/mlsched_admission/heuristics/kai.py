@@ -91,7 +91,7 @@ def _moved(room: Room, pods: list[int], free: IntArray) -> dict[int, int] | None
     """A node for each pod, the largest first: its own if it still fits there, else the fullest that holds it."""
     instance, found = room.instance, {}
     for p in sorted(pods, key=lambda p: (-int(instance.pod_demand[p].sum()), p)):
-        able = (free >= instance.pod_demand[p]).all(axis=1)
+        able = ((free >= instance.pod_demand[p]) | (instance.pod_demand[p] == 0)).all(axis=1)
         if (chosen := int(instance.pod_set[p])) >= 0:
             able &= instance.node_sets[chosen] == 1
         if not able.any():

@@ -44,7 +44,8 @@ def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
         for _ in range(int(instance.shape_count[k])):
             able = _open(instance, k, places[k])
             free = room.released(gone) - taken
-            fits = np.flatnonzero(able & (free >= instance.shape_demand[k]).all(axis=1))
+            demand = instance.shape_demand[k]
+            fits = np.flatnonzero(able & ((free >= demand) | (demand == 0)).all(axis=1))
             if fits.size:
                 n = int(fits[np.argmin(free[fits].sum(axis=1))])
             else:

@@ -18,7 +18,7 @@ def _hopeless(objective: str, instance: Instance) -> int:
     waits = {
         int(job)
         for job, demand, nodes in zip(instance.shape_job, instance.shape_demand, instance.shape_nodes, strict=True)
-        if not ((demand <= room).all(axis=1) & (nodes == 1)).any()
+        if not (((demand <= room) | (demand == 0)).all(axis=1) & (nodes == 1)).any()
     }
     return instance.primary(objective).weight * int(instance.waiting_weight[sorted(waits)].sum())
 

@@ -51,7 +51,9 @@ class Instance(contract.Instance):
     objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.BASES)
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
-    node_free: IntArray = array("nodes", "resources", doc="free now on each node that takes new pods")
+    node_free: IntArray = array(
+        "nodes", "resources", low=-EXACT, doc="free now on each node that takes new pods; negative: over-committed"
+    )
     pod_node: IntArray = array("pods", doc="node of each running pod")
     pod_unit: IntArray = array("pods", doc="unit of each running pod")
     pod_demand: IntArray = array("pods", "resources", doc="what each pod holds and releases when it leaves")

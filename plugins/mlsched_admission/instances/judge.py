@@ -5,8 +5,9 @@
    with a required level, the pods in each domain of that level are whole slices, and nodes without a domain take none.
 3. A unit is evicted, or moved, or neither. Only movable units are moved, with all their pods, each to a node of its
    set.
-4. On every node that something is placed on or moved to, and for every resource: demand of what comes <= free +
-   draining + demand of the pods there whose units are evicted or moved.
+4. On every node that something is placed on or moved to, and for every resource that it asks for: demand of what comes
+   <= free + draining + demand of the pods there whose units are evicted or moved. Free is negative on a node that is
+   over-committed.
 5. A unit is evicted only where a job starts that may evict it; by `may` = 2 only if that job ends without borrowing:
    with the plan, its queue uses at most its subtree quota of every flavor that the job uses.
 6. A gang is lost whole: all its units are evicted, or at least `group_min` of its pods stay (or are moved). A unit
@@ -230,7 +231,7 @@ def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
         for r, resource in enumerate(instance.resources):
             needed = sum(count * demand[r] for count, demand in coming[n])
             there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r]) + released[n][r]
-            if needed > there:
+            if needed and needed > there:
                 yield f"node {n}: what comes needs {needed} {resource}, free and released are {there}"
 
 

@@ -56,7 +56,7 @@ def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrateg
         count, size = d.array((k,), 1, 1, 2, 2, 4), d.array((k,), 0, 0, 1, 2)
         fields: dict[str, Any] = {
             "resources": ("gpu", "cpu")[:r],
-            "node_free": d.array((n, r), 0, 0, 1, 2),
+            "node_free": d.array((n, r), -1, 0, 0, 1, 2),
             "pod_node": d.array((pods,), *range(max(n, 1))),
             "pod_unit": pod_unit.astype(np.int64),
             "pod_demand": d.array((pods, r), 0, 1, 1, 2),

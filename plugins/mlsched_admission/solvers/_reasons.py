@@ -38,9 +38,9 @@ def _no_room(instance: Instance, k: int, room: IntArray, by: str) -> str | None:
         return "no node is open to its pods"
     demand, there = instance.shape_demand[k], room[open_to]
     for r, resource in enumerate(instance.resources):
-        if (most := int(there[:, r].max())) < int(demand[r]):
+        if demand[r] and (most := int(there[:, r].max())) < int(demand[r]):
             return f"no node can free more than {most} {resource} (of {int(demand[r])}){by}"
-    fits = (there // np.maximum(demand, 1))[:, demand > 0].min(axis=1) if (demand > 0).any() else None
+    fits = np.maximum(there[:, demand > 0] // demand[demand > 0], 0).min(axis=1) if (demand > 0).any() else None
     if fits is None:
         return None
     if not fits.any():

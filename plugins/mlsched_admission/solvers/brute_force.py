@@ -142,7 +142,8 @@ class _Search:
             needed = int(self.instance.shape_count[k])
             for n, there in enumerate(room):
                 if needed > 0 and self.instance.shape_nodes[k, n]:
-                    needed -= min((a // d for a, d in zip(there, self.demand[k], strict=True) if d), default=needed)
+                    fits = min((a // d for a, d in zip(there, self.demand[k], strict=True) if d), default=needed)
+                    needed -= max(0, fits)
             if needed > 0:
                 return False
         return True
@@ -177,7 +178,7 @@ class _Search:
         for n, there in enumerate(room[first:], first):
             self._count()
             if (chosen < 0 or self.instance.node_sets[chosen, n]) and all(
-                d <= a for d, a in zip(demand, there, strict=True)
+                d <= a or not d for d, a in zip(demand, there, strict=True)
             ):
                 room[n], move[p] = [a - d for a, d in zip(there, demand, strict=True)], n
                 yield from self._moves(others, room, move, p)
@@ -214,7 +215,7 @@ class _Search:
         """So many pods of a shape fit on a node."""
         count = int(self.instance.shape_count[k])
         fit = min((a // d for a, d in zip(room[n], self.demand[k], strict=True) if d), default=count)
-        return min(fit, int(self.instance.shape_spread[k]) or count) * int(self.instance.shape_nodes[k, n])
+        return max(0, min(fit, int(self.instance.shape_spread[k]) or count)) * int(self.instance.shape_nodes[k, n])
 
     def _whole(self, k: int, place: IntArray) -> bool:
         """Rule 2: whole slices in each domain."""

@@ -68,7 +68,7 @@ def _nodes(instance: Instance, j: int) -> str:
         able = instance.shape_nodes[k] == 1
         if not able.any():
             return f"asks {count} pods; no node is open to them"
-        there = instance.node_free[able]
+        there = np.maximum(instance.node_free[able], 0)
         for r in np.flatnonzero(demand > 0).tolist():
             fits = int((there[:, r] // demand[r]).sum())
             if fits < count:

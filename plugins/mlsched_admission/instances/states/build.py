@@ -86,19 +86,13 @@ def _node_fields(
     unit_of = {name: factor for name, (factor, _) in scale.items()}
     free = np.zeros((len(nodes), len(names)), dtype=np.int64)
     draining = np.zeros_like(free)
-    closed = set()
     for n, node in enumerate(nodes):
         there = state.nodes[node]
         for r, name in enumerate(names):
             now, soon = there.free.get(name, 0), there.draining.get(name, 0)
-            if now < 0:
-                closed.add(node)
-                state.assume(f"node {node} has given out more {name} than it has: nothing new is placed on it")
-                now, soon = 0, max(0, soon + now)
             free[n, r] = now // unit_of[name]
             draining[n, r] = (now + soon) // unit_of[name] - free[n, r]
-    sets = sorted({tuple(sorted(pod.nodes - closed)) for pod in movable if pod.nodes is not None})
-    open_to = [shape.nodes - closed for shape in shapes]
+    sets = sorted({tuple(sorted(pod.nodes)) for pod in movable if pod.nodes is not None})
     index = {node: n for n, node in enumerate(nodes)}
     domains = [
         {name: d for d, name in enumerate(sorted({n.domain[level] for n in state.nodes.values() if level in n.domain}))}
@@ -120,12 +114,14 @@ def _node_fields(
         "pod_demand": _demands([pod.demand for _, pod in pods], names, unit_of),
         "node_sets": _rows([[int(node in chosen) for node in nodes] for chosen in map(set, sets)], len(nodes)),
         "pod_set": ints(
-            sets.index(tuple(sorted(pod.nodes - closed))) if units[number].movable and pod.nodes is not None else -1
+            sets.index(tuple(sorted(pod.nodes))) if units[number].movable and pod.nodes is not None else -1
             for number, pod in pods
         ),
         "shape_demand": _demands([shape.demand for shape in shapes], names, unit_of),
         "shape_level": ints(state.levels.index(shape.level) if shape.level else -1 for shape in shapes),
-        "shape_nodes": _rows([[int(node in able) for node in nodes] for able in open_to], len(nodes)),
+        "shape_nodes": _rows(
+            [[int(node in able) for node in nodes] for able in (shape.nodes for shape in shapes)], len(nodes)
+        ),
     }
 
 

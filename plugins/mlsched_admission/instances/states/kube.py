@@ -87,14 +87,13 @@ class _Asking:
 
     def about(self, state: State, options: Options) -> State:
         """The state with the jobs that are asked about."""
-        crowded = sorted(name for name, node in state.nodes.items() if any(free < 0 for free in node.free.values()))
         for name in asked_about(self.line, options, state):
             named = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
             gang = next(named, None)
             members = [self.waiting[name]] if gang is None else self._needed(gang)
             _add_job(state, name, members, self.held, self.placing, gang)
             for pod in members:
-                _name_obstacles(state, name, pod, crowded, self.repelling, self.held[id(pod)])
+                _name_obstacles(state, name, pod, self.repelling)
             if gang is not None and gang.system == "volcano" and len(self.gangs.queues()) > 1:
                 state.leave_out(name, ["reclaim between queues of Volcano"])
         return state
@@ -135,12 +134,7 @@ def _repels(pod: Entry) -> list[systems_kube.Term]:
 
 
 def _name_obstacles(
-    state: State,
-    name: str,
-    pod: Entry,
-    crowded: list[str],
-    repelling: list[tuple[Entry, list[systems_kube.Term]]],
-    asked: Amounts,
+    state: State, name: str, pod: Entry, repelling: list[tuple[Entry, list[systems_kube.Term]]]
 ) -> None:
     """Name what the model leaves out of the rules for a pod."""
     state.leave_out(name, found_in("kubernetes", "Pod", Entry(pod.value.get("spec", {}), pod.where)))
@@ -150,11 +144,6 @@ def _name_obstacles(
         state.leave_out(
             name, [f"required anti-affinity of {others[0]}" + f" and {len(others) - 1} more" * (len(others) > 1)]
         )
-    for node in crowded:
-        short = [r for r, free in state.nodes[node].free.items() if free < 0 and asked.get(r)]
-        if short:
-            state.leave_out(name, [f"over-committed nodes ({node}: {short[0]})"])
-            return
 
 
 def fill_nodes(state: State, machines: dict[str, k8s.Machine], bound: list[Entry], held: dict[int, Amounts]) -> None:

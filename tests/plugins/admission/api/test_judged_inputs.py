@@ -50,11 +50,7 @@ def test_schedulers_decide_as_they_do_and_are_not_accused(inputs, name):
 
 @pytest.mark.parametrize(
     ("name", "feature"),
-    [
-        ("kueue-10-multilayer", "nested topology slices"),
-        ("kube-1-overcommitted", "over-committed nodes"),
-        ("kube-2-repelled", "required anti-affinity of n/repels"),
-    ],
+    [("kueue-10-multilayer", "nested topology slices"), ("kube-2-repelled", "required anti-affinity of n/repels")],
 )
 def test_features_that_the_model_lacks_make_the_verdict_unknown(inputs, name, feature):
     rule = "kueue" if name.startswith("kueue") else "kube"

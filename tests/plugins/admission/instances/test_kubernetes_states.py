@@ -6,6 +6,7 @@ import pytest
 from kubernetes_examples import kube_node, kube_pod, kube_state
 from state_examples import NOW, asked, by_name, listed, read, written
 
+import mlsched_admission
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import instance_of, read_states
 
@@ -92,13 +93,28 @@ def test_the_first_in_line_is_asked_about_and_others_by_name(tmp_path):
         read(tmp_path, documents, jobs=("urgnt",))
 
 
-def test_an_overfull_node_takes_nothing_new(tmp_path):
+def test_an_overfull_node_gives_room_once_enough_has_left(tmp_path):
+    """8 GPUs of 6 are in use: 4 are free when both pods have left, 2 when one has."""
     documents = kube_state()
-    documents["nodes.json"]["items"][0]["status"]["allocatable"]["nvidia.com/gpu"] = "6"
-    state = read(tmp_path, documents)
-    instance = instance_of(state)
-    assert instance.shape_nodes.tolist() == [[0, 1]]
-    assert any("node-0 has given out more nvidia.com/gpu" in line for line in state.assumed)
+    documents["nodes.json"]["items"][0]["status"]["allocatable"] |= {"nvidia.com/gpu": "6"}
+    documents["nodes.json"]["items"].pop()
+    documents["pods.json"]["items"] = [one for n, one in enumerate(documents["pods.json"]["items"]) if n in (0, 1, 5)]
+    paths = written(tmp_path, documents)
+    instance = instance_of(read(tmp_path, documents))
+    assert instance.node_free[0, instance.resources.index("nvidia.com/gpu")] == -2
+    assert mlsched_admission.judge(*paths, decision=["web-0", "web-1"]).verdict.kind == "on the front"
+    assert mlsched_admission.judge(*paths, decision=["web-0"]).verdict.kind == "does not start"
+    assert mlsched_admission.judge(*paths, rule="kube").verdict.kind == "on the front"
+
+
+def test_what_a_pod_does_not_ask_for_may_be_over_committed(tmp_path):
+    documents = kube_state()
+    for node in documents["nodes.json"]["items"]:
+        node["status"]["allocatable"]["memory"] = "1Gi"
+    for pod in documents["pods.json"]["items"][:2]:
+        pod["spec"]["containers"][0]["resources"]["requests"]["memory"] = "4Gi"
+    found = mlsched_admission.judge(*written(tmp_path, documents), decision=["web-1"])
+    assert found.verdict.kind == "on the front"
 
 
 def test_lost_work_follows_what_is_said_of_checkpoints(tmp_path):
