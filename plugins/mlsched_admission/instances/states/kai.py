@@ -44,6 +44,8 @@ from mlsched_admission.instances.systems.kai.model import plus as k_plus
 from mlsched_admission.instances.systems.kai.reading import GROUP, UNKNOWN_PRIORITY, read_session
 
 STARTED = "kai.scheduler/last-start-timestamp"
+#: Pods that could move, times nodes, up to which moves are considered.
+MOST_MOVES = 200_000
 STALE = "kai.scheduler/stale-podgroup-timestamp"
 GPU = "nvidia.com/gpu"
 #: Fields of queues with the least time that a group runs before it is preempted, or reclaimed.
@@ -85,6 +87,7 @@ class _Snapshot:
 
     def __init__(self, found: k8s.Objects, state: State, options: Options, config: Entry) -> None:
         self.found, self.state, self.options, self.config = found, state, options, config
+        self.moves = True
         self.session = read_session(found)
         shares.divide(self.session)
         self.machines = k8s.machines(found)
@@ -126,6 +129,8 @@ class _Snapshot:
         everything = (entry for kind in ("Pod", "Node", "PodGroup") for entry in self.found[kind])
         losses = Losses(state, self.options, k8s.latest(everything), gpus=any(self._gpus(pod) for pod in bound))
         line = []
+        preemptible = sum(len(job.pods) for job in session.jobs.values() if job.preemptible)
+        self.moves = preemptible * len(session.nodes) <= MOST_MOVES
         for name, job in session.jobs.items():
             running = [pod for pod in job.pods if pod.status in ACTIVE and pod.node in state.nodes]
             if running:
@@ -201,7 +206,7 @@ class _Snapshot:
             unit.lost = losses.of(held, began, saved, pod.name)
             unit.grace = entry.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
             unit.age = 0 if began is None or losses.now is None else max(0, losses.now - began)
-            unit.movable = job.preemptible
+            unit.movable = job.preemptible and self.moves
             unit.rank = pod.uid
             unit.queue, unit.use = job.queue, self._counted([pod])
             unit.pods = [Pod(pod.name, pod.node, self._held(pod), nodes=pod.open_to)]
@@ -222,6 +227,8 @@ class _Snapshot:
         job.shapes = list(alike.values())
         if len(chunk) < sum(1 for pod in group.pods if pod.waits):
             self.state.leave_out(name, ["pods of an elastic group beyond the chunk that is placed next"])
+        if not self.moves:
+            self.state.leave_out(name, ["moving what runs, on a state of this size,"])
         if stale := self._stale():
             self.state.leave_out(name, [f"stale gangs ({stale[0]})"])
         self._require(job, entry, name)

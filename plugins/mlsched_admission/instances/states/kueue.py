@@ -35,6 +35,13 @@ from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResour
 MOST_FREE = 64
 #: Stands for the flavor of a resource that no flavor of the queue suits: it has no quota at all.
 UNCOVERED = "(none)"
+#: Feature gates of Kueue that change decisions, and that its program here does not have.
+REFUSED_GATES = (
+    "ConcurrentAdmission",
+    "PrioritizePreemptorWorkloads",
+    "TASBalancedPlacement",
+    "TASRespectNodeAffinityPreferred",
+)
 #: Most that a workload uses of a flavor in an instance: more than any quota.
 MOST_USE = 2**52
 
@@ -81,6 +88,8 @@ def _about(
         raise InvalidInput(f"{len(asked)} jobs are named, and {why}: one at a time; name one --job")
     for one in asked:
         state.leave_out(one.name, found_in("kueue", "Workload", entries[one.name]))
+        if snapshot.config.block_admission:
+            state.leave_out(one.name, ["waitForPodsReady.blockAdmission"])
     if options.flavors == "free" and asked:
         return _each(state, snapshot, asked[0], entries[asked[0].name], places)
     for one in asked:
@@ -126,11 +135,14 @@ def _refuse(state: State, snapshot: Snapshot) -> None:
             "the manager's configuration turns on admissionFairSharing: past usage is in Kueue's memory; judge a "
             "cluster without it"
         )
-    for gate in ("TASBalancedPlacement", "TASRespectNodeAffinityPreferred", "PrioritizePreemptorWorkloads"):
+    for gate in (
+        "ConcurrentAdmission",
+        "TASBalancedPlacement",
+        "TASRespectNodeAffinityPreferred",
+        "PrioritizePreemptorWorkloads",
+    ):
         if config.gate(gate, False):
             raise InvalidInput(f"the manager's feature gate {gate} is not modelled; judge a cluster without it")
-    if config.block_admission:
-        state.assume("waitForPodsReady.blockAdmission: not modelled, so admissions are not held back by it")
 
 
 # --- running workloads -----------------------------------------------------------------------------------------------
@@ -227,6 +239,8 @@ def _job(
                 state.assume(f"{node.name} has been admitted more {_label(fr)} than its quota and borrowing limit")
     if not one.delayed:
         job.shapes = places.shapes_of(one, made, job.use)
+    elif any(flavor in snapshot.forest.levels for flavor, _ in made.usage):
+        state.leave_out(one.name, ["placement that an admission check delays"])
     return job
 
 

@@ -54,6 +54,11 @@ TABLES: dict[str, list[Unmodelled]] = {
         Unmodelled("Workload", ("status", "unhealthyNodes"), "replacement of unhealthy nodes (second pass)"),
         Unmodelled(
             "Workload",
+            ("status", "admission", "podSetAssignments[]", "delayedTopologyRequest"),
+            "placement after admission (second pass)",
+        ),
+        Unmodelled(
+            "Workload",
             ("spec", "podSets[]", "topologyRequest", "podsetSliceRequiredTopologyConstraints[1]"),
             "nested topology slices",
         ),
