@@ -31,6 +31,8 @@ from mlsched.core.params import Number
 SAVE_SECONDS = 0.2
 #: Called with (rows there are, rows there will be), once at the start and after every task.
 Progress = Callable[[int, int], None]
+#: Called with the rows of each task when it is done.
+Report = Callable[[list[Row]], None]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -55,6 +57,7 @@ def run_suite(
     dask: str | None = None,
     shard: Shard | None = None,
     progress: Progress | None = None,
+    report: Report | None = None,
 ) -> list[Row]:
     """Answer every instance of a suite; the rows come in the suite's order, whoever finished first.
 
@@ -79,6 +82,7 @@ def run_suite(
         shard: (I, N): only the I-th of N parts of the suite, which together are the suite (`shards`); `mlsched.merge`
             makes their stores one.
         progress: called with (rows there are, rows there will be), at the start and after every task.
+        report: called with the rows of each task when it is done.
 
     Raises:
         InvalidInput: the call is wrong.
@@ -106,7 +110,7 @@ def run_suite(
     tasks = whole if shard is None else shard_tasks(whole, shard)
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store is not None else None
-        run = _Run(tasks, kept, _stored(kept, suite, resume), progress)
+        run = _Run(tasks, kept, _stored(kept, suite, resume), progress, report)
         if kept is not None:
             settings = {"solvers": solvers and list(solvers), "confirm": confirm, "reference": reference}
             kept.note(request_of(suite.name, whole, tasks, shard, settings))
@@ -145,9 +149,14 @@ class _Run:
     """The tasks of a run, the rows there are, and where they go."""
 
     def __init__(
-        self, tasks: list[Asked], store: Store | None, stored: dict[Key, Row], progress: Progress | None
+        self,
+        tasks: list[Asked],
+        store: Store | None,
+        stored: dict[Key, Row],
+        progress: Progress | None,
+        report: Report | None,
     ) -> None:
-        self._tasks, self._store, self._progress = tasks, store, progress
+        self._tasks, self._store, self._progress, self._told = tasks, store, progress, report
         wanted = {key for task in tasks for key in task.keys}
         self._done = {key: row for key, row in stored.items() if key in wanted}
         self._total = len(wanted)
@@ -163,6 +172,8 @@ class _Run:
         if time.monotonic() - self._saved_at >= SAVE_SECONDS:
             self.save()
         self._done.update({row.key: row for row in new})
+        if self._told is not None:
+            self._told(rows)
         self._report()
 
     def save(self) -> None:

@@ -93,6 +93,14 @@ class Losses(list[Loss]):
         return html.block("worst instances", [], html.table(header, rows, most=html.MOST_ROWS))
 
 
+class Interrupted(KeyboardInterrupt):
+    """The search was interrupted; `losses` are the worst so far, of `done` instances."""
+
+    def __init__(self, losses: Losses, done: int) -> None:
+        super().__init__("interrupted")
+        self.losses, self.done = losses, done
+
+
 def _refuse_unproving(best: str, instance: Instance) -> None:
     """Raise InvalidInput for a solver from which no gap can be measured, before any work."""
     if registry().solver(instance.problem, best)[0].kind != "exact":
@@ -111,6 +119,7 @@ def worst_cases(
     time_limit: Positive | None = None,
     seed: Seed = 0,
     progress: Callable[[int, int], None] | None = None,
+    report: Callable[[Losses], None] | None = None,
     **params: Any,
 ) -> Losses:
     """The instances on which a solver is furthest from the optimum, the worst first.
@@ -126,11 +135,13 @@ def worst_cases(
         time_limit: wall seconds of the exact solver on each instance.
         seed: of the solver, an integer >= 0.
         progress: called with (done, total) after each instance.
+        report: called with the worst so far after each instance.
         params: further keywords are the solver's parameters.
 
     Raises:
         SolverError: the rule finds no plan although there is one.
         InvalidInput: there is no instance, or the call is wrong.
+        Interrupted: Ctrl-C was pressed; it has the worst so far.
 
     Examples:
         >>> instances = [mlsched.generate("preemption", "small", seed=seed) for seed in range(5)]
@@ -143,18 +154,24 @@ def worst_cases(
         raise InvalidInput("instances: there is none")
     if best is not None:
         _refuse_unproving(best, next(iter(named.values())))
-    losses = Losses()
-    for number, (name, instance) in enumerate(named.items(), start=1):
-        goal = goal_of(instance, objective).name
-        exact = best or default_solver(instance, goal)
-        optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
-        if optimum.status != "infeasible":
-            answer = api.solve(instance, solver, objective=objective, seed=seed, **params)
-            losses.append(Loss(name, instance, answer, optimum, answer.gap_to(optimum)))
-        if progress is not None:
-            progress(number, len(named))
-    losses.sort(key=lambda loss: loss.order, reverse=True)
-    return Losses(losses[:most])
+    losses, done = Losses(), 0
+    try:
+        for number, (name, instance) in enumerate(named.items(), start=1):
+            goal = goal_of(instance, objective).name
+            exact = best or default_solver(instance, goal)
+            optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
+            if optimum.status != "infeasible":
+                answer = api.solve(instance, solver, objective=objective, seed=seed, **params)
+                found = [*losses, Loss(name, instance, answer, optimum, answer.gap_to(optimum))]
+                losses = Losses(sorted(found, key=lambda loss: loss.order, reverse=True)[:most])
+            done = number
+            if progress is not None:
+                progress(number, len(named))
+            if report is not None:
+                report(losses)
+    except KeyboardInterrupt:
+        raise Interrupted(losses, done) from None
+    return losses
 
 
 @checked

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +17,9 @@ from mlsched.cli.output import (
     completing,
     emit,
     only_documents,
-    progress,
     say,
     to_write,
+    waiting,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +71,8 @@ def bench(
     if folder is not None and suite != "outside":
         raise InvalidInput(f"--folder {folder}: belongs to the suite outside; a folder of your own is itself a suite")
     try:
-        with progress(suite, 1.0) as update, only_documents():
+        found: Counter[str] = Counter()
+        with waiting(suite, None) as tell, only_documents():
             rows = run_suite(
                 suite if folder is None else outside(folder),
                 solvers=solver,
@@ -81,7 +84,8 @@ def bench(
                 reference=reference,
                 dask=dask,
                 shard=None if shard is None else shard_of(shard),
-                progress=lambda done, total: update(done / max(1, total)),
+                progress=lambda done, total: tell(", ".join([f"{done} of {total} rows", *_counted(found)])),
+                report=lambda rows: found.update(row.status for row in rows),
             )
     except Interrupted as stopped:
         _show(suite, stopped.rows, as_json, html)
@@ -95,6 +99,11 @@ def bench(
         for sentence in wrong[1:]:
             say(sentence)
         raise ChecksFailed(f"{suite}: {wrong[0]}")
+
+
+def _counted(found: Mapping[str, int]) -> list[str]:
+    """The number of rows by their status."""
+    return [f"{number} {status}" for status, number in sorted(found.items())]
 
 
 def _show(suite: str, rows: list[Row], as_json: bool, html: Path | None) -> None:

@@ -15,10 +15,10 @@ from mlsched.cli.output import (
     complete_solver,
     emit,
     only_documents,
-    progress,
     settings,
     table,
     to_write,
+    waiting,
 )
 from mlsched.cli.solve import Goal, Read, read_instance
 from mlsched.core.brief import counted
@@ -69,25 +69,27 @@ def worst(
     else:
         instances = {path.name: read_instance(path, read) for path in files or ()}
         objective = objective or api.published_objective((files or [])[0])
-    with progress(f"{solver} and the optimum", float(len(instances))) as update, only_documents():
-        worst_losses = losses.worst_cases(
-            solver,
-            instances,
-            most=most,
-            best=best,
-            objective=objective,
-            time_limit=time_limit,
-            progress=lambda done, total: update(float(done)),
-        )
+    count, interrupted = len(instances), False
+    with waiting(f"{solver} and the optimum of {count} instances", None) as tell, only_documents():
+        try:
+            worst_losses = losses.worst_cases(
+                solver,
+                instances,
+                most=most,
+                best=best,
+                objective=objective,
+                time_limit=time_limit,
+                report=lambda found: tell(f"worst so far {found[0].gap} on {found[0].name}" if found else ""),
+            )
+        except losses.Interrupted as stopped:
+            worst_losses, count, interrupted = stopped.losses, stopped.done, True
     if output is not None:
         _write(worst_losses, output)
-    if plot is not None:
+    if plot is not None and worst_losses:
         losses.plot_losses(worst_losses, plot)
-    emit(
-        as_json,
-        lambda: {"instances": len(instances), **worst_losses.table()},
-        lambda: _render(worst_losses, len(instances)),
-    )
+    emit(as_json, lambda: {"instances": count, **worst_losses.table()}, lambda: _render(worst_losses, count))
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _write(worst_losses: Losses, folder: Path) -> None:

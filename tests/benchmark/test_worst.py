@@ -54,3 +54,19 @@ def test_the_picture_has_both_plans_of_each(tmp_path):
     assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidInput, match="instances: there is none"):
         mlsched.worst_cases("rand", [])
+
+
+def test_an_interrupt_keeps_the_worst_so_far():
+    reported: list[list[str]] = []
+
+    def report(losses):
+        reported.append([loss.name for loss in losses])
+        if len(reported) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        mlsched.worst_cases("rand", INSTANCES, most=2, best="brute-force", report=report)
+    first = dict(list(INSTANCES.items())[:3])
+    expected = mlsched.worst_cases("rand", first, most=2, best="brute-force")
+    assert ([loss.name for loss in stopped.value.losses], stopped.value.done) == ([loss.name for loss in expected], 3)
+    assert reported[-1] == [loss.name for loss in expected]

@@ -26,3 +26,21 @@ def test_it_takes_files_and_refuses_nothing_at_all(cli, instance_file):
     )
     cli("worst", "fitgpp").refused("give instance files, or --problem to draw instances")
     cli("worst", "fitgpp", instance_file, "--problem", "quality").refused("give instance files, or --problem")
+
+
+def test_an_interrupt_shows_the_worst_so_far(cli, monkeypatch):
+    from mlsched.benchmark import worst
+
+    solve, calls = worst.api.solve, []
+
+    def interrupted(*given, **named):
+        calls.append(given)
+        if len(calls) > 4:
+            raise KeyboardInterrupt
+        return solve(*given, **named)
+
+    monkeypatch.setattr(worst.api, "solve", interrupted)
+    call = ("worst", "rand", "--problem", "preemption", "--preset", "small", "--count", "6", "--best", "brute-force")
+    found = cli(*call)
+    assert found.status == 130
+    assert "worst of 2 instances" in found.out
