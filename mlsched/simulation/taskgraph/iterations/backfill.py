@@ -157,12 +157,15 @@ class Backfill:
         tasks = room.number(shape.need, shape.count, every) if by_count else 0
         estimates: list[tuple[int, int]] = []
         at, now, jobs = 0, world.now, world.jobs
+        guard = room.layout.guard
+        least = (shape.need if shape.equal else 0) - guard
         while at < len(self._ends) or estimates:
             time = estimates[0][0] if estimates else self._ends[at][0]
             while at < len(self._ends) and self._ends[at][0] <= time:
                 number = self._ends[at][1]
                 heapq.heappush(estimates, (now + self._left(jobs[number]), number))
                 time, at = estimates[0][0], at + 1
+            more = False  # whether a node that is released has room for a task
             while estimates and estimates[0][0] == time:
                 job = jobs[heapq.heappop(estimates)[1]]
                 needs = world.shapes[job.template].needs
@@ -171,10 +174,11 @@ class Backfill:
                     continue
                 for node, need in zip(job.node, needs, strict=True):
                     room.take(node, -need)
+                    more = more or (room.free[node] - least) & guard == guard
             if by_count:
                 if tasks >= shape.count:
                     return Reservation(time, {}, tasks - shape.count)
-            elif room.has(shape.whole) and (nodes := fitted(shape, room, every)) is not None:
+            elif more and room.has(shape.whole) and (nodes := fitted(shape, room, every)) is not None:
                 beside = {node: room.free[node] for node in nodes}
                 for node, need in zip(nodes, shape.needs, strict=True):
                     beside[node] -= need

@@ -126,6 +126,7 @@ class Engine:
 
     def leave(self, job: JobState) -> None:
         """A job is gone."""
+        job.shown = None  # which refers to the job
         asked = self._asked[job.template]
         self._there[asked] -= 1
         if not self._there[asked]:

@@ -38,22 +38,25 @@ class Facts:
         amounts = [int(jobs.demand[begin:end, column].sum()) if unit else 0 for begin, end in jobs.tasks]
         self.gpus = [amount / unit if unit else 0.0 for amount in amounts]
         self.gpu_rate = [amount * self.gpu_second for amount in amounts]
-        self.share_units = [0] * len(jobs.tasks)
+        self.share_units, self.task_units = [0] * len(jobs.tasks), [0] * len(jobs.demand)
 
     def count_shares(self, demanded: list[bool]) -> None:
         """State the resources that some job in the system demands: shares are counted in units of these alone."""
         jobs = self.world.workload
         units = units_of_shares(jobs.demand * np.array(demanded), jobs.node_capacity)
-        self.share_units = [int(units[begin:end].sum()) for begin, end in jobs.tasks]
+        self.task_units = units.tolist()
+        self.share_units = [sum(self.task_units[begin:end]) for begin, end in jobs.tasks]
 
 
 class RunningJob:
     """A job of a running world, as keys see it."""
 
-    __slots__ = ("_facts", "_state", "number")
+    __slots__ = ("_facts", "_state", "arrival", "number", "pause_cost")
 
     def __init__(self, facts: Facts, state: JobState) -> None:
-        self._facts, self._state, self.number = facts, state, state.number
+        self._facts, self._state = facts, state
+        number = self.number = state.number
+        self.arrival, self.pause_cost = facts.world.arrivals[number], facts.pause_cost[number]
 
     def __getattr__(self, name: str) -> NoReturn:
         raise unknown(name)
@@ -61,10 +64,6 @@ class RunningJob:
     @property
     def now(self) -> int:
         return self._facts.world.now
-
-    @property
-    def arrival(self) -> int:
-        return self._facts.world.arrivals[self.number]
 
     @property
     def priority(self) -> int:
@@ -103,10 +102,6 @@ class RunningJob:
         return self._facts.time_limit[self.number]
 
     @property
-    def pause_cost(self) -> int:
-        return self._facts.pause_cost[self.number]
-
-    @property
     def first_start(self) -> int:
         return self._state.first_start
 
@@ -139,46 +134,53 @@ class RunningJob:
         """Attained service."""
         return self.gpu_ticks * self._facts.gpu_second
 
-    def _standing(self) -> tuple[int, int, int]:
-        """Finished iterations, ticks of an iteration, and ticks left of the one under way."""
-        state, facts, number = self._state, self._facts, self.number
-        finished, elapsed, begin = state.finished, 0, state.begin
-        if begin >= 0:
-            now = facts.world.now
-            done = (now - begin) * WHOLE if now > begin else 0
-            if done >= state.head:
-                gained = 1 + (done - state.head) // (state.cycle or 1)
-                length = facts.true[number]
-                left = length - (now - begin) - (state.head + (gained - 1) * state.cycle) // -WHOLE
-                return finished + gained, length, left if left > 0 else min(length, 1)
-            start = state.start[0]
-            if state.cost > 0:
-                start = max(start, min(begin - (-state.cost // WHOLE), now))
-            elapsed = now - start
-        length = facts.true[number] if finished > 0 else facts.told[number]
-        if state.state[0]:
-            elapsed += length * state.part // WHOLE
-        left = length - elapsed
-        return finished, length, left if left > 0 else min(length, 1)
-
     @property
     def finished(self) -> int:
         """Iterations finished."""
-        return self._standing()[0]
+        state = self._state
+        done = max(self._facts.world.now - state.begin, 0) * WHOLE
+        if state.begin < 0 or done < state.head:
+            return state.finished
+        return state.finished + 1 + (done - state.head) // max(state.cycle, 1)
 
     @property
     def iterations_left(self) -> int:
         """Iterations, the one under way included."""
-        return self._facts.iterations[self.number] - self._standing()[0]
+        return self._facts.iterations[self.number] - self.finished
 
     @property
     def remaining(self) -> int:
         """Estimated ticks that the job still runs."""
-        finished, length, last = self._standing()
-        later = self._facts.iterations[self.number] - finished - 1
-        return later * length + last if later > 0 else last
+        return self._remaining(max(self._state.start))
+
+    def _remaining(self, start: int) -> int:
+        """The same for a task that last started at a time."""
+        state, facts, number = self._state, self._facts, self.number
+        begin, later = state.begin, facts.iterations[number] - state.finished - 1
+        length = facts.true[number] if state.finished > 0 else facts.told[number]
+        left = length - length * state.part // WHOLE if state.state[0] else length
+        if begin >= 0:
+            ticks = facts.world.now - begin
+            over = ticks * WHOLE - state.head
+            if over >= 0:  # an iteration or more has ended in the present segment
+                gained = 1 + over // (state.cycle or 1)
+                length = facts.true[number]
+                left = length - ticks - (state.head + (gained - 1) * state.cycle) // -WHOLE
+                later -= gained
+            else:
+                if state.cost > 0:
+                    start = max(start, min(begin - (-state.cost // WHOLE), ticks + begin))
+                left -= ticks + begin - start
+        if left <= 0:
+            left = min(length, 1)
+        return later * length + left if later > 0 else left
 
     @property
     def remaining_work(self) -> int:
-        """The same, times the share units of all tasks."""
-        return self.remaining * self._facts.share_units[self._state.template]
+        """The same of each task, times its share units."""
+        facts, state = self._facts, self._state
+        starts = state.start
+        if starts.count(starts[0]) == len(starts):
+            return self._remaining(starts[0]) * facts.share_units[state.template]
+        first = facts.world.workload.tasks[state.template][0]  # some tasks have moved, and others have not
+        return sum(self._remaining(start) * facts.task_units[task] for task, start in enumerate(starts, first))

@@ -14,6 +14,7 @@ from mlsched.core.errors import InvalidInput, SolverError, Stuck
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched.simulation.taskgraph.iterations.engine import serves
 from mlsched.simulation.taskgraph.iterations.fits import never_start
+from mlsched.simulation.taskgraph.iterations.log import MOVE
 from mlsched.simulation.taskgraph.iterations.thrashing import Thrashing
 
 
@@ -94,6 +95,16 @@ def test_an_order_gives_the_same_run_with_and_without_snapshots(seed):
         assert (fast.log.rows, fast.log.places, fast.log.wakes) == (slow.log.rows, slow.log.places, slow.log.wakes)
         assert fast.decisions == slow.decisions
         assert fast.violations() == []
+
+
+def test_what_is_left_of_a_job_counts_tasks_that_moved_and_tasks_that_did_not():
+    rows = [[(1, 4)], [(3, 4)], [(1, 3)], [(8, 2), (8, 4), (8, 3)], [(3, 3)]]
+    jobs = [(0, 3, 1, 1_300_001), (2, 3, 1), (4, 0, 7, 700_000), (5, 4, 4), (6, 0, 1, 700_000), (8, 1, 1)]
+    types = {"node_type": [0, 1, 0, 1], "slowness": [[10**6, 700_000]], "type_names": ("a", "b")}
+    load = jobs_of(rows, jobs, nodes=((4,), (8,), (9,), (8,)), movement="anytime", tick_ms=1000, **types)
+    fast, slow = (mlsched.simulate(load, "srpt", preempt=True, record=record) for record in (0.0, 1.0))
+    assert any(row[-1] == MOVE for row in fast.log.rows)
+    assert (fast.log.rows, fast.log.places) == (slow.log.rows, slow.log.places)
 
 
 def test_graphs_parts_of_gpus_and_bound_tasks_are_served_by_snapshots():
