@@ -79,14 +79,17 @@ def read_trace(
     if format is not None and read is not None:
         raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
     given = parse(read or {})
+    of_slurm = [name for name, value in (("log_cluster", log_cluster), ("log_shards", log_shards)) if value]
     jobs = TraceBuilder(limit, strict=strict, options=LogOptions(log_cluster, int(log_shards)))
-    if is_frame(source):
-        return _read_frame(Frame(source, "the DataFrame"), given, jobs)
-    if format is None and (frame := parquet(source)) is not None:
+    frame = Frame(source, "the DataFrame") if is_frame(source) else parquet(source) if format is None else None
+    if frame is not None:
+        _refuse(of_slurm)
         return _read_frame(frame, given, jobs)
     with Text(source) as text:
         jobs.place = text
         form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
+        if form is not slurm.FORMAT:
+            _refuse(of_slurm)
         if form is None:
             return _read_own_text(text, given, jobs)
         if form.columns:
@@ -95,6 +98,12 @@ def read_trace(
         _check(text, jobs)
         jobs.notes[:0] = form.notes
         return jobs.build(f"{text.name} ({form.name}){_left_out(jobs)}")
+
+
+def _refuse(options: Sequence[str]) -> None:
+    """Refuse options of Slurm's accounting for another log."""
+    if options:
+        raise InvalidInput(f"{', '.join(options)}: options of sacct logs, and this is another log; leave them out")
 
 
 def _left_out(jobs: TraceBuilder) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlsched.core.errors import InvalidFile
+from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.traces import read_trace
 from mlsched.instances.traces.builder import DATES, ZONED
 from mlsched.instances.traces.slurm_resources import resources_of
@@ -64,6 +64,13 @@ def test_a_cluster_that_the_log_does_not_name(tmp_path: Path) -> None:
         read_trace(LOGS / "01_raw_id.txt", log_cluster="a")
     with pytest.raises(InvalidFile, match="no job has a run time"):
         read_trace(TWO, log_cluster="gamma")
+
+
+def test_options_of_slurm_are_refused_for_other_logs() -> None:
+    for source in (LOGS / "kal2.csv", LOGS / "acme_kalos.csv", {"submit": [0], "duration": [1], "gpus": [1]}):
+        for options in ({"log_cluster": "a"}, {"log_shards": 2}):
+            with pytest.raises(InvalidInput, match=r"log_.*: options of sacct logs, and this is"):
+                read_trace(source, **options)
 
 
 def test_runs_of_one_job_are_of_one_user_and_follow_each_other(tmp_path: Path) -> None:
