@@ -58,7 +58,7 @@ class Store:
     """An open store; a context manager. `path` is created if there is no such file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = target_of(path)
+        self.path = _file_of(path)
         self._lacking: list[str] = []
         with _sentences(self.path):
             self._connection = sqlite3.connect(self.path, timeout=PATIENCE)
@@ -211,6 +211,15 @@ def read_rows(path: str | os.PathLike[str], suite: str | None = None) -> list[Ro
     open_file(path).close()
     with Store(path) as store:
         return store.rows(suite)
+
+
+def _file_of(path: str | os.PathLike[str]) -> Path:
+    """Return the regular file of a store; one that cannot be written can still be read."""
+    place = Path(path)
+    with contextlib.suppress(OSError, ValueError):  # a path that no file can have is refused below
+        if place.is_file() and not (os.access(place, os.W_OK) and os.access(place.parent, os.W_OK | os.X_OK)):
+            return Path(os.path.realpath(place))
+    return target_of(path)
 
 
 def _shared(text: str, texts: dict[str, Any], *, decode: bool) -> Any:

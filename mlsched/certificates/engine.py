@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -25,8 +26,15 @@ PROGRAM = Path(__file__).with_name("_exact_process.py")
 def version() -> str:
     """The version of `exact`; InvalidInput where it is not installed."""
     if importlib.util.find_spec("exact") is None:
-        raise InvalidInput("certify: needs exact, a solver that logs proofs; pip install 'mlsched[certify]'")
+        raise InvalidInput(f"certify: needs exact, a solver that logs proofs; {_remedy()}")
     return importlib.metadata.version("exact")
+
+
+def _remedy() -> str:
+    """Return how to get `exact`, which has wheels for some platforms only."""
+    if sys.platform == "linux" and platform.machine() == "x86_64" and sys.version_info < (3, 14):
+        return "pip install 'mlsched[certify]'"
+    return "its wheels are for Python 3.11 to 3.13 on Linux (x86-64); use one of these"
 
 
 def log_of(formula: str, seconds: float | None) -> str:

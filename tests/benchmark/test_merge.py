@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_shards_one_after_the_other_in_one_store(whole, tmp_path):
 def test_an_interrupted_shard_is_named(parts, tmp_path):
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(parts(2)[0].read_bytes())
-    with sqlite3.connect(cut) as connection:
+    with closing(sqlite3.connect(cut)) as connection, connection:
         connection.execute("DELETE FROM rows WHERE id > 5")
     merged = merge([cut, parts(2)[1]], tmp_path / "all.sqlite")
     assert merged.unfinished == (str(cut),)
@@ -221,7 +222,7 @@ def test_stores_of_no_suite_of_two_and_without_a_request(tmp_path):
     with Store(tmp_path / "unsaid.sqlite") as store:
         store.add([row()])
     damaged = written(tmp_path / "damaged.sqlite", row())
-    with sqlite3.connect(damaged) as connection:
+    with closing(sqlite3.connect(damaged)) as connection, connection:
         connection.execute("UPDATE requests SET request = '{\"suite\": 1}'")
     for name, said in {
         "empty": "holds no suite; a store to merge holds one suite",
@@ -240,7 +241,7 @@ def test_stores_of_no_suite_of_two_and_without_a_request(tmp_path):
 
 
 def _other(path):
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE things (name)")
     return path
 

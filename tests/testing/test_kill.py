@@ -11,6 +11,7 @@ import random
 import resource
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_bench(nursery, tmp_path, report):
     call = ["bench", "tiny", "--store", str(store)]
 
     def rows() -> object:
-        with sqlite3.connect(store) as connection:
+        with closing(sqlite3.connect(store)) as connection, connection:
             names = [c[1] for c in connection.execute("PRAGMA table_info(rows)")]
             found = [dict(zip(names, row, strict=True)) for row in connection.execute("SELECT * FROM rows")]
         return sorted(json.dumps(without_times(row), sort_keys=True, default=repr) for row in found)
