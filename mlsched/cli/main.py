@@ -198,6 +198,12 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
         return INTERRUPTED
+    except RuntimeError as failed:
+        # Until Python 3.12, an interrupt while a class gets its attributes, as in NumPy's import, comes as this.
+        if not isinstance(failed.__cause__, KeyboardInterrupt):
+            raise
+        output.say("interrupted")
+        return INTERRUPTED
     except (BrokenPipeError, SystemExit) as gone:
         # The reader has gone (`mlsched ... | head`): nothing is wrong, and nothing more can be said. Typer turns the
         # error into an exit of its own when it meets it first.

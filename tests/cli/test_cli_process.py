@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from mlsched import api
 from mlsched.simulation.preemption import Workload
 
+#: The module; `mlsched.cli` has the function of its name.
+main_module = importlib.import_module("mlsched.cli.main")
 COMMAND = [sys.executable, "-c", "from mlsched.cli import main; main()"]
 
 
@@ -118,3 +121,23 @@ def test_an_interrupt_while_it_loads_exits_130(tmp_path, how):
     command = [sys.executable, "-m", "loads"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "mlsched: interrupted\n")
+
+
+def test_an_interrupt_that_python_makes_an_error_exits_130(monkeypatch, capsys):
+    """As it does where a class gets its attributes, such as in NumPy's import."""
+
+    def interrupted(called):
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(main_module, "_command", interrupted)
+    assert main_module.run(["doctor"]) == 130
+    assert capsys.readouterr().err == "mlsched: interrupted\n"
+
+
+def test_another_error_of_that_kind_is_raised(monkeypatch):
+    def failed(called):
+        raise RuntimeError("another")
+
+    monkeypatch.setattr(main_module, "_command", failed)
+    with pytest.raises(RuntimeError, match="another"):
+        main_module.run(["doctor"])
