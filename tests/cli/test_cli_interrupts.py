@@ -55,3 +55,14 @@ def test_a_solver_that_captures_the_standard_streams_answers(tmp_path):
     for name in ("appsi_highs", "highs"):  # a persistent interface, and mlsched's own
         done = subprocess.run([sys.executable, "-c", code, file, name], capture_output=True, text=True, check=False)
         assert json.loads(done.stdout)["status"] == "optimal", done.stderr
+
+
+def test_a_solver_that_captures_the_standard_streams_answers_a_suite(tmp_path):
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    api.save(api.generate("preemption", "small", seed=1), folder / "instance.json")
+    call = ["bench", str(folder), "--solver", "highs:engine=appsi_highs", "--no-confirm", "--no-reference", "--json"]
+    code = "import sys\nfrom mlsched.cli.main import main\nmain(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", code, *call], capture_output=True, text=True, check=False)
+    verified = json.loads(done.stdout)["verified"]
+    assert (verified["plans"], verified["failed"]) == (3, 0), done.stderr
