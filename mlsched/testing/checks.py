@@ -39,9 +39,9 @@ class Failed(Exception):
 FAILURES: dict[str, type[Failed]] = {name: type(f"Failed_{name}", (Failed,), {}) for name in CHECKS}
 
 
-def fail(check: str, sentence: str, instance: Instance | None = None, plan: Any = None) -> Failed:
-    """The failure of a check, to be raised."""
-    return FAILURES[check](Counterexample(check, sentence, instance, plan))
+def fail(check: str, sentence: str, instance: Instance | None = None, plan: Any = None, second: Any = None) -> Failed:
+    """The failure of a check, to be raised; second: another answer to the same instance."""
+    return FAILURES[check](Counterexample(check, sentence, instance, plan, second=second))
 
 
 @dataclasses.dataclass
@@ -95,7 +95,7 @@ class Examiner:
             self._found("answers", f"the scheduler raised {said(error)}", instance)
             return
         for check, sentence in self._wrong(instance, before, plan, again):
-            self._found(check, sentence, instance, plan)
+            self._found(check, sentence, instance, plan, again if check == "reproducible" else None)
         if isinstance(plan, instance.plan_type) and not instance.violations(plan):
             if best is not None:
                 self._compare(instance, plan, best)
@@ -112,9 +112,9 @@ class Examiner:
             return False
         return True
 
-    def _found(self, check: str, sentence: str, instance: Instance, plan: Any = None) -> None:
+    def _found(self, check: str, sentence: str, instance: Instance, plan: Any = None, second: Any = None) -> None:
         if check in self.active:
-            raise fail(check, sentence, instance, plan)
+            raise fail(check, sentence, instance, plan, second)
 
     @staticmethod
     def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[tuple[str, str]]:
@@ -127,7 +127,7 @@ class Examiner:
         for sentence in instance.violations(plan)[:1]:
             yield "feasible", f"the plan is infeasible: {sentence}"
         if plan != again:
-            yield "reproducible", f"the same instance and rng gave two plans, the second {again!r}"
+            yield "reproducible", "the same instance and rng gave two plans"
         if instance.to_json() != before:
             yield "untouched", "the scheduler changed the instance"
 
@@ -164,7 +164,7 @@ class Examiner:
                 now = said(error)
             if now != plan:
                 sentence = f"call {2 * self.seen + number + 1} answers an instance otherwise than an earlier one did"
-                self._found("reproducible", f"{sentence}; now it is {now!r}", instance, plan)
+                self._found("reproducible", sentence, instance, plan, now)
 
 
 def exact(reference: str | None, objective: str) -> Callable[[Instance], Result | None]:

@@ -14,6 +14,7 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import MlschedError
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
+from mlsched.testing.combined import features_of
 
 #: Most fields shown of an instance and of a plan, and most characters of a line.
 FIELDS, PLAN_FIELDS, WIDTH = 16, 5, 110
@@ -21,7 +22,10 @@ FIELDS, PLAN_FIELDS, WIDTH = 16, 5, 110
 
 @dataclasses.dataclass(frozen=True)
 class Counterexample:
-    """What was asked and what was answered (None: nothing, or nothing that is a plan)."""
+    """What was asked and what was answered (None: nothing, or nothing that is a plan).
+
+    second: the other answer to the same instance, of a scheduler that is not reproducible.
+    """
 
     check: str
     sentence: str
@@ -29,16 +33,20 @@ class Counterexample:
     plan: Any = None
     file: Path | None = None
     picture: Path | None = None
+    second: Any = None
 
     def __str__(self) -> str:
         """Under thirty lines: what is wrong, the instance, the plan, and where they are kept."""
         lines = [_cut(f"{self.check}: {self.sentence}", 3 * WIDTH)]
         if self.instance is not None:
-            lines += [f"on this {self.instance.kind}:", *_fields(self.instance, FIELDS)]
-        if isinstance(self.plan, Plan):
-            lines += [f"with this {self.plan.kind}:", *_fields(self.plan, PLAN_FIELDS)]
-        elif self.plan is not None:
-            lines.append(_cut(f"with this answer: {self.plan!r}"))
+            features = features_of(registry().problem(self.instance.problem), self.instance)
+            which = f" ({', '.join(features)})" if features else ""
+            lines += [_cut(f"on this {self.instance.kind}{which}:", 3 * WIDTH), *_fields(self.instance, FIELDS)]
+        for begin, plan in (("with this", self.plan), ("and then with this", self.second)):
+            if isinstance(plan, Plan):
+                lines += [f"{begin} {plan.kind}:", *_fields(plan, PLAN_FIELDS)]
+            elif plan is not None:
+                lines.append(_cut(f"{begin} answer: {plan!r}"))
         lines += [f"kept in {path}" for path in (self.file, self.picture) if path is not None]
         return "\n".join(lines)
 
@@ -56,6 +64,8 @@ class Counterexample:
         picture = None
         if isinstance(self.plan, self.instance.plan_type):
             api.save(self.plan, place / f"{name}.plan.json")
+            if isinstance(self.second, self.instance.plan_type):
+                api.save(self.second, place / f"{name}.second-plan.json")
             picture = self._drawn(place / f"{name}.png")
         return dataclasses.replace(self, file=file, picture=picture)
 

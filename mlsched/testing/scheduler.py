@@ -16,6 +16,7 @@ from mlsched.core.gap import sum_up
 from mlsched.core.params import NotNegative, Range
 from mlsched.core.registry import registry
 from mlsched.testing.checks import CHECKS, Examiner, Failed, exact
+from mlsched.testing.combined import Recipe, minimal, recipes
 from mlsched.testing.counterexample import Counterexample
 from mlsched.testing.drawing import drawn
 from mlsched.testing.report import CheckFailed, Outcome, Report
@@ -49,8 +50,9 @@ def check_scheduler(
     """Check a rule `scheduler(instance, *, rng) -> plan` on small instances of a problem.
 
     A quarter of them is the problem's Hypothesis strategy (adversarial), a quarter its strategy of contended instances
-    (several decisions in one answer that bear on each other), both shrunk to a minimal failing case, and half its
-    generator (realistic). `CHECKS` says what is checked on each.
+    (several decisions in one answer that bear on each other), both shrunk to a minimal failing case. A quarter is its
+    generator (realistic), and a quarter combines features that the judge's rules distinguish (`Problem.features`),
+    every two of them. `CHECKS` says what is checked on each.
 
     A run in which the rule serves nobody any more while jobs wait is a failure only where it does the same in a cluster
     with room for all jobs on every node; else the report counts it (a rule that never splits a job over nodes).
@@ -159,18 +161,54 @@ def _wanted(
 
 def _examples(examiner: Examiner, problem: Problem, examples: int, calls: int) -> Counterexample | None:
     """The first check that fails on an example, with its minimal instance."""
-    strategies = [problem.strategy(), *([problem.contended()] if problem.contended else [])]
-    each = examples // 2 // len(strategies)
-    sizes = problem.presets["small"].sizes if "small" in problem.presets else {}
     try:
+        bases = list[Any]()
+
+        def noted(instance: Any) -> None:
+            bases.append(instance.replace())
+            examiner(instance)
+
+        strategies, each, generated, combined = shares(problem, examples)
         for strategy in strategies:
-            drawn(examiner, strategy, each)
-        for seed in range(examples - each * len(strategies)):
-            examiner(problem.generate(np.random.default_rng(seed), **sizes))
+            drawn(noted, strategy, each)
+        sizes = problem.presets["small"].sizes if "small" in problem.presets else {}
+        for seed in range(generated):
+            noted(problem.generate(np.random.default_rng(seed), **sizes))
+        for recipe in recipes(problem, bases, combined):
+            _combined(examiner, problem, recipe)
         examiner.again(calls)
     except Failed as failed:
         return failed.counterexample
     return None
+
+
+def shares(problem: Problem, examples: int) -> tuple[list[Any], int, int, int]:
+    """Return the strategies, and the numbers of examples of each, of the generator, and of combined features."""
+    strategies = [problem.strategy(), *([problem.contended()] if problem.contended else [])]
+    each = examples // 2 // len(strategies)
+    rest = examples - each * len(strategies)
+    combined = rest // 2 if problem.features else 0
+    return strategies, each, rest - combined, combined
+
+
+def _combined(examiner: Examiner, problem: Problem, recipe: Recipe) -> None:
+    """Examine an instance of combined features; raises Failed with as few features as still fail."""
+    try:
+        examiner(recipe.make(problem))
+    except Failed as found:
+        kind = type(found)
+
+        def fails(instance: Any) -> bool:
+            try:
+                examiner(instance)
+            except kind:
+                return True
+            except Failed:
+                return False
+            return False
+
+        examiner(minimal(problem, recipe, fails).make(problem))
+        raise
 
 
 def _on_average(examiner: Examiner, mean_gap: float | None) -> Counterexample | None:

@@ -87,7 +87,7 @@ def test_every_built_in_solver_passes(rule):
 
 
 def test_the_report_says_what_was_checked():
-    report = check_scheduler("lrtp", "preemption", examples=8, mean_gap=100.0)
+    report = check_scheduler("fitgpp", "preemption", examples=8, mean_gap=100.0)
     assert list(report.outcomes) == list(CHECKS)
     assert {o.status for o in report.outcomes.values()} == {"passed"}
     assert report.instances == report.gaps.count == 8

@@ -120,6 +120,8 @@ def _has_larger_is_slower(instance: Instance) -> bool:
 
 def _has_equal_jobs(instance: Instance) -> bool:
     jobs = len(instance.waiting)
+    if not jobs:
+        return False
     columns = (instance.worker_demand, instance.ps_demand, instance.cost.reshape(jobs, -1), instance.waiting[:, None])
     return len(np.unique(np.hstack(columns), axis=0)) < jobs
 

@@ -86,9 +86,7 @@ def _slices(instance: Instance, rng: Rng) -> Instance:
 
 
 def _two_jobs(instance: Instance, rng: Rng) -> Instance:
-    """A second job with a shape like one of the first."""
-    if instance.above_nominal:
-        return instance
+    """A second job with a shape like one of the first; which units it may evict no longer depends on their quota."""
     shape, jobs = int(rng.integers(len(instance.shape_job))), len(instance.job_priority)
     fields = {
         name: np.concatenate([getattr(instance, name), getattr(instance, name)[shape : shape + 1]])
@@ -103,6 +101,7 @@ def _two_jobs(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(
         **fields,
         **named,
+        above_nominal=0,
         shape_job=np.append(instance.shape_job, jobs),
         limit_job=np.hstack([instance.limit_job, instance.limit_job[:, job : job + 1]]),
     )

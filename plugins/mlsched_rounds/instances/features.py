@@ -117,8 +117,8 @@ def _has_nearly_done(instance: Instance) -> bool:
 
 def _has_equal_jobs(instance: Instance) -> bool:
     jobs = len(instance.remaining)
-    rows = [getattr(instance, name).reshape(jobs, -1) for name in JOBS]
-    return len(np.unique(np.hstack(rows), axis=0)) < jobs if jobs else False
+    rows = [getattr(instance, name).reshape(jobs, -1) for name in JOBS] if jobs else []
+    return bool(rows) and len(np.unique(np.hstack(rows), axis=0)) < jobs
 
 
 FEATURES = {
