@@ -31,9 +31,20 @@ def small(problem: str, seed: int) -> Any:
 
 
 def solved(path: str, engine: str) -> tuple[int, dict[str, float]]:
-    """The optimum of an MPS file by an engine of OR-Tools, and the values by name."""
+    """The optimum of an MPS file by HiGHS or by SCIP (of OR-Tools), and the values by name."""
+    import highspy
     from ortools.linear_solver.python import model_builder
 
+    if engine == "highs":
+        highs = highspy.Highs()
+        highspy.Highs.resetGlobalScheduler(True)
+        highs.setOptionValue("output_flag", False)
+        highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.readModel(path)
+        highs.run()
+        assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        values = dict(zip(highs.getLp().col_names_, highs.getSolution().col_value, strict=True))
+        return round(highs.getInfo().objective_function_value), values
     model = model_builder.Model()
     assert model.import_from_mps_file(path)
     solver = model_builder.Solver(engine)
