@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 from mlsched.core import tables
 from mlsched.core.arguments import checked
 from mlsched.core.brief import brief
-from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
 from mlsched.core.record import UNREAD, Record, specs
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Instance(Record):
     called: ClassVar[Question] = "online"
     objectives: ClassVar[tuple[Objective, ...]] = ()
     plan_type: ClassVar[type[Plan]] = Plan
+    #: The module that judges: `violations(instance, plan)` and `evaluate(instance, plan)`.
+    judge: ClassVar[Any]
     #: Values and bounds agree up to this share of the larger one; above 0 only where values are real (an LP's).
     tolerance: ClassVar[float] = 0.0
     #: Fields that no scheduler can observe; only solvers that declare `least_information` see them, or more.
@@ -142,15 +144,22 @@ class Instance(Record):
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
     def violations(self, plan: Any) -> list[str]:
-        """Sentences that say what is wrong with `plan`; empty when it is feasible."""
-        raise NotImplementedError  # pragma: no cover - every problem defines it
+        """Return one sentence for each fault of `plan`; an empty list if it is feasible."""
+        faults: list[str] = self.judge.violations(self, plan)
+        return faults
 
     def evaluate(self, plan: Any) -> dict[str, Any]:
-        """Objective name -> value of a feasible `plan`, recomputed from the problem statement.
+        """Return the value of a feasible `plan` for each objective, recomputed from the problem statement.
 
         Values are integers; real numbers only where the instance states a `tolerance`.
+
+        Raises:
+            InvalidInput: the plan is of another type, or malformed.
         """
-        raise NotImplementedError  # pragma: no cover - every problem defines it
+        if not isinstance(plan, self.plan_type):
+            raise InvalidInput(f"evaluate: plan = {shortened(repr(plan))}: must be a {self.plan_type.__name__}")
+        values: dict[str, Any] = self.judge.evaluate(self, plan)
+        return values
 
     def deferrals(self, plan: Any) -> list[str]:
         """Sentences that say who waits in a feasible `plan` though it asked to start; empty where nobody can."""

@@ -59,6 +59,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "placement.instance"
     problem: ClassVar[str] = "placement"
     plan_type: ClassVar[type[contract.Plan]] = Plan
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_speed", "max", "millionths of a job an interval", "sum of Eq. 1 over running and placed jobs"),
     )
@@ -161,14 +162,6 @@ class Instance(contract.Instance):
             "workers": np.where(held, plan.workers[job, server], 0),
             "ps": np.where(held, plan.ps[job, server], 0),
         }
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Plan) -> dict[str, int]:
-        """The objective of a feasible `plan`."""
-        return judge.evaluate(self, plan)
 
     def profile(self, workers: IntArray, ps: IntArray) -> Any:
         """What an experiment on one server measures: slowdown - 1 of each type beside other jobs' tasks.

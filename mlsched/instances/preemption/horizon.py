@@ -47,6 +47,7 @@ class Horizon(contract.Instance):
     problem: ClassVar[str] = "preemption"
     called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Decisions
+    judge: ClassVar[Any] = horizon_judge
     objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
@@ -81,11 +82,3 @@ class Horizon(contract.Instance):
         chosen = [np.flatnonzero(plan.by == k) for k in range(len(plan.te))]
         victims = [", ".join(map(str, plan.victim[rows].tolist())) for rows in chosen]
         return {"TE job": plan.te, "node": plan.node, "victims": np.array(victims, dtype=object)}
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return horizon_judge.violations(self, plan)
-
-    def evaluate(self, plan: Decisions) -> dict[str, int]:
-        """The objectives of a feasible `plan`; InvalidInput for one by which a run cannot be carried out."""
-        return horizon_judge.evaluate(self, plan)

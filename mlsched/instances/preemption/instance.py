@@ -73,6 +73,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "preemption.instance"
     problem: ClassVar[str] = "preemption"
     plan_type: ClassVar[type[contract.Plan]] = Plan
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.BASES)
 
     secrets: ClassVar[tuple[str, ...]] = ("job_remaining",)
@@ -162,11 +163,3 @@ class Instance(contract.Instance):
             "node": np.concatenate([self.job_node, plan.te_node]),
             "fate": np.array(fate, dtype=object),
         }
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Plan) -> dict[str, int]:
-        """The objectives of a feasible `plan`."""
-        return judge.evaluate(self, plan)

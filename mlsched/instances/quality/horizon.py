@@ -40,6 +40,7 @@ class Horizon(contract.Instance):
     problem: ClassVar[str] = "quality"
     called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Epochs
+    judge: ClassVar[Any] = horizon_judge
     objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
 
     cores: int = integer(low=1, high=UNLIMITED, doc="C: cores of the cluster")
@@ -83,11 +84,3 @@ class Horizon(contract.Instance):
         """Every epoch with the cores of each job."""
         cores = {f"job {j}": plan.cores[:, j] for j in range(plan.cores.shape[1])}
         return {"epoch": np.arange(len(plan.cores)), **cores}
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return horizon_judge.violations(self, plan)
-
-    def evaluate(self, plan: Epochs) -> dict[str, int]:
-        """The objectives of a feasible `plan`; InvalidInput for another."""
-        return horizon_judge.evaluate(self, plan)

@@ -49,6 +49,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "quality.instance"
     problem: ClassVar[str] = "quality"
     plan_type: ClassVar[type[contract.Plan]] = Plan
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.VALUES)
 
     cores: int = integer(high=UNLIMITED, doc="C: cores of the cluster")
@@ -121,14 +122,6 @@ class Instance(contract.Instance):
         """Every job with its cores and the loss that is predicted with them, ppm of its loss at the start."""
         jobs = np.arange(len(plan.cores))
         return {"job": jobs, "cores": plan.cores, "predicted_loss_ppm": self.loss[jobs, plan.cores]}
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Plan) -> dict[str, int]:
-        """The objectives of a well-formed `plan`."""
-        return judge.evaluate(self, plan)
 
 
 def waiting_in_arrival_order(jobs: int, available: int, least: int = 1) -> IntArray:

@@ -69,6 +69,7 @@ class Instance(contract.Instance):
     problem: ClassVar[str] = "taskgraph"
     called: ClassVar[contract.Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Timetable
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_jct", "min", "ticks", "sum over jobs of completion minus arrival"),
         Objective("deadlines_met", "max", "jobs", "jobs that complete by their deadline"),
@@ -189,14 +190,6 @@ class Instance(contract.Instance):
         traffic = sum(v * n for v, n in zip(self.edge_volume.tolist(), rounds, strict=True))
         if traffic > EXACT:
             raise InvalidInput(f"traffic can reach {traffic}: must stay below 2^53; use a larger unit of volume")
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Timetable) -> dict[str, int]:
-        """The six objectives of a feasible `plan`."""
-        return judge.evaluate(self, plan)
 
     def job_name(self, job: int) -> str:
         """The name of a job, or "job" and its number."""

@@ -88,6 +88,7 @@ class Snapshot(contract.Instance):
     problem: ClassVar[str] = "taskgraph"
     called: ClassVar[contract.Question] = "online"
     plan_type: ClassVar[type[contract.Plan]] = Round
+    judge: ClassVar[Any] = snapshot_judge
     objectives: ClassVar[tuple[Objective, ...]] = ()
     secrets: ClassVar[tuple[str, ...]] = ("slowness",)
     least_information: ClassVar[contract.Information] = "profiled"
@@ -185,10 +186,6 @@ class Snapshot(contract.Instance):
         if known is None or not known.size:
             return self
         return super().shown(information)
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return snapshot_judge.violations(self, plan)
 
     def evaluate(self, plan: Round) -> dict[str, int]:
         """Nothing: a single round has no objective of its own."""

@@ -60,6 +60,7 @@ class Horizon(contract.Instance):
     problem: ClassVar[str] = "workers"
     called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Stages
+    judge: ClassVar[Any] = horizon_judge
     tolerance: ClassVar[float] = 1e-6
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_jct", "min", "ms", "sum over the jobs of the time from arrival to finish; a real number"),
@@ -130,11 +131,3 @@ class Horizon(contract.Instance):
             "ps": plan.ps,
             "time": plan.time,
         }
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return horizon_judge.violations(self, plan)
-
-    def evaluate(self, plan: Stages) -> dict[str, float]:
-        """The objective of a well-formed `plan`."""
-        return horizon_judge.evaluate(self, plan)

@@ -52,6 +52,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "workers.instance"
     problem: ClassVar[str] = "workers"
     plan_type: ClassVar[type[contract.Plan]] = Plan
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective(
             "total_jct", "min", "ms", "sum over the jobs of the time to finish; of a waiting job, its waiting term"
@@ -102,14 +103,6 @@ class Instance(contract.Instance):
         """Every job with its model, workers and PSs; 0 of both where it waits."""
         names = np.array(self.models, dtype=object)
         return {"job": np.arange(len(plan.workers)), "model": names[self.model], "workers": plan.workers, "ps": plan.ps}
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Plan) -> dict[str, int]:
-        """The objective of a well-formed `plan`."""
-        return judge.evaluate(self, plan)
 
 
 def waiting_terms(cost: IntArray, delay: int = DELAY) -> IntArray:

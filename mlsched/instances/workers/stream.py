@@ -55,6 +55,7 @@ class Stream(contract.Instance):
     problem: ClassVar[str] = "workers"
     called: ClassVar[Question] = "policy"
     plan_type: ClassVar[type[contract.Plan]] = Policy
+    judge: ClassVar[Any] = stream_judge
     tolerance: ClassVar[float] = 1e-6
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("expected_total_jct", "min", "ms", "expectation of the sum of the times from arrival to finish"),
@@ -111,11 +112,3 @@ class Stream(contract.Instance):
             given.append(", ".join(f"{plan.workers[row, s]} + {plan.ps[row, s]}" for s in slots))
         texts = {"jobs (iterations)": jobs, "workers + PSs": given}
         return {"coming": plan.coming, **{name: np.array(rows, dtype=object) for name, rows in texts.items()}}
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return stream_judge.violations(self, plan)
-
-    def evaluate(self, plan: Policy) -> dict[str, float]:
-        """The objective of a feasible `plan`; InvalidInput for one that does not say what to do."""
-        return stream_judge.evaluate(self, plan)

@@ -48,6 +48,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "admission.instance"
     problem: ClassVar[str] = "admission"
     plan_type: ClassVar[type[contract.Plan]] = Plan
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.BASES)
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
@@ -201,14 +202,6 @@ class Instance(contract.Instance):
         """The jobs that keep waiting, by their names where they have some."""
         names = self.job_names or [str(j) for j in range(len(self.job_priority))]
         return [f"job {names[j]} waits" for j in np.flatnonzero(plan.start == 0).tolist()]
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Plan) -> dict[str, int]:
-        """The objectives of a feasible `plan`."""
-        return judge.evaluate(self, plan)
 
     def moved(self, move: IntArray) -> list[int]:
         """The units that a plan's `move` moves, ascending."""

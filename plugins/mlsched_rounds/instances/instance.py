@@ -47,6 +47,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "rounds.instance"
     problem: ClassVar[str] = "rounds"
     plan_type: ClassVar[type[contract.Plan]] = Plan
+    judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = judge.OBJECTIVES
 
     capacity: IntArray = array("types", high=UNLIMITED, doc="GPUs of each type")
@@ -110,14 +111,6 @@ class Instance(contract.Instance):
         gpus = np.where(runs, self.config_gpus[plan.config], 0) if len(self.config_type) else 0 * plan.config
         steps = [judge.steps(self, j, c) for j, c in enumerate(plan.config.tolist())]
         return {"job": np.arange(len(plan.config)), "type": names, "gpus": gpus, "steps": np.array(steps, dtype=int)}
-
-    def violations(self, plan: object) -> list[str]:
-        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
-        return judge.violations(self, plan)
-
-    def evaluate(self, plan: Plan) -> dict[str, int]:
-        """The objectives of a well-formed `plan`."""
-        return judge.evaluate(self, plan)
 
 
 def _empty(configs: int) -> IntArray:

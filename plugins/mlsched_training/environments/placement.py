@@ -134,7 +134,7 @@ class PlacementEnv(InstanceEnv):
     # -- the rules ----------------------------------------------------------------------------------------------------
 
     def _total(self, inst: Instance) -> int:
-        return inst.evaluate(self.plan)["total_speed"]
+        return int(inst.evaluate(self.plan)["total_speed"])
 
     def _is_ps(self, inst: Instance) -> bool:
         return bool(self._workers[self._job].sum() == inst.job_workers[self._job])
