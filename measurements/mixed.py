@@ -65,7 +65,7 @@ def main() -> None:
         said = {f"{engine}, minimise": minimised(engine, program, best) for engine in ENGINES}
         said["enumerate_front"] = enumerated(program, mixed_examples.front_of(values))
         for name, outcome in said.items():
-            outcomes[f"{name}: {outcome}"] += 1
+            outcomes[f"{name}, {outcome}"] += 1
             if outcome != "right":
                 print(number, name, outcome, program, file=sys.stderr, flush=True)
     print(json.dumps({**dict(sorted(outcomes.items())), "CPU s": time.process_time() - started}))
