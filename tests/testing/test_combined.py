@@ -131,8 +131,8 @@ def test_bugs_that_need_two_features_are_found(report):
 
 
 def _infeasible(rule, instance):
-    """Whether the rule's plan is infeasible; instances without a feasible plan are passed over."""
+    """Whether the rule's plan is infeasible, or there is none."""
     try:
         return bool(instance.violations(rule(instance.replace(), rng=np.random.default_rng(0))))
-    except MlschedError:
-        return False
+    except (MlschedError, ValueError, IndexError):
+        return True
