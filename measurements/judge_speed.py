@@ -1,4 +1,4 @@
-"""CPU seconds of `judge` on large states: of Kueue with nodes, of Kueue with a topology, and of Kubernetes.
+"""CPU seconds of `judge` on large states: of Kueue with nodes, a cohort or a topology, of KAI and of Kubernetes.
 
     python measurements/judge_speed.py [--nodes 4000] [--workloads 1000] [--pods 100000] [--only NAME] [--rule]
 
@@ -46,6 +46,37 @@ def _workload(name: str, priority: int, count: int, status: Json, topology: str 
     metadata = {"name": name, "namespace": "team", "uid": name, "creationTimestamp": "2026-11-24T07:00:00Z"}
     spec = {"queueName": "lq", "priority": priority, "podSets": [pod_set]}
     return {"apiVersion": API, "kind": "Workload", "metadata": metadata, "spec": spec, "status": status}
+
+
+def cohort(workloads: int, queues: int = 10) -> list[Json]:
+    """Return queues of a cohort that all borrow from the first, in which one workload waits and reclaims."""
+    items: list[Json] = [{"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "h100"}, "spec": {}}]
+    for q in range(queues):
+        quota = {"name": "nvidia.com/gpu", "nominalQuota": 8 * workloads // queues}
+        flavor = {"name": "h100", "resources": [quota]}
+        group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [flavor]}
+        spec: Json = {"namespaceSelector": {}, "cohortName": "all", "resourceGroups": [group]}
+        spec["preemption"] = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+        items.append({"apiVersion": API, "kind": "ClusterQueue", "metadata": {"name": f"cq{q}"}, "spec": spec})
+        items.append(
+            {
+                "apiVersion": API,
+                "kind": "LocalQueue",
+                "metadata": {"name": f"lq{q}", "namespace": "team"},
+                "spec": {"clusterQueue": f"cq{q}"},
+            }
+        )
+    for w in range(workloads):
+        part = {"name": "main", "count": 1, "flavors": {"nvidia.com/gpu": "h100"}}
+        part["resourceUsage"] = {"nvidia.com/gpu": "8"}
+        since = f"2026-11-24T{8 + w % 4:02d}:{w % 60:02d}:00Z"
+        reserved = {"type": "QuotaReserved", "status": "True", "lastTransitionTime": since}
+        admission = {"clusterQueue": f"cq{1 + w % (queues - 1)}", "podSetAssignments": [part]}
+        items.append(_workload(f"w{w:04d}", w % 5, 1, {"conditions": [reserved], "admission": admission}))
+    waits = _workload("waits", 9, 8, {})
+    waits["spec"]["queueName"] = "lq0"
+    waits["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"].pop("cpu")
+    return [*items, waits]
 
 
 def kueue(nodes: int, workloads: int, topology: bool) -> list[Json]:
@@ -106,11 +137,42 @@ def kubernetes(nodes: int, pods: int) -> list[Json]:
     return items
 
 
-def measure(items: list[Json], rule: str | None) -> dict[str, float]:
+def kai(nodes: int, groups: int) -> Json:
+    """Return a snapshot of gangs that fill the nodes, in queues above their quota, and a gang of eight that waits."""
+
+    def queue(name: str, quota: int, parent: str) -> Json:
+        gpu = {"quota": quota, "limit": -1, "overQuotaWeight": 1}
+        resources = {"cpu": {**gpu, "quota": -1}, "memory": {**gpu, "quota": -1}, "gpu": gpu}
+        return {"metadata": {"name": name}, "spec": {"parentQueue": parent, "resources": resources}}
+
+    def gang(name: str, queue: str, minimum: int, hosts: list[str]) -> None:
+        metadata = {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": "2026-11-24T09:00:00Z"}
+        raw["podGroups"].append({"metadata": metadata, "spec": {"queue": queue, "minMember": minimum}})
+        for p, host in enumerate(hosts):
+            about = {"name": f"{name}-{p}", "namespace": "ml", "annotations": {"pod-group-name": name}}
+            status = {"phase": "Running", "startTime": "2026-11-24T10:00:00Z"} if host else {"phase": "Pending"}
+            spec = {**_spec(8), **({"nodeName": host} if host else {})}
+            raw["pods"].append({"metadata": about, "spec": spec, "status": status})
+
+    raw: Json = {"nodes": [node(n) for n in range(nodes)], "pods": [], "podGroups": [], "priorityClasses": []}
+    raw["queues"] = [queue("all", -1, ""), *(queue(f"q{n}", 2 * nodes, "all") for n in range(4))]
+    size = nodes // groups
+    for g in range(groups):
+        gang(f"g{g:04d}", f"q{1 + g % 3}", size, [f"n{n:05d}" for n in range(g * size, (g + 1) * size)])
+    gang("waits", "q0", 8, [""] * 8)
+    return {"rawObjects": raw}
+
+
+def listed(items: list[Json]) -> Json:
+    """Return objects as kubectl prints them."""
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def measure(state: Json, rule: str | None) -> dict[str, float]:
     """Return CPU seconds and peak memory of one call of the command, and its exit status."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "state.json"
-        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        path.write_text(json.dumps(state))
         command = [sys.executable, "-m", "mlsched", "judge", str(path), "--json", *(["--rule", rule] if rule else [])]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, check=False, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -133,10 +195,12 @@ def main() -> None:
     parser.add_argument("--workloads", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=100_000)
     parser.add_argument("--rule", action="store_true")
-    states: dict[str, tuple[str, Callable[[argparse.Namespace], list[Json]]]] = {
-        "kueue": ("kueue", lambda a: kueue(a.nodes, a.workloads, topology=False)),
-        "topology": ("kueue", lambda a: kueue(a.nodes, a.workloads, topology=True)),
-        "kubernetes": ("kube", lambda a: kubernetes(a.nodes, a.pods)),
+    states: dict[str, tuple[str, Callable[[argparse.Namespace], Json]]] = {
+        "kueue": ("kueue", lambda a: listed(kueue(a.nodes, a.workloads, topology=False))),
+        "cohort": ("kueue", lambda a: listed(cohort(a.workloads))),
+        "kai": ("kai", lambda a: kai(a.nodes, a.workloads)),
+        "topology": ("kueue", lambda a: listed(kueue(a.nodes, a.workloads, topology=True))),
+        "kubernetes": ("kube", lambda a: listed(kubernetes(a.nodes, a.pods))),
     }
     parser.add_argument("--only", choices=tuple(states))
     a = parser.parse_args()

@@ -6,7 +6,7 @@ it from below (rule 9) takes one that a binary holds at or below the maximum.
 
 Rule 9 needs an order of eviction. One exists where each foreign queue with victims has a last one with which it still
 exceeds its quota, and the last below a cohort is the last below its own queue; so there is a binary for each queue and
-victim below it, and one for each contested flavor that may be exceeded.
+victim below it, one for each contested flavor that may be exceeded, and one for each queue that loses anybody.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import dataclasses
 from mlsched_admission.formulations._program import Program, Sum, total
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import NO_LIMIT, Quotas
+
+#: Terms of a sum from which on a variable stands for it.
+LONG = 16
 
 
 @dataclasses.dataclass
@@ -30,6 +33,7 @@ class QuotaRows:
 
     def __post_init__(self) -> None:
         self._own_use: dict[tuple[int, int], Sum] = {}
+        self._own_below: dict[tuple[int, int], Sum] = {}
         self._above: dict[tuple[int, int], Sum] = {}
         self._below: dict[tuple[int, int, int], Sum] = {}
         self._beyond: dict[tuple[int, int, int], Sum] = {}
@@ -116,8 +120,11 @@ class QuotaRows:
             exceeded = [self._exceeds(q, f, u) for f in flavors]
             row = total([(1, here), *((-1, e) for e in exceeded if e is not None)])
             self.program.at_most(row, 0, "last_exceeds", q, u)
-        for u, x in below.items():
-            self.program.at_most(total([(1, x), *((-1, here) for here in chosen.values())]), 0, "has_last", q, u)
+        if below:
+            loses = self.program.variable("loses", q)
+            self.program.at_most(total([(1, loses), *((-1, here) for here in chosen.values())]), 0, "has_last", q)
+            for u, x in below.items():
+                self.program.at_most(Sum({x: 1, loses: -1}), 0, "loses_unit", q, u)
         return chosen
 
     def _child_towards(self, q: int, home: int) -> int:
@@ -138,7 +145,7 @@ class QuotaRows:
         """At most the usage of a queue with unit `u` (-1: none) still there; variables can make it equal."""
         if (q, f, u) in self._below:
             return self._below[q, f, u]
-        usage, home = self._own(q, f), int(self.instance.unit_queue[u]) if u >= 0 else -1
+        usage, home = self._own_at_most(q, f), int(self.instance.unit_queue[u]) if u >= 0 else -1
         if home == q:
             usage = usage.plus(Sum({self.evict[u]: int(self.instance.unit_use[u, f])}))
         path = self.quotas.path(home)
@@ -146,6 +153,17 @@ class QuotaRows:
             usage = usage.plus(self._held(c, f, u if c in path else -1))
         self._below[q, f, u] = usage
         return usage
+
+    def _own_at_most(self, q: int, f: int) -> Sum:
+        """At most what the queue itself uses: one variable if it is a long sum, which a row per unit would repeat."""
+        if (q, f) not in self._own_below:
+            self._own_below[q, f] = own = self._own(q, f)
+            least = own.constant + sum(c for c in own.terms.values() if c < 0)
+            if len(own.terms) > LONG and least >= 0:
+                uses = self.program.variable("uses", q, f, high=self.program.largest(own))
+                self.program.at_most(Sum({uses: 1}).plus(own, -1), 0, "uses_at_most", q, f)
+                self._own_below[q, f] = Sum({uses: 1})
+        return self._own_below[q, f]
 
     def _held(self, q: int, f: int, u: int) -> Sum:
         """At most what the queue uses beyond its local quota with unit `u` still there, at least 0."""

@@ -18,7 +18,7 @@ from mlsched.core.fields import as_int, ints
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
 from mlsched_admission.solvers._names import several
-from mlsched_admission.solvers._questions import Asked, about, after, lifted, lowered, only
+from mlsched_admission.solvers._questions import Asked, Best, about, after, lifted, lowered, only
 from mlsched_admission.solvers._reasons import reason
 from mlsched_admission.solvers._verdict import Change, Kind, Needs, Point, Verdict
 from mlsched_admission.solvers.needs import what_it_takes
@@ -145,10 +145,14 @@ class _Judgement:
     ) -> None:
         self.question, self.made, self.objectives, self.top, self.asked = question, made, objectives, top, asked
         self.values = judge.base_values(question, made.plan)
+        self._least: Best | None = None
 
     def verdict(self, known: Verdict | None = None) -> Verdict:
         """The first kind that applies, with the front."""
-        found = self._ineligible() or self._does_not_start() or self._needless()
+        found = self._ineligible()
+        if found is None and (self.made.complete or not self._fewest().starts_all):
+            found = self._does_not_start()
+        found = found or self._needless()
         if known is not None and known.objectives == self.objectives:
             front, complete, proof, evidence = known.front, known.complete, known.front_proof, known.front_evidence
         else:
@@ -198,13 +202,19 @@ class _Judgement:
         proof = f"{why}, with them gone" if why else "cp-sat proved that no places exist"
         return self._made("does not start", sentence, starts=False, proof=proof, evidence="unconfirmed")
 
+    def _fewest(self) -> Best:
+        """The plan that starts the decision's jobs with the fewest of its victims; nothing is known without victims."""
+        if not self.made.evict:
+            return Best(None, proved=False)
+        if self._least is None:
+            moved = self.question.moved(self.made.plan.move)
+            asked = only(about(self.question, self.made.meant), self.made.evict, moved)
+            self._least = self.asked.best(asked.replace(unit_lost=np.ones_like(asked.unit_lost)), "lost")
+        return self._least
+
     def _needless(self) -> Verdict | None:
         """The fewest of the decision's victims with which its jobs start."""
-        if not self.made.evict:
-            return None
-        moved = self.question.moved(self.made.plan.move)
-        asked = only(about(self.question, self.made.meant), self.made.evict, moved)
-        best = self.asked.best(asked.replace(unit_lost=np.ones_like(asked.unit_lost)), "lost")
+        best = self._fewest()
         if best.plan is None or not best.starts_all or int(best.plan.evict.sum()) >= len(self.made.evict):
             return None
         point = self._point(lifted(self.question, self.made.meant, best.plan))

@@ -45,7 +45,7 @@ from mlsched_admission.instances.systems.kai.reading import GROUP, UNKNOWN_PRIOR
 
 STARTED = "kai.scheduler/last-start-timestamp"
 #: Pods that could move, times nodes, up to which moves are considered.
-MOST_MOVES = 200_000
+MOST_MOVES = 10_000
 STALE = "kai.scheduler/stale-podgroup-timestamp"
 GPU = "nvidia.com/gpu"
 #: Fields of queues with the least time that a group runs before it is preempted, or reclaimed.

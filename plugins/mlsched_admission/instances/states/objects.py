@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mlsched.core.errors import shortened
@@ -324,10 +324,10 @@ def latest(documents: Iterable[Entry]) -> int | None:
     return max(found, default=None)
 
 
-def apart(documents: Iterable[Document]) -> int:
+def apart(documents: Sequence[Document]) -> int:
     """Seconds between the latest times in these files, of those with pods, nodes or workloads."""
     found = []
-    for document in documents:
+    for document in documents if len(documents) > 1 else ():
         changing = (one for one in _items(document) if one.text("kind") in ("Pod", "Node", "Workload"))
         if (time := latest(changing)) is not None:
             found.append(time)

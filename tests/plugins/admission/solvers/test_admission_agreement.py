@@ -18,6 +18,7 @@ from mlsched import api
 from mlsched.core.errors import TooLarge
 from mlsched.core.result import Result
 from mlsched.instances import strategies
+from mlsched_admission.formulations import _quotas
 from mlsched_admission.instances import PROBLEM, Instance, judge
 
 OBJECTIVES = [o.name for o in Instance.objectives]
@@ -48,6 +49,14 @@ def check(instance: Instance, solver: str, objective: str, **params: bool) -> No
 def test_agreement_on_adversarial_instances(solver, instance):
     for objective in OBJECTIVES:
         check(instance, solver, objective)
+
+
+@settings(max_examples=draws(20, 1000))
+@given(instance=strategies.admission())
+def test_a_variable_for_a_long_sum_changes_nothing(instance):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_quotas, "LONG", 0)
+        check(instance, "cp-sat", "victims")
 
 
 @functools.cache

@@ -188,8 +188,12 @@ class Group:
 class Node:
     """A node: whole resources now and after all releases, and shared devices."""
 
-    def __init__(self, name: str, room: Mapping[str, int], device: int, strategy: str, usable: bool) -> None:
+    def __init__(
+        self, name: str, room: Mapping[str, int], device: int, strategy: str, *, usable: bool, labelled: bool = True
+    ) -> None:
+        """labelled: its label says how much memory a device has; else it takes no pods that ask for GPU memory."""
         self.name, self.room, self.device, self.strategy, self.usable = name, dict(room), device, strategy, usable
+        self.labelled = labelled
         self.now: dict[str, int] = dict(room)
         self.soon: dict[str, int] = dict(room)
         self.groups: dict[str, Group] = {}
@@ -249,6 +253,8 @@ class Node:
 
         releases: count what leaves as free.
         """
+        if pod.gpus and pod.gpus > (self.devices_soon if releases else min(self.devices_now, self.devices_soon)):
+            return None
         room = self.soon if releases else self.now
         for resource, amount in self.whole(pod):
             if resource != "gpu" and amount > min(room.get(resource, 0), self.soon.get(resource, 0)):
@@ -257,14 +263,11 @@ class Node:
             return None
         if self.strategy == "single" and (pod.mig or pod.shared):
             return None
-        if pod.gpus:
-            idle = self.devices_soon if releases else min(self.devices_now, self.devices_soon)
-            return () if pod.gpus <= idle else None
-        return self._shared(pod, releases) if pod.shared else ()
+        return self._shared(pod, releases) if pod.shared and not pod.gpus else ()
 
     def _shared(self, pod: Pod, releases: bool) -> tuple[str, ...] | None:
         need, capacity = self.need(pod), self.device * GPU
-        if need > capacity or (pod.gpu_memory and not self.device):
+        if need > capacity or (pod.gpu_memory and not self.labelled):
             return None
         chosen = self.joinable(pod)[: pod.devices]
         if not releases and any(self._busy(self.groups[name]) + need > capacity for name in chosen):

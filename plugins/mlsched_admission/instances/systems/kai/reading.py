@@ -66,12 +66,12 @@ def _nodes(machines: dict[str, k8s.Machine]) -> tuple[dict[str, Node], Vector, i
         room["gpu"] = machine.room.get(GPU_RESOURCE, 0)
         room.setdefault("pods", 110)
         label = machine.labels.get("nvidia.com/gpu.memory", "")
-        device = int(label) // 100 * 100 if label.isdecimal() and len(label) < 10 else 100
-        device = device or 100
-        if room["gpu"] and label.isdecimal():
+        labelled = label.isdecimal() and len(label) < 10
+        device = (int(label) // 100 * 100 if labelled else 0) or 100
+        if room["gpu"] and labelled:
             smallest = min(smallest or device, device)
         strategy = machine.labels.get("nvidia.com/mig.strategy", "")
-        nodes[name] = Node(name, room, device, strategy, usable=not machine.closed)
+        nodes[name] = Node(name, room, device, strategy, usable=not machine.closed, labelled=labelled)
         if not machine.closed:
             migs = sum(mig_gpus(key) * n for key, n in room.items() if "/mig-" in key)
             totals[0] += room.get("cpu", 0)
