@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,9 @@ def _search(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
         examine(value)
 
     try:
-        draw()
+        with warnings.catch_warnings():
+            # On Python 3.14, Hypothesis can warn of its own generator. As an error, that would hide the failure.
+            warnings.filterwarnings("ignore", message="It looks like `register_random`")
+            draw()
     except Flaky as flaky:
         raise fail("reproducible", ONCE) from flaky
