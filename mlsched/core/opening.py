@@ -204,4 +204,4 @@ def _refuse_irregular(name: str, mode: int) -> None:
 def _reason(error: Exception) -> str:
     """Return the reason in the system's words; of a null byte, whose words differ between versions, in one form."""
     words = getattr(error, "strerror", None) or str(error)
-    return "embedded null byte" if words.startswith("embedded null") else words
+    return "embedded null byte" if "embedded null" in words else words
