@@ -30,6 +30,7 @@ class Layout:
         self.count, self.bits = len(largest), max(2, int(total).bit_length() + 2)
         self.half = 1 << (self.bits - 1)
         self.guard = sum(self.half << (self.bits * r) for r in range(self.count))
+        self._rows: dict[int, list[int]] = {}  # amounts that have been unpacked: they repeat
         self.inverse = [1 / max(1, amount) for amount in largest]
         self.weigh([True] * self.count)
 
@@ -49,6 +50,14 @@ class Layout:
             return [packed]
         packed, mask = packed + self.guard, (1 << self.bits) - 1
         return [((packed >> (self.bits * r)) & mask) - self.half for r in range(self.count)]
+
+    def columns(self, packed: Iterable[int]) -> IntArray:
+        """Return amounts of several nodes as an array, (nodes, resources)."""
+        if len(self._rows) > MOST_REMEMBERED:
+            self._rows.clear()
+        rows = self._rows
+        found = [rows.get(amount) or rows.setdefault(amount, self.unpack(amount)) for amount in packed]
+        return np.array(found, dtype=np.int64).reshape(len(found), self.count)
 
     def fullness(self, packed: int) -> float:
         """Return the weighted sum of free amounts: the fullest node has least."""

@@ -76,6 +76,6 @@ class Needs:
         nodes = by_type[by]
         if self._jobs.gpu_unit:
             at = bits(nodes)
-            rows = np.array([free.layout.unpack(free.free[node]) for node in at]).reshape(-1, free.layout.count)
+            rows = free.layout.columns([free.free[node] for node in at])
             return room(rows, gpu_free[at], self._jobs, amounts, enough)
         return free.number(need, enough, nodes)

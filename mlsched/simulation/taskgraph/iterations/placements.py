@@ -100,10 +100,7 @@ class Placements:
 
     def free_columns(self) -> IntArray:
         """nodes x resources: the free amounts."""
-        layout, free = self.room.layout, self.room.free
-        if layout.count == 1:
-            return np.array(free, dtype=np.int64).reshape(-1, 1)
-        return np.array([layout.unpack(amount) for amount in free], dtype=np.int64).reshape(len(free), layout.count)
+        return self.room.layout.columns(self.room.free)
 
     def _waits(self, template: int, more: int) -> None:
         """So many more jobs of a template have a task that holds no node."""
