@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import installed
-import numpy as np
 import pytest
+from changed_models import every_plan
 from draws import draws
 
 import mlsched
@@ -87,37 +86,6 @@ def test_cp_sat_models_have_the_optimum(tmp_path, problem, objective):
         assert mlsched.plan_from(model, named).sort_key == best
 
 
-def every_plan(instance: Any) -> set[tuple[Any, ...]]:
-    """All plans that the judge accepts, as the columns of their fields."""
-    if instance.problem == "quality":
-        most = int(instance.most.max())
-        plans: Any = (
-            instance.plan_type(cores=np.array(c)) for c in itertools.product(range(most + 1), repeat=len(instance.most))
-        )
-    elif instance.problem == "workers":
-        jobs, workers, ps = instance.cost.shape
-        choices = [(0, 0), *itertools.product(range(1, workers + 1), range(1, ps + 1))]
-        plans = (
-            instance.plan_type(workers=np.array([w for w, _ in chosen]), ps=np.array([p for _, p in chosen]))
-            for chosen in itertools.product(choices, repeat=jobs)
-        )
-    elif instance.problem == "rounds":
-        configurations = range(-1, len(instance.config_type))
-        every = itertools.product(configurations, repeat=len(instance.remaining))
-        plans = (instance.plan_type(config=np.array(chosen)) for chosen in every)
-    else:
-        hosts = itertools.product(range(-1, len(instance.node_capacity)), repeat=len(instance.te_demand))
-        victims = [
-            list(itertools.compress(range(len(instance.job_node)), marks))
-            for marks in itertools.product((0, 1), repeat=len(instance.job_node))
-        ]
-        plans = (
-            instance.plan_type(te_node=np.array(te), victims=np.array(chosen, dtype=np.int64))
-            for te, chosen in itertools.product(hosts, victims)
-        )
-    return {key(plan) for plan in plans if not instance.violations(plan)}
-
-
 def key(plan: Any) -> tuple[Any, ...]:
     return tuple(tuple(column) for column in plan.to_json().values() if isinstance(column, list))
 
@@ -146,7 +114,7 @@ def test_complete_models_have_every_plan(problem, sizes):
     solver = cp_model.CpSolver()
     solver.parameters.enumerate_all_solutions = True
     solver.solve(model.cp_sat, Collect())
-    expected = every_plan(instance)
+    expected = {key(plan) for plan in every_plan(instance)}
     assert len(expected) > 20
     assert plans == expected
 
