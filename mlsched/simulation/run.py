@@ -54,6 +54,21 @@ class AsLogged:
     played: Callable[[Any], Any]
 
 
+def _always_held(workload: Any, log: Any) -> bool:
+    """Return True: each run is compared with the bound."""
+    return True
+
+
+def _nothing_assumed(workload: Any, options: Any) -> dict[str, str]:
+    """Return no assumption that changes a run's numbers."""
+    return {}
+
+
+def _nothing_found(workload: Any) -> list[Any]:
+    """Return no finding about a log."""
+    return []
+
+
 @dataclasses.dataclass(frozen=True)
 class Simulation:
     """Everything the clock's users need to know about one problem's world.
@@ -102,7 +117,7 @@ class Simulation:
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None
     bound: Callable[[Any, bool], Mapping[str, float]] | None = None
-    held: Callable[[Any, Any], bool] = lambda workload, log: True
+    held: Callable[[Any, Any], bool] = _always_held
     unit: int = 1
     unit_of: Callable[[Any], int | Fraction] | None = None
     simulator: str = ""
@@ -111,9 +126,9 @@ class Simulation:
     table: Callable[[Any, Any], dict[str, Any]] | None = None
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
     drawn: Drawn | None = None
-    assumed: Callable[[Any, Any], dict[str, str]] = lambda workload, options: {}
+    assumed: Callable[[Any, Any], dict[str, str]] = _nothing_assumed
     as_logged: AsLogged | None = None
-    lint: Callable[[Any], list[Any]] = lambda workload: []
+    lint: Callable[[Any], list[Any]] = _nothing_found
 
     def __repr__(self) -> str:
         return brief(self, self.problem, self.simulator)
