@@ -98,6 +98,11 @@ def with_objective(made: Formulation, instance: Instance, objective: str) -> Any
     return made.model
 
 
+def index_of(key: tuple[Any, ...]) -> Any:
+    """The index of a component in Pyomo: an index of one entry is that entry."""
+    return key[0] if len(key) == 1 else key
+
+
 def sort_key(made: Formulation, objective: str) -> Any:
     """The judge's sort key of an objective as an expression of the model."""
     return sum(t.weight * t.expression for t in made.objectives[objective]) + made.constant.get(objective, 0)

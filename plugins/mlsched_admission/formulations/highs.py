@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
-from mlsched.core.models import FAST, Size
+from mlsched.core.models import FAST, Size, index_of
 from mlsched.core.registry import model_builder
 from mlsched_admission.formulations._model import OBJECTIVES, Model
 from mlsched_admission.formulations._program import Sum
@@ -54,7 +54,7 @@ def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulatio
         divisor = math.gcd(*row.left.terms.values())
         divided = Sum({v: c // divisor for v, c in row.left.terms.items()})
         group, index = row.name
-        getattr(mip, group)[index] = expressed(divided) <= row.most // divisor
+        getattr(mip, group)[index_of(index)] = expressed(divided) <= row.most // divisor
 
     return made.formulation(mip, variables, sums, expressed)
 

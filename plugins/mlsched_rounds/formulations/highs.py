@@ -6,7 +6,7 @@ from typing import Any
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
-from mlsched.core.models import FAST, Size
+from mlsched.core.models import FAST, Size, index_of
 from mlsched.core.registry import model_builder
 from mlsched_rounds.formulations._model import Model, Sum
 from mlsched_rounds.formulations.tables import OBJECTIVES
@@ -39,6 +39,6 @@ def model(
     for group in dict.fromkeys(row.group for row in made.rows):
         setattr(mip, group, pyo.Constraint(pyo.Any))
     for row in deadline.over(made.rows):
-        getattr(mip, row.group)[row.key] = (None, weighted(row.terms), row.limit)
+        getattr(mip, row.group)[index_of(row.key)] = (None, weighted(row.terms), row.limit)
 
     return made.formulation(mip, variables, weighted)
