@@ -1,4 +1,4 @@
-"""Every plan of a small instance, and changed models against them or against the changed instance."""
+"""Every plan of a small instance, those of its model, and changed models against the changed instance."""
 
 from __future__ import annotations
 
@@ -90,6 +90,29 @@ CANDIDATES: dict[str, Callable[[Any], Iterator[Any]]] = {
     "placement": _placement,
     "admission": _admission,
 }
+
+
+def key(plan: Any) -> tuple[Any, ...]:
+    """The columns of a plan's fields."""
+    return tuple(repr(column) for column in plan.to_json().values() if isinstance(column, list))
+
+
+def model_plans(instance: Any) -> set[tuple[Any, ...]]:
+    """The plans of all solutions of an instance's complete model."""
+    from ortools.sat.python import cp_model
+
+    model = mlsched.model(instance)
+    model.cp_sat.clear_objective()
+    plans = set()
+
+    class Collect(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            plans.add(key(mlsched.plan_from(model, self).plan))
+
+    solver = cp_model.CpSolver()
+    solver.parameters.enumerate_all_solutions = True
+    solver.solve(model.cp_sat, Collect())
+    return plans
 
 
 class Changes:

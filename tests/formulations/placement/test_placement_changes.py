@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from changed_models import Change, Changes
+from changed_models import Change, Changes, every_plan, key, model_plans
 
 import mlsched
 from mlsched.instances.placement.judge import speeds
@@ -110,3 +110,10 @@ def test_a_changed_model_is_the_model_of_the_changed_instance(changes, change):
 
 def test_most_changes_matter(changes):
     assert changes.matter("total_speed", CHANGES) >= 6
+
+
+def test_the_model_has_every_plan():
+    instance = mlsched.generate("placement", "small", 9, servers=2, jobs=2)
+    plans = {key(plan) for plan in every_plan(instance)}
+    assert len(plans) > 20
+    assert model_plans(instance) == plans
