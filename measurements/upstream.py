@@ -83,7 +83,8 @@ def kueue(case: Case) -> tuple[Any, Any]:
 
 def kai_case(case: Case) -> tuple[Any, Any]:
     """Return (decided, expected) of a case of KAI: phase and node of each pod, nodes only if they are expected."""
-    session = read_session(kai._named(Entry(case["state"]["rawObjects"], "case"), "case"))
+    found = kai._named(Entry(case["state"]["rawObjects"], "case"), "case")
+    session = read_session(found, k8s.machines(found))
     for _ in range(case["rounds"]):
         actions.run(session, case["actions"])
         if len(case["actions"]) > 1:

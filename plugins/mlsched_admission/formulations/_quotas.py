@@ -5,13 +5,15 @@ bounds usage from above (rules 5 and 8) takes a variable for each such maximum t
 it from below (rule 9) takes one that a binary holds at or below the maximum.
 
 Rule 9 needs an order of eviction. One exists where each foreign queue with victims has a last one with which it still
-exceeds its quota, and the last below a cohort is the last below its own queue; so there is a binary for each queue and
-victim below it, one for each contested flavor that may be exceeded, and one for each queue that loses anybody.
+exceeds its quota, and the last below a cohort is the last below its own queue. Units of the same queue and use are a
+kind, of which any one can be the last; so there is a binary for each queue and kind below it, one for each contested
+flavor that may be exceeded, and one for each queue that loses anybody.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 
 from mlsched_admission.formulations._program import Program, Sum, total
 from mlsched_admission.instances import Instance
@@ -103,28 +105,34 @@ class QuotaRows:
         for u, x in self.evict.items():
             if not any(int(self.instance.unit_use[u, f]) for f in flavors):
                 self.program.at_most(Sum({x: 1}), 0, "contested", u)
+        kinds: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        uses, homes = self.instance.unit_use.tolist(), self.instance.unit_queue.tolist()
+        for u in self.evict:
+            kinds[homes[u], *uses[u]].append(u)
         last: dict[int, dict[int, int]] = {}
         for q in self.quotas.upwards:
             if q not in own:
-                last[q] = self._last(q, flavors, last)
+                below = [units for (home, *_), units in kinds.items() if q in self.quotas.path(home)]
+                last[q] = self._last(q, flavors, below, last)
 
-    def _last(self, q: int, flavors: list[int], last: dict[int, dict[int, int]]) -> dict[int, int]:
-        """Unit -> a variable that is 1 where it is the last victim below queue `q`."""
-        below = {u: x for u, x in self.evict.items() if q in self.quotas.path(int(self.instance.unit_queue[u]))}
+    def _last(
+        self, q: int, flavors: list[int], below: list[list[int]], last: dict[int, dict[int, int]]
+    ) -> dict[int, int]:
+        """First unit of a kind -> a variable that is 1 where one of the kind is the last victim below queue `q`."""
         chosen = {}
-        for u, x in below.items():
+        for u, *more in below:
             chosen[u] = here = self.program.variable("last", q, u)
             home = int(self.instance.unit_queue[u])
-            inside = x if home == q else last[self._child_towards(q, home)][u]
-            self.program.at_most(Sum({here: 1, inside: -1}), 0, "last_inside", q, u)
+            inside = [self.evict[v] for v in (u, *more)] if home == q else [last[self._child_towards(q, home)][u]]
+            self.program.at_most(total([(1, here), *((-1, x) for x in inside)]), 0, "last_inside", q, u)
             exceeded = [self._exceeds(q, f, u) for f in flavors]
             row = total([(1, here), *((-1, e) for e in exceeded if e is not None)])
             self.program.at_most(row, 0, "last_exceeds", q, u)
         if below:
             loses = self.program.variable("loses", q)
             self.program.at_most(total([(1, loses), *((-1, here) for here in chosen.values())]), 0, "has_last", q)
-            for u, x in below.items():
-                self.program.at_most(Sum({x: 1, loses: -1}), 0, "loses_unit", q, u)
+            for u in (u for units in below for u in units):
+                self.program.at_most(Sum({self.evict[u]: 1, loses: -1}), 0, "loses_unit", q, u)
         return chosen
 
     def _child_towards(self, q: int, home: int) -> int:
@@ -132,7 +140,7 @@ class QuotaRows:
         return path[path.index(q) - 1]
 
     def _exceeds(self, q: int, f: int, u: int) -> int | None:
-        """A variable that may be 1 only where `q` exceeds its quota with unit `u` still there; None where it cannot."""
+        """A variable that may be 1 only where `q` exceeds its quota with victim `u` still there; None if it cannot."""
         usage = self._at_most_usage(q, f, u)
         needed = int(self.quotas.subtree[q, f]) + 1
         if self.program.largest(usage) < needed:
@@ -142,12 +150,12 @@ class QuotaRows:
         return exceeds
 
     def _at_most_usage(self, q: int, f: int, u: int) -> Sum:
-        """At most the usage of a queue with unit `u` (-1: none) still there; variables can make it equal."""
+        """At most the usage of a queue with victim `u` (-1: none) still there; variables can make it equal."""
         if (q, f, u) in self._below:
             return self._below[q, f, u]
         usage, home = self._own_at_most(q, f), int(self.instance.unit_queue[u]) if u >= 0 else -1
         if home == q:
-            usage = usage.plus(Sum({self.evict[u]: int(self.instance.unit_use[u, f])}))
+            usage = usage.plus(Sum(constant=int(self.instance.unit_use[u, f])))
         path = self.quotas.path(home)
         for c in self._children(q):
             usage = usage.plus(self._held(c, f, u if c in path else -1))
@@ -166,7 +174,7 @@ class QuotaRows:
         return self._own_below[q, f]
 
     def _held(self, q: int, f: int, u: int) -> Sum:
-        """At most what the queue uses beyond its local quota with unit `u` still there, at least 0."""
+        """At most what the queue uses beyond its local quota with victim `u` still there, at least 0."""
         if (q, f, u) not in self._beyond:
             part = self._at_most_usage(q, f, u).plus(Sum(constant=-int(self.quotas.local[q, f])))
             self._beyond[q, f, u] = self._at_most_positive(part, q, f, u)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlsched.core.brief import counted
+from mlsched.core.fields import IntArray
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
 from mlsched_admission.instances.judge_quotas import over_quota
@@ -39,10 +40,14 @@ def what_it_takes(
     rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
     question = about(instance, rows)
     asked = Asked(SECONDS if time_limit is None else time_limit, seed)
-    starting = [] if verdict is None else [point.plan for point in verdict.front if point.plan.start[rows].all()]
-    if _starts_now(question, asked, starting, complete=verdict is not None and verdict.complete):
+    starts = [] if verdict is None else [point.plan for point in verdict.front]
+    starting = [plan for plan in starts if plan.start[rows].all()]
+    complete = verdict is not None and verdict.complete
+    if _starts_now(question, asked, starting, complete=complete):
         return Needs(tuple(rows), starts_now=True, complete=True, proof="a plan that the judge accepts")
-    cannot, why = (None, "") if starting else _cannot(question, asked)
+    # All plans of a complete front start as much as any plan does.
+    most = starts[0].start[rows] if starts and complete else None
+    cannot, why = (None, "") if starting else _cannot(question, asked, most)
     made = changes(question)
     found, complete = _front(made, asked)
     listed = [_change(question, made, plan) for plan in found]
@@ -69,16 +74,21 @@ def _kinds(change: Change) -> int:
     return sum(bool(field) for field in fields)
 
 
-def _cannot(question: Instance, asked: Asked) -> tuple[str | None, str]:
-    """Why the jobs do not start by allowed evictions and moves either, and how that is proved; None where they do."""
+def _cannot(question: Instance, asked: Asked, most: IntArray | None) -> tuple[str | None, str]:
+    """Why the jobs do not start by allowed evictions and moves either, and how that is proved; None where they do.
+
+    most: 1 for each job that a plan starts which is proved to start the most; None where none is known.
+    """
     if len(question.job_priority) == 1 and (sentence := reason(question, 0)):
         return sentence, "counted"
-    best = asked.best(question, "victims")
-    if best.starts_all:
-        return None, ""
-    if best.plan is None or not best.proved:
-        return None, "the time was over before it was known whether evictions would do"
-    waiting = np.flatnonzero(best.plan.start == 0).tolist()
+    if most is None:
+        best = asked.best(question, "victims")
+        if best.starts_all:
+            return None, ""
+        if best.plan is None or not best.proved:
+            return None, "the time was over before it was known whether evictions would do"
+        most = best.plan.start
+    waiting = np.flatnonzero(most == 0).tolist()
     for j in waiting:
         if sentence := reason(question, j):
             return sentence, "counted"

@@ -246,6 +246,9 @@ class _Judgement:
             proved = best.proved
             if best.plan is None:
                 return (), False, "the time was over before a plan was found", None
+            if proved and not best.plan.start.any() and not self.asked.confirm:  # so nobody leaves either
+                proof = "cp-sat proved that no plan starts a job"
+                return (self._point(_nobody(question)),), True, proof, "unconfirmed"
             highest = self._point(best.plan).values["top_priority"]
             levels = sorted(set(question.unit_priority.tolist()))
             allowed = np.isin(question.unit_priority, levels[:highest])

@@ -8,6 +8,7 @@ requests and chunks are those of KAI's own program (`systems/kai`). KAI deletes 
 from __future__ import annotations
 
 import math
+import pickle
 import re
 from collections.abc import Iterable
 
@@ -88,9 +89,9 @@ class _Snapshot:
     def __init__(self, found: k8s.Objects, state: State, options: Options, config: Entry) -> None:
         self.found, self.state, self.options, self.config = found, state, options, config
         self.moves = True
-        self.session = read_session(found)
-        shares.divide(self.session)
         self.machines = k8s.machines(found)
+        self.session = read_session(found, self.machines)
+        shares.divide(self.session)
         self.groups = {k8s.full_name(group): group for group in found["PodGroup"]}
         self.queues = {one.text("metadata", "name"): one for one in found["Queue"]}
         self.entries = {k8s.full_name(pod): pod for pod in found["Pod"]}
@@ -151,8 +152,8 @@ class _Snapshot:
         for name in names:
             self._add_job(session.jobs[name], alone=len(names) == 1)
         if not self._refused():
-            found = self.found
-            state.model = lambda: read_session(found)
+            session = self.session
+            state.model = lambda: pickle.loads(pickle.dumps(session))  # four times as fast as reading it again
         return state
 
     def _take(self, node: Node, pod: KaiPod) -> None:

@@ -5,6 +5,7 @@ A job that has one of them gets the verdict "unknown" instead of an accusation.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -94,8 +95,14 @@ TABLES: dict[str, list[Unmodelled]] = {
 
 def found_in(table: str, kind: str, entry: Entry) -> list[str]:
     """Return the features that an object has, of the fields that a table lists for its kind."""
-    named = (row.feature for row in TABLES[table] if row.kind == kind and any(_values(entry.value, row.path)))
-    return list(dict.fromkeys(named))
+    there = entry.value if isinstance(entry.value, dict) else {}
+    rows = [row for row in _rows(table, kind) if row.path[0].partition("[")[0] in there]
+    return list(dict.fromkeys(row.feature for row in rows if any(_values(entry.value, row.path))))
+
+
+@functools.cache
+def _rows(table: str, kind: str) -> list[Unmodelled]:
+    return [row for row in TABLES[table] if row.kind == kind]
 
 
 def _values(value: object, path: tuple[str, ...]) -> Iterator[object]:

@@ -163,6 +163,8 @@ def _node(session: Session, pod: Pod) -> tuple[Node, bool] | None:
     """Return the node for a pod, and whether it has room without waiting for releases (A9)."""
     best: tuple[tuple[bool, bool, bool, bool, float, str], Node, bool] | None = None
     for node in session.nodes.values():
+        if pod.gpus > node.soon.get("gpu", 0):  # most nodes are full: the cheap part of `fits` first
+            continue
         if not node.usable or (pod.open_to is not None and node.name not in pod.open_to):
             continue
         if node.fits(pod, releases=True) is None:

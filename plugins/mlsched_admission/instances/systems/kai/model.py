@@ -202,12 +202,12 @@ class Node:
     @property
     def devices_now(self) -> int:
         """Wholly idle devices."""
-        return self.now.get("gpu", 0) - sum(1 for g in self.groups.values() if g.held or g.leaving)
+        return self.now.get("gpu", 0) - len([g for g in self.groups.values() if g.held or g.leaving])
 
     @property
     def devices_soon(self) -> int:
         """Devices that are idle after all releases."""
-        return self.soon.get("gpu", 0) - sum(1 for g in self.groups.values() if g.held or g.coming)
+        return self.soon.get("gpu", 0) - len([g for g in self.groups.values() if g.held or g.coming])
 
     def free_gpus(self) -> float:
         """Return idle and releasing GPUs, parts of shared devices included."""

@@ -34,9 +34,8 @@ _UNITS = {"cpu": 1, "memory": 10**6, "gpu": GPU}
 MOST_AMOUNT = 2**40
 
 
-def read_session(found: k8s.Objects) -> Session:
-    """Return the session of these objects."""
-    machines = k8s.machines(found)
+def read_session(found: k8s.Objects, machines: dict[str, k8s.Machine]) -> Session:
+    """Return the session of these objects, and of the nodes among them as machines."""
     placing = k8s.Placing(machines)
     nodes, total, smallest = _nodes(machines)
     queues = _queues(found)
