@@ -30,7 +30,6 @@ class Layout:
         self.count, self.bits = len(largest), max(2, int(total).bit_length() + 2)
         self.half = 1 << (self.bits - 1)
         self.guard = sum(self.half << (self.bits * r) for r in range(self.count))
-        self._rows: dict[int, list[int]] = {}  # amounts that have been unpacked: they repeat
         self.inverse = [1 / max(1, amount) for amount in largest]
         self.weigh([True] * self.count)
 
@@ -50,14 +49,6 @@ class Layout:
             return [packed]
         packed, mask = packed + self.guard, (1 << self.bits) - 1
         return [((packed >> (self.bits * r)) & mask) - self.half for r in range(self.count)]
-
-    def columns(self, packed: Iterable[int]) -> IntArray:
-        """Return amounts of several nodes as an array, (nodes, resources)."""
-        if len(self._rows) > MOST_REMEMBERED:
-            self._rows.clear()
-        rows = self._rows
-        found = [rows.get(amount) or rows.setdefault(amount, self.unpack(amount)) for amount in packed]
-        return np.array(found, dtype=np.int64).reshape(len(found), self.count)
 
     def fullness(self, packed: int) -> float:
         """Return the weighted sum of free amounts: the fullest node has least."""
@@ -100,6 +91,8 @@ class FreeCapacity:
 
     def __init__(self, layout: Layout, free: list[int]) -> None:
         self.layout, self.free, self.total = layout, free, sum(free)
+        self._columns: IntArray | None = None  # as of the last call of `columns`
+        self._changed: set[int] = set()  # nodes whose amounts may have changed since then
         self.groups: dict[int, int] = {}
         for node, amount in enumerate(free):
             self.groups[amount] = self.groups.get(amount, 0) | (1 << node)
@@ -108,6 +101,7 @@ class FreeCapacity:
         """Return an independent copy."""
         made = FreeCapacity.__new__(FreeCapacity)
         made.layout, made.free, made.total, made.groups = self.layout, self.free.copy(), self.total, self.groups.copy()
+        made._columns, made._changed = None, set()
         return made
 
     def take(self, node: int, amount: int) -> None:
@@ -122,6 +116,19 @@ class FreeCapacity:
         free[node] = after = before - amount
         groups[after] = groups.get(after, 0) | bit
         self.total -= amount
+        self._changed.add(node)
+
+    def columns(self) -> IntArray:
+        """Return the free amounts as an array, (nodes, resources), which later calls bring up to date."""
+        unpack, free = self.layout.unpack, self.free
+        if self._columns is None:
+            rows = [unpack(amount) for amount in free]
+            self._columns = np.array(rows, dtype=np.int64).reshape(len(free), self.layout.count)
+        elif self._changed:
+            nodes = list(self._changed)
+            self._columns[nodes] = [unpack(free[node]) for node in nodes]
+        self._changed.clear()
+        return self._columns
 
     def has(self, whole: int) -> bool:
         """Return whether all nodes together have this much free."""

@@ -79,3 +79,16 @@ def test_what_is_taken_is_given_back():
     for node, amounts in ((0, [1, 2]), (1, [4, 0]), (0, [3, 2])):
         free.take(node, -layout.pack(amounts))
     assert (free.free, free.groups, free.total) == (before.free, before.groups, before.total)
+
+
+def test_columns_follow_what_is_taken_and_a_copy_has_its_own():
+    layout = Layout([9, 9], 100)
+    free = FreeCapacity(layout, [layout.pack([4, 9]), layout.pack([7, 0])])
+    assert free.columns().tolist() == [[4, 9], [7, 0]]
+    copy = free.copy()
+    free.take(1, layout.pack([2, 0]))
+    free.take(0, layout.pack([5, 1]))
+    assert free.columns().tolist() == [[-1, 8], [5, 0]]
+    assert copy.columns().tolist() == [[4, 9], [7, 0]]
+    free.take(0, -layout.pack([5, 1]))
+    assert free.columns().tolist() == [[4, 9], [5, 0]]

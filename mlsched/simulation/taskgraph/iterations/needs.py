@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._capacity import FreeCapacity, Layout, Shape, bits, sets
+from mlsched.heuristics.taskgraph._capacity import FreeCapacity, Layout, Shape, sets
 from mlsched.simulation.taskgraph.iterations.fits import room
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
@@ -31,21 +33,34 @@ def shapes_of(jobs: Jobs, demand: IntArray) -> tuple[list[Shape], FreeCapacity]:
     return shapes, FreeCapacity(layout, [layout.pack(row) for row in capacity.tolist()])
 
 
+class Kind(NamedTuple):
+    """Equal tasks of a template: what one needs, packed and as amounts, and their number.
+
+    Of each type of nodes, the eligible ones as a set of bits (`sets`) and as an index (`nodes`).
+    """
+
+    need: int
+    amounts: IntArray
+    number: int
+    sets: list[int]
+    nodes: list[IntArray | slice]
+
+
 class Needs:
     """What the jobs of each template need to start: to tell, at each event, whether any that waits would find room."""
 
     def __init__(self, jobs: Jobs, shapes: list[Shape], layout: Layout, demand: IntArray) -> None:
         self._jobs, self._shapes = jobs, shapes
         self._gang = jobs.gang.tolist()
-        eligible, types = sets(jobs.eligible), sets(np.array(jobs.one_type))
-        #: Of each template: kinds of equal tasks as (need, amounts, number of tasks, eligible nodes by type).
-        self._kinds: list[list[tuple[int, IntArray, int, list[int]]]] = []
+        able = [np.array(jobs.one_type) & (row > 0) for row in jobs.eligible]  # of each class: types x nodes
+        packed, index = [sets(rows) for rows in able], [[_index(row) for row in rows] for rows in able]
+        self._kinds: list[list[Kind]] = []  # of each template
         for first, end in jobs.tasks:
             rows = np.column_stack([jobs.task_class[first:end], demand[first:end]])
             kinds, many = np.unique(rows, axis=0, return_counts=True)
             self._kinds.append(
                 [
-                    (layout.pack(kind[1:]), kind[1:], int(m), [eligible[kind[0]] & among for among in types])
+                    Kind(layout.pack(kind[1:]), kind[1:], int(m), packed[kind[0]], index[kind[0]])
                     for kind, m in zip(kinds, many, strict=True)
                 ]
             )
@@ -59,23 +74,24 @@ class Needs:
 
     def _fits(self, template: int, free: FreeCapacity, gpu_free: IntArray) -> bool:
         kinds, gang = self._kinds[template], self._gang[template]
-        if len(kinds) == 1 and not self._jobs.gpu_unit and (not gang or kinds[0][2] == 1):
-            need, _, _, by_type = kinds[0]
-            return free.fits(need, functools.reduce(operator.or_, by_type))
+        if len(kinds) == 1 and not self._jobs.gpu_unit and (not gang or kinds[0].number == 1):
+            return free.fits(kinds[0].need, functools.reduce(operator.or_, kinds[0].sets))
         if gang and len(kinds) > 1 and not free.has(self._shapes[template].whole):
             return False  # each kind may find room by itself, and all together none
         holds = all if gang else any
         return any(
-            holds(self._many(kind, by, free, gpu_free) >= (kind[2] if gang else 1) for kind in kinds)
-            for by in range(len(kinds[0][3]))
+            holds(self._many(kind, by, free, gpu_free) >= (kind.number if gang else 1) for kind in kinds)
+            for by in range(len(kinds[0].sets))
         )
 
-    def _many(self, kind: tuple[int, IntArray, int, list[int]], by: int, free: FreeCapacity, gpu_free: IntArray) -> int:
+    def _many(self, kind: Kind, by: int, free: FreeCapacity, gpu_free: IntArray) -> int:
         """How many tasks of a kind find room on nodes of a type, at least as far as they are enough."""
-        need, amounts, enough, by_type = kind
-        nodes = by_type[by]
         if self._jobs.gpu_unit:
-            at = bits(nodes)
-            rows = free.layout.columns([free.free[node] for node in at])
-            return room(rows, gpu_free[at], self._jobs, amounts, enough)
-        return free.number(need, enough, nodes)
+            nodes = kind.nodes[by]
+            return room(free.columns()[nodes], gpu_free[nodes], self._jobs, kind.amounts, kind.number)
+        return free.number(kind.need, kind.number, kind.sets[by])
+
+
+def _index(among: npt.NDArray[np.bool_]) -> IntArray | slice:
+    """Where the nodes are; a slice copies nothing."""
+    return slice(None) if among.all() else np.flatnonzero(among)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.errors import shortened
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
@@ -97,10 +97,6 @@ class Placements:
         self._waits(template, 1)
         if self.engine is not None:
             self.engine.arrive(self.jobs[number])
-
-    def free_columns(self) -> IntArray:
-        """nodes x resources: the free amounts."""
-        return self.room.layout.columns(self.room.free)
 
     def _waits(self, template: int, more: int) -> None:
         """So many more jobs of a template have a task that holds no node."""

@@ -182,7 +182,7 @@ class View:
             **self._no_edges,
             resources=w.resources,
             node_capacity=w.node_capacity,
-            in_use=w.node_capacity - world.free_columns(),
+            in_use=w.node_capacity - world.room.columns(),
             now=world.now,
             accuracy=self.learning.told,
             eligible=world.eligible,
