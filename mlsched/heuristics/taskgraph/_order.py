@@ -148,12 +148,14 @@ def answer(snapshot: Snapshot, order: Order) -> Round:
     if order.packs is not None:
         placer.packed |= order.packs(snapshot)
     facts = Facts(snapshot, placer.stop_after)
-    jobs = [SnapshotJob(facts, at) for at in range(len(snapshot.arrival))]
+    count = len(snapshot.arrival)
     if order.rises is not None and order.promote is not None:
-        for job in jobs:
+        for job in (SnapshotJob(facts, at) for at in range(count)):
             if job.idle_since < job.now and (time := order.rises(job)) is not None and time <= job.now:
                 order.promote(job)
-    ranks = _ranks([order.keyed(job) for job in jobs])
+    served = np.arange(count) if order.preempts else np.unique(snapshot.task_job[placer.open])
+    ranks = np.zeros(count, dtype=np.int64)
+    ranks[served] = _ranks([order.keyed(SnapshotJob(facts, at)) for at in served.tolist()])
     if not order.preempts:
         placer.start_in_order(by_job(snapshot, ranks), strict=order.strict)
         return placer.round()
@@ -164,9 +166,9 @@ def answer(snapshot: Snapshot, order: Order) -> Round:
     held = per_job(snapshot, facts.holds) > 0
     times: list[int | None] = []
     if pauses or placer.open.any():  # else no job has to be preempted when a key changes
-        times += [order.until(jobs[at]) for at in np.flatnonzero(held).tolist()]
+        times += [order.until(SnapshotJob(facts, at)) for at in np.flatnonzero(held).tolist()]
     if order.rises is not None:
-        times += [order.rises(jobs[at]) for at in np.flatnonzero(~held).tolist()]
+        times += [order.rises(SnapshotJob(facts, at)) for at in np.flatnonzero(~held).tolist()]
     wakes = [max(snapshot.now + 1, time) for time in times if time is not None]
     return placer.round(pauses, min(wakes, default=0))
 
