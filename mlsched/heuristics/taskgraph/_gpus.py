@@ -55,8 +55,9 @@ class Gpus:
         nothing has to leave if it can be (and `quiet` says so).
         """
         need, free = self._need[task], self.free[node]
-        if quiet and self.room(task, quiet=True)[node]:
-            free = np.minimum(free, self.spare[node])
+        left = np.minimum(free, self.spare[node])
+        if quiet and need and fitting(np.maximum(left, 0)[None], need, self._unit)[0]:
+            free = left
         self.names[task] = named if named >= 0 else tightest(free, need, self._unit)
         self._taken[task] = (node, taken(free, need, self._unit, self.names[task]))
         self._change(*self._taken[task], -need)

@@ -59,9 +59,10 @@ def empty(record: Any) -> IntArray:
 
 def fitting(free: IntArray, need: int, unit: int) -> IntArray:
     """For each node (row of `free`), how many tasks find room there that need so much (not 0) of the GPU resource."""
+    ones = np.ones(free.shape[1], dtype=np.int64)  # a product with them is twice as fast as a sum of so few columns
     if need < unit:
-        return np.asarray((free // need).sum(axis=1))
-    return np.asarray((free == unit).sum(axis=1) // (need // unit))
+        return np.asarray(free // need @ ones)
+    return np.asarray((free == unit) @ ones // (need // unit))
 
 
 def tightest(free: IntArray, need: int, unit: int) -> int:
