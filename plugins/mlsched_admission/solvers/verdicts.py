@@ -241,7 +241,7 @@ class _Judgement:
         if all(stuck) and not self.made.evict:
             nothing = _nobody(question)
             return (self._point(nothing),), True, f"counted: {stuck[0]}", None
-        if self.top:
+        if self.top and self._priorities_differ():
             best = self.asked.best(question, "top_priority")
             proved = best.proved
             if best.plan is None:
@@ -272,6 +272,12 @@ class _Judgement:
             " and proved that it is complete" if complete else ""
         )
         return tuple(points), complete, proof, front.evidence
+
+    def _priorities_differ(self) -> bool:
+        """Whether the lowest priorities that must go are more than the front says: of one level, it counts victims."""
+        evictable = (self.question.may > 0).any(axis=0)
+        one_level = len(np.unique(self.question.unit_priority[evictable])) < 2
+        return not one_level or "victims" not in self.objectives or bool(self.question.unit_movable.any())
 
     def _against(self, front: tuple[Point, ...], complete: bool, proof: str, evidence: str | None) -> Verdict:
         """The decision held against the front."""
