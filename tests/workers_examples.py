@@ -65,3 +65,23 @@ def generated(number: int) -> Instance:
         # A job that may wait cheaply: not everyone who fits runs.
         waiting[job] = min(int(waiting[job]), int(cost[job].min() * rng.uniform(0.5, 3)))
     return drawn.replace(cost=cost, waiting=waiting)
+
+
+def one_resource(cost, capacity, demand=1):
+    """Jobs of one resource; cost[j] by numbers of workers, one PS of no demand."""
+    jobs = len(cost)
+    zeros = np.zeros(jobs, dtype=np.int64)
+    return Instance(
+        resources=("gpu",),
+        models=("m",),
+        capacity=np.array([capacity]),
+        worker_demand=np.full((jobs, 1), demand),
+        ps_demand=np.zeros((jobs, 1), dtype=np.int64),
+        cost=np.array(cost, dtype=np.int64)[:, :, None],
+        waiting=zeros + 10**6,
+        remaining=zeros + 1,
+        model=zeros,
+        current_workers=zeros,
+        current_ps=zeros,
+        waited=zeros,
+    )

@@ -3,34 +3,14 @@
 import numpy as np
 import pytest
 from draws import draws
+from workers_examples import one_resource
 
 import mlsched
 from mlsched.core.errors import TooLarge
 from mlsched.formulations.workers.columns import columns
 from mlsched.heuristics.workers import _rates
 from mlsched.heuristics.workers._hull import hull_greedy
-from mlsched.instances.workers import Instance
 from mlsched.testing import check_scheduler
-
-
-def instance(cost, capacity, demand=1):
-    """Jobs of one resource; cost[j] by numbers of workers, one PS of no demand."""
-    jobs = len(cost)
-    zeros = np.zeros(jobs, dtype=np.int64)
-    return Instance(
-        resources=("gpu",),
-        models=("m",),
-        capacity=np.array([capacity]),
-        worker_demand=np.full((jobs, 1), demand),
-        ps_demand=np.zeros((jobs, 1), dtype=np.int64),
-        cost=np.array(cost, dtype=np.int64)[:, :, None],
-        waiting=zeros + 10**6,
-        remaining=zeros + 1,
-        model=zeros,
-        current_workers=zeros,
-        current_ps=zeros,
-        waited=zeros,
-    )
 
 
 @pytest.mark.parametrize("rule", ["hull-greedy", "rank-rate"])
@@ -50,31 +30,31 @@ def test_one_decision_is_close_to_the_optimum(preset):
 
 def test_the_steepest_step_comes_first():
     # One GPU each saves 10 of 50 and 40 of 90 s; a second GPU for job 1 saves 30 more. Three GPUs in all.
-    drawn = instance([[50_000, 45_000], [90_000, 50_000], [80_000, 79_000]], 4)
+    drawn = one_resource([[50_000, 45_000], [90_000, 50_000], [80_000, 79_000]], 4)
     assert mlsched.solve(drawn, "hull-greedy").plan.workers.tolist() == [1, 2, 1]
 
 
 def test_a_column_off_the_hull_fills_what_is_left():
     # Two GPUs lie above the line from one to three, so the hull skips them; they are best once two GPUs are left.
-    drawn = instance([[90_000, 89_000, 10_000]], 2)
+    drawn = one_resource([[90_000, 89_000, 10_000]], 2)
     assert mlsched.solve(drawn, "hull-greedy").plan.workers.tolist() == [2]
 
 
 def test_a_column_that_uses_nothing_scarce_is_taken():
     # The second resource never runs short, so the job's only column costs less than waiting and has size 0.
-    drawn = instance([[5000]], 100)
+    drawn = one_resource([[5000]], 100)
     choice = columns(drawn)
     assert not len(choice.capacity)
     assert choice.plan(hull_greedy(choice)).workers.tolist() == [1]
 
 
 def test_rank_rate_serves_the_shorter_job_first():
-    assert mlsched.solve(instance([[3000], [1000]], 1), "rank-rate").plan.workers.tolist() == [0, 1]
+    assert mlsched.solve(one_resource([[3000], [1000]], 1), "rank-rate").plan.workers.tolist() == [0, 1]
 
 
 def test_rank_rate_gives_everybody_something_where_speedups_are_poor():
     cost = [[4000, 3900], [4000, 3900]]
-    assert mlsched.solve(instance(cost, 2), "rank-rate").plan.workers.tolist() == [1, 1]
+    assert mlsched.solve(one_resource(cost, 2), "rank-rate").plan.workers.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("rule", ["max-rate", "lp-mpc"])

@@ -1,35 +1,15 @@
 """LP-MPC: the contract, what a unit of work is worth by hand, and its place between the other rules and the optimum."""
 
-import numpy as np
 import pytest
 from draws import draws
+from workers_examples import one_resource
 
 import mlsched
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.workers.lp_mpc import work_values
-from mlsched.instances.workers import NEVER, Instance
+from mlsched.instances.workers import NEVER
 from mlsched.instances.workers.horizons import horizon
 from mlsched.testing import check_scheduler
-
-
-def instance(cost, capacity, demand=1):
-    """Jobs of one resource; cost[j] by numbers of workers, one PS of no demand."""
-    jobs = len(cost)
-    zeros = np.zeros(jobs, dtype=np.int64)
-    return Instance(
-        resources=("gpu",),
-        models=("m",),
-        capacity=np.array([capacity]),
-        worker_demand=np.full((jobs, 1), demand),
-        ps_demand=np.zeros((jobs, 1), dtype=np.int64),
-        cost=np.array(cost, dtype=np.int64)[:, :, None],
-        waiting=zeros + 10**6,
-        remaining=zeros + 1,
-        model=zeros,
-        current_workers=zeros,
-        current_ps=zeros,
-        waited=zeros,
-    )
 
 
 @pytest.mark.parametrize("rule", ["lp-mpc", "lp-mpc:swaps=0,greed=0"])
@@ -39,26 +19,26 @@ def test_the_rule_keeps_the_contract(rule):
 
 def test_jobs_one_after_the_other_are_worth_the_jobs_they_hold_up():
     # One GPU, 1 s and 3 s: the first holds up both, so its work is worth twice the time; total 1 + 4 s.
-    assert work_values(instance([[1000], [3000]], 1)) == pytest.approx([2000.0, 3000.0])
+    assert work_values(one_resource([[1000], [3000]], 1)) == pytest.approx([2000.0, 3000.0])
 
 
 def test_a_job_alone_gets_its_fastest_configuration():
-    assert mlsched.solve(instance([[9000, 5000, 6000]], 3), "lp-mpc").plan.workers.tolist() == [2]
+    assert mlsched.solve(one_resource([[9000, 5000, 6000]], 3), "lp-mpc").plan.workers.tolist() == [2]
 
 
 def test_the_shorter_job_comes_first_where_sharing_gains_nothing():
-    assert mlsched.solve(instance([[3000], [1000]], 1), "lp-mpc").plan.workers.tolist() == [0, 1]
+    assert mlsched.solve(one_resource([[3000], [1000]], 1), "lp-mpc").plan.workers.tolist() == [0, 1]
 
 
 def test_jobs_that_cannot_train_wait():
-    plan = mlsched.solve(instance([[NEVER], [1000]], 5), "lp-mpc").plan
+    plan = mlsched.solve(one_resource([[NEVER], [1000]], 5), "lp-mpc").plan
     assert plan.workers.tolist() == [0, 1]
-    assert mlsched.solve(instance([[1000]], 1, demand=2), "lp-mpc").plan.workers.tolist() == [0]
+    assert mlsched.solve(one_resource([[1000]], 1, demand=2), "lp-mpc").plan.workers.tolist() == [0]
 
 
 def test_parameters_are_checked():
     with pytest.raises(InvalidInput, match="swaps"):
-        mlsched.solve(instance([[1000]], 1), "lp-mpc", swaps=-1)
+        mlsched.solve(one_resource([[1000]], 1), "lp-mpc", swaps=-1)
 
 
 def test_it_lies_between_the_optimum_and_the_other_rules():
