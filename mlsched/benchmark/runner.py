@@ -67,7 +67,7 @@ def run_suite(
     Args:
         suite: one of `SUITES` by name, a folder of instance files, a TOML file (`user_suites`), or a Suite.
         solvers: names with parameters, or MODULE:FUNCTION, instead of those the suite names.
-        store: an SQLite file that gets every row when it is done.
+        store: an SQLite file that gets the rows as tasks finish, at most `SAVE_SECONDS` apart while tasks are short.
         resume: take what the store has (failed rows too) and compute the rest; without it a store that holds rows of
             the suite is refused.
         workers: processes; each solve has one thread, so the rows are the same for any number (apart from seconds, and

@@ -1,4 +1,4 @@
-"""The store: rows in one SQLite file, written as they finish, so that an interrupted run loses nothing.
+"""The store: rows in one SQLite file, written as they finish. An interrupted run loses nothing.
 
 A table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key, and a table `requests`, a line
 for each suite, which says what was asked of it (`request.Request`). SQLite's rollback journal is kept rather than its
