@@ -143,6 +143,11 @@ class Allocation:
             return None
         return 1
 
+    def take_forced(self) -> None:
+        """Take the rows that must be chosen, up to the next choice or the end of the round."""
+        while self.kind is not None and (row := self.only) is not None:
+            self.take(row)
+
     def take(self, row: int) -> None:
         """Choose a row."""
         if self.kind == STOP:
@@ -369,7 +374,8 @@ class Allocation:
 
 def chosen(allocation: Allocation, choose: Any) -> Round:
     """The round that `choose(allocation) -> row` makes; it is asked where there is a choice."""
+    allocation.take_forced()
     while allocation.kind is not None:
-        row = allocation.only
-        allocation.take(choose(allocation) if row is None else row)
+        allocation.take(choose(allocation))
+        allocation.take_forced()
     return allocation.round()

@@ -3,8 +3,9 @@
 An episode is a workload, run through the clock's world (`simulation/taskgraph/iterations`) under a cadence: at every
 wake the round is made by the choices of `simulation/taskgraph/allocation.py` - which job stops, which running job gives
 way, which task leaves an overloaded node, which job starts next, on which node each of its tasks goes - and what left
-and finds no place pauses or stays. A choice is among rows of features, at most `window` beside row 0, "nothing". An
-action that the mask refuses changes nothing. The reward is what the jobs that ended since the last action came to (Eq.
+and finds no place pauses or stays. A choice is among rows of features, at most `window` beside row 0, "nothing". A row
+that must be chosen is chosen by the environment: each step has two allowed actions or more. An action that the mask
+refuses changes nothing. The reward is what the jobs that ended since the last action came to (Eq.
 7 of MLFS, `training/taskgraph/_reward.py`): the return of an episode is that of the whole run.
 
 What is seen are snapshots alone, with estimated durations and accuracies. The same workload and actions give the same
@@ -22,9 +23,9 @@ import numpy as np
 from mlsched.core.arguments import checked
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Range, one_of, parameters_of, resolve, ungrouped
-from mlsched.heuristics.taskgraph.measures import STOPS, stops_after
+from mlsched.heuristics.taskgraph.measures import STOPS, stops_after, tasks_of
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
-from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation
+from mlsched.simulation.taskgraph.allocation import FEATURES_OF, HOST, Allocation
 from mlsched.simulation.taskgraph.allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
 from mlsched.simulation.taskgraph.competition_features import OF_COMPETITION
 from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Segments
@@ -36,6 +37,8 @@ from mlsched_training.taskgraph._reward import Reward
 
 #: Sizes of the workloads where none are named: of `synthetic:mlfs-cluster`.
 SIZES = {"jobs": 8, "servers": 2, "hours": 1.0, "load": 1.0}
+#: An episode is drawn again if its workload leaves nothing to choose, at most so many times.
+MOST_DRAWS = 100
 #: The world of MLFS' evaluation, with usage drawn by period only: what a task uses then depends on no action.
 WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
 
@@ -54,10 +57,10 @@ class RoundsEnv(MaskedEnv):
     Actions: 0 chooses nothing, i > 0 the choice of row i.
 
     Observation: "rows", (window + 1) x columns, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
-    and "action_mask", int8, which may be chosen. `observation_names` has the columns of a row: five marks of the kind
-    of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's task, its job
-    and the node where it is or would be (`simulation/taskgraph/allocation_features.py` says how each is counted); with
-    queueing="iteration" then how the jobs stand to each other (`competition_features.py`).
+    and "action_mask", int8, which may be chosen, at least two. `observation_names` has the columns of a row: five marks
+    of the kind of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's
+    task, its job and the node where it is or would be (`simulation/taskgraph/allocation_features.py` says how each is
+    counted); with queueing="iteration" then how the jobs stand to each other (`competition_features.py`).
     """
 
     @ungrouped
@@ -135,6 +138,11 @@ class RoundsEnv(MaskedEnv):
         if due is None or due.kind is None:
             return f"{head}; the episode is over"
         rows, kind = np.flatnonzero(self._mask()).tolist(), self.observation_names[due.kind].partition(": ")[2]
+        if due.kind == HOST:
+            task = int(due.offered()[0][0])
+            job = int(due.snapshot.task_job[task])
+            first, _ = tasks_of(due.snapshot, job)
+            kind = f"{kind} of task {task - first} of job {int(due.snapshot.job_id[job])}"
         return f"{head}; to choose: {kind}, allowed rows {', '.join(map(str, rows))}"
 
     @property
@@ -149,16 +157,27 @@ class RoundsEnv(MaskedEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new workload."""
         super().reset(seed=seed, options=options)
+        for _ in range(MOST_DRAWS):
+            self._begin(self._drawn())
+            if self._due is not None:
+                return self._observe(), self._info()
+        rule = "expected a workload with a choice; give more jobs or nodes"
+        raise InvalidInput(f"reset: {MOST_DRAWS} workloads leave nothing to choose, {rule}")
+
+    def _drawn(self) -> Jobs:
+        """Return the workload of an episode."""
         if self._workloads is None:
-            self.workload = mlfs(**self._sizes, seed=int(self.np_random.integers(2**31)))
-        else:
-            self.workload = self._workloads[int(self.np_random.integers(len(self._workloads)))]
-        self._world = IterationWorld(self.workload, self._options)
-        self._cadence = self._wake.in_units(SIMULATION.parts_of_second(self.workload))
+            return mlfs(**self._sizes, seed=int(self.np_random.integers(2**31)))
+        return self._workloads[int(self.np_random.integers(len(self._workloads)))]
+
+    def _begin(self, workload: Jobs) -> None:
+        """Begin a run, up to its first choice."""
+        self.workload = workload
+        self._world = IterationWorld(workload, self._options)
+        self._cadence = self._wake.in_units(SIMULATION.parts_of_second(workload))
         self._now = -1
-        self._ended = np.zeros(len(self.workload.arrival), dtype=np.bool_)
+        self._ended = np.zeros(len(workload.arrival), dtype=np.bool_)
         self._go_on()
-        return self._observe(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Choose a row; when the round is complete, the cluster runs on to the next one."""
@@ -168,6 +187,7 @@ class RoundsEnv(MaskedEnv):
         chosen, reward = self._index_of(action), 0.0
         if self._mask()[chosen]:
             due.take(chosen)
+            due.take_forced()
             if due.kind is None:
                 self._world.apply(due.round())
                 self._go_on()
@@ -192,6 +212,7 @@ class RoundsEnv(MaskedEnv):
             due = Allocation(
                 snapshot, last, h_r=self._h_r, stopping=self._stopping, most=self._window, queueing=self._queueing
             )
+            due.take_forced()
             if due.kind is not None:
                 self._due = due
                 return

@@ -14,10 +14,12 @@ from mlsched.core.errors import InvalidInput
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from mlsched.simulation.taskgraph.allocation import FEATURES, GIVE, HOST, LEAVE, NEXT, STOP  # noqa: E402
+from mlsched.heuristics.taskgraph.measures import stops_after  # noqa: E402
+from mlsched.simulation.taskgraph.allocation import FEATURES, GIVE, HOST, LEAVE, NEXT, STOP, Allocation, chosen  # noqa: E402
 from mlsched.simulation.taskgraph.iterations import outcome  # noqa: E402
 from mlsched.simulation.taskgraph.iterations.log import FINISH, PAUSE  # noqa: E402
 from mlsched_training.environments.rounds import RoundsEnv  # noqa: E402
+from mlsched_training.taskgraph._episodes import episode  # noqa: E402
 from mlsched_training.taskgraph._reward import Reward  # noqa: E402
 
 gymnasium.register_envs(mlsched_training.environments)
@@ -30,6 +32,7 @@ def play(env, seed):
     total, over, kinds = 0.0, False, set()
     while not over:
         assert env.observation_space.contains(seen)
+        assert seen["action_mask"].sum() > 1
         kinds |= {kind for kind in (STOP, LEAVE, NEXT, HOST, GIVE) if seen["rows"][0, kind : kind + 1].any()}
         seen, reward, over, cut, info = env.step(int(rng.choice(np.flatnonzero(seen["action_mask"]))))
         assert (info["action_mask"] == seen["action_mask"]).all()
@@ -68,6 +71,42 @@ def test_an_action_that_the_mask_refuses_changes_nothing():
     again, reward, over, _, _ = env.step(refused)
     assert (again["rows"] == seen["rows"]).all()
     assert (reward, over) == (0.0, False)
+
+
+@pytest.mark.parametrize("queueing", ["held", "iteration"])
+def test_the_choices_are_those_of_a_policy(queueing):
+    """A policy that answers rounds is asked for the same rows, and the runs are the same."""
+    env = RoundsEnv(jobs=6, servers=2, load=2.0, queueing=queueing)
+    asked = []
+    seen, _ = env.reset(seed=5)
+    over = False
+    while not over:
+        asked.append(seen["rows"][: int(np.flatnonzero(seen["action_mask"])[-1]) + 1])
+        seen, _, over, _, _ = env.step(int(np.flatnonzero(seen["action_mask"])[-1]))
+    own = []
+
+    def last(due):
+        own.append(due.rows())
+        return due.choices
+
+    def answer(snapshot, rng):
+        return chosen(Allocation(snapshot, stops_after(snapshot, "most"), most=32, queueing=queueing), last)
+
+    log = episode(env.workload, answer, 0, 0)
+    assert log.rows == env.log.rows
+    assert len(asked) == len(own)
+    assert all((a == b).all() for a, b in zip(asked, own, strict=True))
+
+
+def test_workloads_without_a_choice_are_drawn_again_or_refused():
+    one = mlsched.workload("synthetic:mlfs-cluster", jobs=1, servers=1, seed=1)
+    with pytest.raises(InvalidInput, match="reset: 100 workloads leave nothing to choose"):
+        RoundsEnv(workloads=[one]).reset(seed=0)
+    two = mlsched.workload("synthetic:mlfs-cluster", jobs=6, servers=2, seed=3)
+    env = RoundsEnv(workloads=[one, two])
+    for seed in range(4):
+        env.reset(seed=seed)
+        assert env.workload is two
 
 
 def test_the_page_has_all_columns_in_order():
