@@ -41,8 +41,7 @@ extensions = [
     "plain_types",
 ]
 source_suffix = {".md": "markdown"}
-# Notes are for contributors, who read them in the repository: readers would find diaries where they look for answers.
-exclude_patterns = ["results", "extensions", "notes"]
+exclude_patterns = ["extensions"]
 templates_path: list[str] = []
 
 # Markdown: headings are link targets as on a code host, $...$ is mathematics.

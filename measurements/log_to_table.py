@@ -1,4 +1,4 @@
-"""The example of docs/log-to-table.md: from an operator's log to tables with intervals, and what more nodes would buy.
+"""Measure the example of docs/learn/log-to-table.md: tables with intervals of a log, and the gain of more nodes.
 
     python measurements/log_to_table.py [--part windows | nodes]
 

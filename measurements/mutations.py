@@ -1,6 +1,6 @@
 """How many small changes of a judge, a replay check, a translation or the checker of proofs its own tests notice.
 
-The numbers of docs/notes/mutations.md.
+The numbers of research/notes/mutations.md.
 
 python measurements/mutations.py [NAME...] [--sample N] [--seed N] [--lines N...] [--json]
 

@@ -1,9 +1,9 @@
 """How close the two sides of the best schedule of public logs are, and of what the gap of a policy is made.
 
-    python measurements/references.py make NAME... [--folder docs/references] [--moves N] [--cpu-limit S]
-    python measurements/references.py table [--folder docs/references]
-    python measurements/references.py parts NAME... [--rules fifo ...] [--folder docs/references] [--keep FILE]
-    python measurements/references.py older [--folder docs/references]
+    python measurements/references.py make NAME... [--folder docs/results/references] [--moves N] [--cpu-limit S]
+    python measurements/references.py table [--folder docs/results/references]
+    python measurements/references.py parts NAME... [--rules fifo ...] [--folder docs/results/references] [--keep FILE]
+    python measurements/references.py older [--folder docs/results/references]
 
 `make` makes or improves entries of the public table (all: every one), each a folder with manifest and prices
 (`schedule.json.gz` beside it is kept where it is small); after so many CPU seconds the step under way is the last.
@@ -199,7 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("make", "table", "parts", "older"))
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "references")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "results" / "references")
     parser.add_argument("--moves", type=int)
     parser.add_argument("--cpu-limit", type=float, default=float("inf"))
     parser.add_argument("--rules", nargs="+", default=RULES)

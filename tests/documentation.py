@@ -10,9 +10,26 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: Everything that is written in Markdown for readers.
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "research").rglob("*.md")])
+#: Guides whose blocks of code need files or names of the page around them.
+NOT_RUN = (
+    "benchmark",
+    "formats",
+    "isolation",
+    "own-logs",
+    "own-logs-as-logged",
+    "own-logs-columns",
+    "own-logs-runs",
+    "own-logs-tables",
+    "testing",
+)
 #: Pages whose blocks of code are run as they stand.
-RUN = [ROOT / "README.md", DOCS / "index.md", DOCS / "start.md", *sorted((DOCS / "guides").glob("*.md"))]
+RUN = [
+    ROOT / "README.md",
+    DOCS / "index.md",
+    DOCS / "learn" / "start.md",
+    *(page for page in sorted(DOCS.glob("guides/*.md")) if page.stem not in NOT_RUN),
+]
 
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<language>[^\n`]*)")
 #: A comment on the line before a block: `<!-- not run: needs a Gurobi licence -->`, `<!-- thorough -->` (run in the

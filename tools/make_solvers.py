@@ -1,4 +1,4 @@
-"""Write docs/solvers.md from the registry: `python tools/make_solvers.py`."""
+"""Write docs/reference/solvers.md from the registry: `python tools/make_solvers.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mlsched.core.registry import registry
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "solvers.md"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "solvers.md"
 
 
 def table() -> str:
@@ -16,7 +16,7 @@ def table() -> str:
         "",
         "Everything that answers instances, problem by problem. Parameters follow the name after a colon:",
         "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what a solver is shown. Another page says",
-        "which rules and policies are [better than random actions](against-random.md).",
+        "which rules and policies are [better than random actions](../results/against-random.md).",
     ]
     for problem in sorted(registry().problems.values(), key=lambda p: p.name):
         lines += ["", f"## {problem.name}", "", f"{problem.title.capitalize()}. Paper: {problem.paper}.", ""]

@@ -199,12 +199,14 @@ def said(sentence: dict[str, str], docs: Path = DOCS) -> str:
 
 
 def pages(docs: Path = DOCS) -> Iterator[tuple[str, str]]:
-    """(name, text) of ABOVE and every page; a page in a folder of `docs` is named with it: `notes/fronts.md`."""
+    """Yield (name, text) of ABOVE, every page of `docs` (`guides/gap.md`) and every note of `research/`."""
     for name in ABOVE:
         if (docs.parent / name).exists():
             yield name, (docs.parent / name).read_text(encoding="utf-8")
-    for path in sorted([*docs.glob("*.md"), *docs.glob("[!_]*/*.md")]):
+    for path in sorted(docs.rglob("*.md")):
         yield path.relative_to(docs).as_posix(), path.read_text(encoding="utf-8")
+    for path in sorted((docs.parent / "research").rglob("*.md")):
+        yield path.relative_to(docs.parent).as_posix(), path.read_text(encoding="utf-8")
 
 
 def plain(text: str) -> str:
@@ -306,7 +308,7 @@ def main(arguments: list[str]) -> None:
     elif arguments:
         raise SystemExit(__doc__)
     for name, text in pages():
-        path = DOCS.parent / name if name in ABOVE else DOCS / name
+        path = DOCS.parent / name if name in ABOVE or name.startswith("research/") else DOCS / name
         path.write_text(with_tables(text), encoding="utf-8")
     RECORDED.write_text(verdicts(), encoding="utf-8")
 

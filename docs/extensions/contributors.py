@@ -1,6 +1,6 @@
-"""Links to the notes for contributors name the file: the site has no pages of them, a code host shows them.
+"""Links to files outside the site, such as research notes, show the file: a code host has it, the site does not.
 
-A page says `[why](notes/fronts.md#zones)`; the site shows "why (`docs/notes/fronts.md`)".
+A page has `[why](../../research/notes/fronts.md#zones)`; the site shows "why (`research/notes/fronts.md`)".
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-LINK = re.compile(r"\[(?P<text>[^][]+)\]\((?:\.\./)?(?P<file>notes/[\w-]+\.md)(?:#[\w-]+)?\)")
+LINK = re.compile(r"\[(?P<text>[^][]+)\]\((?:\.\./)+(?P<file>research/[\w/-]+\.md)(?:#[\w-]+)?\)")
 
 
 def without_links(text: str) -> str:
-    """The text of a page with links to notes as their words and the file's place in the repository."""
-    return LINK.sub(r"\g<text> (`docs/\g<file>`)", text)
+    """Return the text of a page with links to notes replaced by their words and the file's place in the repository."""
+    return LINK.sub(r"\g<text> (`\g<file>`)", text)
 
 
 def read(app: Sphinx, page: str, source: list[str]) -> None:

@@ -16,7 +16,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(\(.*\))?", re.DOTALL)
-GLOSSARY = "glossary"
+GLOSSARY = "reference/glossary"
 
 
 def places(app: Sphinx) -> dict[str, Any]:

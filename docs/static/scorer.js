@@ -2,7 +2,7 @@
 var Scorer = {
   score: (result) => {
     const [page, , , , score] = result;
-    if (page.startsWith("guides/") || page === "start") return score + 9;
+    if (page.startsWith("guides/") || page.startsWith("learn/")) return score + 9;
     return page.startsWith("reference/") ? score - 5 : score;
   },
   objNameMatch: 11,

@@ -1,5 +1,5 @@
 // A second checker of dual certificates, for total_jct of workers: node check.js FOLDER
-// Nothing of it comes from mlsched but the rules: docs/certificates-dual.md (the proof), the judge of workers (the blocks).
+// Nothing of it comes from mlsched but the rules: docs/explanation/certificates-dual.md (the proof), the judge of workers (the blocks).
 "use strict";
 const fs = require("fs"), path = require("path");
 const SCALE = 1n << 24n, CANNOT = 9007199254740992n;

@@ -7,7 +7,7 @@ are refused by the same words as a parameter of a solver: `threads = 0: must be 
 Nothing else is looked at before a call: one that fails of an argument's type does so by itself, with a TypeError or an
 AttributeError from somewhere inside. Then all arguments are held against the annotations, and one that is of another
 type is named: `gap_to: reference = 5: must be a Result`. Where all are as they are annotated, the error is left as it
-is. `docs/notes/argument-checks.md` compares this with beartype and pydantic.
+is. `research/notes/argument-checks.md` compares this with beartype and pydantic.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from mlsched.core.opening import open_file, shown_path
 
 #: How much of a file is looked at.
 _HEAD = 1 << 16
-_SACCT = "run `sacct --parsable2` for a log (docs/own-logs.md)"
+_SACCT = "run `sacct --parsable2` for a log (docs/guides/own-logs.md)"
 #: Suffix -> the kind of file, and what to give instead.
 SUFFIXES = {
     ".mm": ("a multi-mode project of PSPLIB", "give a single-mode project (.sm)"),

@@ -19,7 +19,7 @@ MARKS = {"holds": "good", "does not hold": "bad"}
 #: The heading of verdicts in a report that has none of its own.
 QUICK_VERDICT = "full run, recorded"
 
-#: How verdicts come about, as every report says it; docs/verdicts.md has the reasons.
+#: How verdicts come about, as every report says it; docs/explanation/verdicts.md has the reasons.
 RULE = (
     "Verdicts: a claim holds under an interpretation when the 95 % interval of every piece of evidence lies within its "
     "bound, "
@@ -35,8 +35,8 @@ RULE = (
 )
 NO_VERDICTS = (
     "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Where a "
-    "verdict is shown, it is that of the full experiment, as recorded in docs/claims with the command that measured "
-    "it."
+    "verdict is shown, it is that of the full experiment, as recorded in docs/results/claims with the command that "
+    "measured it."
 )
 
 
@@ -168,7 +168,7 @@ class Report:
         each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
         there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
         if self.quick:
-            return there + (f"; verdicts recorded of the full experiment: {each} (docs/claims)" if each else "")
+            return there + (f"; verdicts recorded of the full experiment: {each} (docs/results/claims)" if each else "")
         return there + (f", {each}" if each else "")
 
     def only(self, text: str) -> Report:

@@ -83,7 +83,7 @@ def test_every_command_is_listed_with_what_it_does(cli):
 
 def test_the_commands_of_the_page_are_all_there():
     """What is documented cannot vanish."""
-    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert len(called := set(re.findall(r"^mlsched ([a-z]+)", page, re.MULTILINE))) > 1
     assert called <= {*COMMANDS, *OF_PLUGINS}
 

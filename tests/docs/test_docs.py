@@ -22,7 +22,7 @@ def test_the_table_of_solvers_is_up_to_date() -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    written = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs" / "reference" / "solvers.md").read_text(encoding="utf-8")
     assert written == module.table(), "run python tools/make_solvers.py"
 
 
@@ -45,7 +45,11 @@ def test_a_picture_is_made_smaller_without_a_change_of_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["clairvoyant", "fronts", "placement", "preemption", "quality", "taskgraph", "workers"]
+    "page",
+    [
+        "explanation/fronts",
+        *(f"problems/{name}" for name in ("clairvoyant", "placement", "preemption", "quality", "taskgraph", "workers")),
+    ],
 )
 def test_the_examples_of_a_problem_print_what_their_page_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -72,9 +72,9 @@ def changed_preemption(inst: Any, title: str) -> tuple[Any, int, int]:
     return protected(inst.job_grace > 120), 0, 0
 
 
-@pytest.mark.parametrize("title", scripts("preemption-model.md"))
+@pytest.mark.parametrize("title", scripts("problems/preemption-model.md"))
 def test_a_changed_model_is_the_model_of_the_changed_instance(title, capsys):
-    names = ran(scripts("preemption-model.md")[title])
+    names = ran(scripts("problems/preemption-model.md")[title])
     found = mlsched.plan_from(names["m"])
     assert str(found.values) in capsys.readouterr().out
     inst = names["inst"]
@@ -127,9 +127,9 @@ BOUNDS: dict[str, tuple[str, Callable[[int], bool]]] = {
 }
 
 
-@pytest.mark.parametrize("title", scripts("taskgraph-model.md"))
+@pytest.mark.parametrize("title", scripts("problems/taskgraph-model.md"))
 def test_a_changed_graph_is_the_model_of_the_changed_instance(title, capsys):
-    names = ran(scripts("taskgraph-model.md")[title])
+    names = ran(scripts("problems/taskgraph-model.md")[title])
     found = mlsched.plan_from(names["m"], names["solver"])
     assert capsys.readouterr().out.split() == [str(found.sort_key)]
     inst, objective = names["inst"], found.objective
@@ -146,7 +146,7 @@ def test_a_changed_graph_is_the_model_of_the_changed_instance(title, capsys):
     assert found.sort_key == (min(values) if inst.objective(objective).sense == "min" else max(values))
 
 
-@pytest.mark.parametrize("page", ["preemption-model.md", "taskgraph-model.md"])
+@pytest.mark.parametrize("page", ["problems/preemption-model.md", "problems/taskgraph-model.md"])
 def test_there_are_ten_scripts_of_at_most_twenty_lines(page):
     found = scripts(page)
     assert len(found) == 10
@@ -155,7 +155,10 @@ def test_there_are_ten_scripts_of_at_most_twenty_lines(page):
 
 def test_most_changes_matter():
     """A change that leaves the optimum as it is would test little."""
-    for page, objective in (("preemption-model.md", "victim_count"), ("taskgraph-model.md", "total_jct")):
+    for page, objective in (
+        ("problems/preemption-model.md", "victim_count"),
+        ("problems/taskgraph-model.md", "total_jct"),
+    ):
         values = []
         for title, script in scripts(page).items():
             names = ran(script)

@@ -20,7 +20,7 @@ assert SPEC is not None
 assert SPEC.loader is not None
 references = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(references)
-FOLDERS = sorted(path.parent for path in (DOCS / "references").glob("*/manifest.json"))
+FOLDERS = sorted(path.parent for path in (DOCS / "results" / "references").glob("*/manifest.json"))
 #: Log -> its entries, that of the fewest jobs first.
 OF_LOG: dict[str, list[Path]] = {}
 for _folder in sorted(FOLDERS, key=lambda path: mlsched.read_reference(path).jobs):

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from documentation import DOCS
 
-#: Pages of the site; notes are for contributors, who read them in the repository.
-SITE = sorted(path for path in DOCS.rglob("*.md") if "notes" not in path.parts)
+SITE = sorted(DOCS.rglob("*.md"))
 #: What a guide gets beyond other pages.
 BONUS = 9
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
@@ -22,7 +21,7 @@ def _children(page: Path) -> list[Path]:
     found: list[Path] = []
     for tree in TREE.findall(page.read_text(encoding="utf-8")):
         globbed = ":glob:" in tree
-        for line in filter(None, (line.strip() for line in tree.splitlines())):
+        for line in filter(None, (re.sub(r".*<(.*)>", r"\1", line.strip()) for line in tree.splitlines())):
             if not line.startswith(":"):
                 listed = sorted(page.parent.glob(f"{line}.md")) if globbed else [page.parent / f"{line}.md"]
                 assert listed, f"{page.name}: {line} is no page"
@@ -30,9 +29,14 @@ def _children(page: Path) -> list[Path]:
     return found
 
 
-def test_the_sidebar_has_about_a_dozen_entries_and_reaches_every_page_once() -> None:
+#: The folders of pages, in the order of the navigation.
+SECTIONS = ["learn", "guides", "problems", "reference", "explanation", "results", "contribute"]
+
+
+def test_the_sidebar_has_seven_sections_and_reaches_every_page_once() -> None:
     top = _children(DOCS / "index.md")
-    assert 10 <= len(top) <= 13
+    assert [page.relative_to(DOCS).as_posix() for page in top] == [f"{section}/index.md" for section in SECTIONS]
+    assert {page.parent.name for page in SITE if page.parent != DOCS} <= {*SECTIONS, "claims"}
     reached, waiting = [DOCS / "index.md"], list(top)
     while waiting:
         page = waiting.pop()
@@ -89,12 +93,14 @@ def _score(page: Path, query: list[str]) -> int:
     headings, body = _found(page)
     if not set(query) <= body:
         return 0
-    return sum(15 if word in headings else 5 for word in query) + (BONUS if page.parent.name == "guides" else 0)
+    return sum(15 if word in headings else 5 for word in query) + (
+        BONUS if page.parent.name in ("guides", "learn") else 0
+    )
 
 
 def test_the_sites_search_puts_guides_first() -> None:
     scorer = (DOCS / "static" / "scorer.js").read_text(encoding="utf-8")
-    assert f'page.startsWith("guides/") || page === "start") return score + {BONUS};' in scorer
+    assert f'page.startsWith("guides/") || page.startsWith("learn/")) return score + {BONUS};' in scorer
     assert 'html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")' in (DOCS / "conf.py").read_text(
         encoding="utf-8"
     )
@@ -123,7 +129,9 @@ def test_a_search_finds_the_guide_first(query: str, guide: str) -> None:
 
 def test_cards_of_solvers_have_the_titles_of_the_columns() -> None:
     """On a phone the header is not shown: each cell says what it is, but for the name and what the solver does."""
-    header = re.search(r"^\| (name \|.*) \|$", (DOCS / "solvers.md").read_text(encoding="utf-8"), re.MULTILINE)
+    header = re.search(
+        r"^\| (name \|.*) \|$", (DOCS / "reference" / "solvers.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert header is not None
     titles = header[1].split(" | ")
     style = (DOCS / "static" / "site.css").read_text(encoding="utf-8")

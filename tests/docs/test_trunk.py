@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+TRUNK = ROOT / "docs" / "contribute" / "trunk.md"
 #: Lines that a new contributor reads, blank ones not counted.
 MOST = 2500
 
 
 def test_the_trunk_has_at_most_2500_lines():
-    files = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs" / "trunk.md").read_text(encoding="utf-8"), re.MULTILINE)
+    files = re.findall(r"^\| `([^`]+)` \|", TRUNK.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(files) == len(set(files)) > 20
     lines = [line for name in files for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
     assert len([line for line in lines if line.strip()]) <= MOST
 
 
 def test_the_example_runs(capsys):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "trunk.md").read_text(encoding="utf-8"), re.DOTALL)
+    code = re.search(r"```python\n(.*?)```", TRUNK.read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(code[1], "trunk.md", "exec"), {})
     rule, optimum, replay = capsys.readouterr().out.splitlines()
     assert 0 < int(rule) <= int(optimum)
@@ -27,7 +28,7 @@ def test_the_example_runs(capsys):
 
 @pytest.mark.parametrize("page", ["architecture", "adding", "trunk"])
 def test_files_and_folders_that_a_page_names_exist(page):
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "contribute" / f"{page}.md").read_text(encoding="utf-8")
     # Code blocks show files that a reader writes.
     spans = re.findall(r"`([^`\n<>]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     named = {span for span in spans if re.fullmatch(r"[\w./-]+(\.py|/)", span)}
@@ -38,6 +39,6 @@ def test_files_and_folders_that_a_page_names_exist(page):
 
 def everything():
     """All files and folders that the pages are about."""
-    for folder in ("docs", "examples", "measurements", "mlsched", "plugins", "release", "tests", "tools"):
+    for folder in ("docs", "examples", "measurements", "mlsched", "plugins", "release", "research", "tests", "tools"):
         yield ROOT / folder
         yield from (path for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)

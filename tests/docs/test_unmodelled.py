@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mlsched_admission.instances.states.unmodelled import TABLES
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "admission-rules.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "problems" / "admission-rules.md"
 NAMES = {
     "kueue": "Kueue", "kubernetes": "Kubernetes", "kai": "KAI", "gangs": "Groups of pods", "slurm": "Slurm",
 }  # fmt: skip

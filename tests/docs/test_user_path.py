@@ -1,4 +1,4 @@
-"""The path of docs/benchmark.md from three instance files and a package of one's own to a table, as it is written.
+"""The path of docs/guides/benchmark.md from three instance files and a package of one's own to a table.
 
 Only `pip` is another one: it installs into a folder of the test instead of the environment that runs the tests. By
 default it is a script that writes of a package what an installation records; in the thorough profile it is pip itself,
@@ -47,7 +47,7 @@ exec "{python}" -m mlsched "$@"
 
 def commands() -> list[list[str]]:
     """The five commands of the page."""
-    page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "benchmark.md").read_text(encoding="utf-8")
     block = re.search(r"## From three files to a table\n.*?```\n(.*?)```", page, re.DOTALL)
     assert block is not None
     return [shlex.split(line, comments=True) for line in block[1].splitlines()]

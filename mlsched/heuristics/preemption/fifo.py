@@ -2,7 +2,7 @@
 
 The paper's "(non-preemptive) vanilla FIFO" is one strict queue for both kinds of job. That is a weak baseline for TE
 jobs: with `te_first=true` the same rule serves them first and still suspends nothing, which alone brings nearly all of
-the cut that the paper credits to preemption (docs/preemption.md).
+the cut that the paper credits to preemption (docs/problems/preemption.md).
 """
 
 from __future__ import annotations

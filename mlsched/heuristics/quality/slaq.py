@@ -15,7 +15,7 @@ What is ours:
   all a_j cores is not the gain of one core more, by which Algorithm 1 orders its queue.
 
 Looking one core ahead is optimal where gains are concave and not otherwise: with whole iterations a single core often
-completes nothing, and the job is passed over for good (docs/quality.md).
+completes nothing, and the job is passed over for good (docs/problems/quality.md).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ What is ours, beyond that:
   arrived first.
 - A job at its cap leaves the queue, though the worst loss can then fall no further; the paper has no caps.
 
-Optimal for `worst_loss` (proof in docs/notes/quality.md).
+Optimal for `worst_loss` (proof in research/notes/quality.md).
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ rounded and truncated to a node; the paper prints the distributions only as an i
 a recovery). Presets are frozen: measurements and tests quote them by name.
 
 fill="first-fit" makes a state of the simulated cluster: jobs of both kinds come, are placed first fit, and leave,
-until a TE job fits nowhere and asks. `single`, `surge`, `paper` and `paper-surge` are made so; docs/preemption.md
-compares them with decisions that the clock asked for. fill="packed" leaves hardly anything free and cuts BE jobs to
-what is left, so that one victim often does not suffice: `small` and `exhausted` are harder than the clock.
+until a TE job fits nowhere and asks. `single`, `surge`, `paper` and `paper-surge` are made so; see
+docs/problems/preemption.md, which compares them with decisions that the clock asked for. fill="packed" leaves hardly
+anything free and cuts BE jobs to what is left, so that one victim often does not suffice: `small` and `exhausted` are
+harder than the clock.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Paper: Bao, Peng, Wu, "Deep learning-based job placement in distributed machine 
 Sections IV and V (`mlsched train harmony-reward`, `mlsched train harmony`).
 
 Trained to its criterion with five seeds, it is better than random placement and load balancing, about as good as bin
-packing and Tetris, and worse than LIF, which profiles interference (docs/harmony.md). `harmony-plus` is far ahead.
+packing and Tetris, and worse than LIF, which profiles interference (docs/results/harmony.md).
+`harmony-plus` is far ahead.
 """
 
 from __future__ import annotations

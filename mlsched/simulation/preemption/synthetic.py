@@ -43,7 +43,7 @@ class Calibration:
     during_grace: str
 
 
-#: Z: work continues during the grace period. A: it pauses. Fitted to Table 1 (see docs/preemption.md).
+#: Z: work continues during the grace period. A: it pauses. Fitted to Table 1 (see docs/problems/preemption.md).
 CALIBRATIONS: Mapping[str, Calibration] = {
     "z": Calibration(((4.4, 14.9), (73.5, 21.4), (0.34, 1.36)), ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0)), "work"),
     "a": Calibration(((1.0, 2.0), (64.0, 50.0), (2.3, 4.8)), ((8.0, 9.0), (20.0, 38.0), (1.25, 0.4)), "paused"),

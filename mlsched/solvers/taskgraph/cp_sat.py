@@ -19,7 +19,7 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
 
 
 def cold(instance: Instance, objective: str) -> bool:
-    """Whether it proves as quickly without a start: makespans of job shops (docs/notes/taskgraph-exact.md)."""
+    """Whether it proves as quickly without a start: makespans of job shops (research/notes/taskgraph-exact.md)."""
     return objective == "makespan" and is_job_shop(Layout.of(instance))
 
 

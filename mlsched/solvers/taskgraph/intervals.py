@@ -21,7 +21,7 @@ def solve_intervals(state: State, limits: Limits) -> None:
     does that without linear relaxations, as in its strategy "core"; with several it has other strategies as well.
 
     CP-SAT is not told the incumbent of a job shop: it proves the makespan of twenty drawn shops in three quarters of
-    the time without (docs/notes/taskgraph-exact.md).
+    the time without (research/notes/taskgraph-exact.md).
     """
     if state.done:
         return

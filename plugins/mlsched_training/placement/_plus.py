@@ -286,6 +286,6 @@ def describe(params: PlusParams) -> dict[str, Any]:
         "without noise",
         "history_error": round(error, 6),
         "answers": f"{params.questions} exact answers of up to 6 servers x 5 jobs, asked of the fitted model",
-        "not tried on": "other types of job than these, noisy measurements, and what docs/trained-policies.md does not "
-        "list",
+        "not tried on": "other types of job than these, noisy measurements, and what "
+        "docs/results/trained-policies.md does not list",
     }

@@ -24,7 +24,7 @@ Two protocols say when a training has ended and which of its policies it comes t
   through every two iterations. The number of iterations K is not printed: `length`. The untrained network is no choice.
 - "settled", ours: the training goes on until its reward settles (`_rewards.settled`), and only a policy with few
   punished actions may be chosen. With `sequences=episode`, or with `keep=0.7`, no training has come to that in the few
-  CPU minutes that were spent on it (docs/notes/chic-training.md).
+  CPU minutes that were spent on it (research/notes/chic-training.md).
 """
 
 from __future__ import annotations

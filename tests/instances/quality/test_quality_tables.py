@@ -58,7 +58,7 @@ def test_the_largest_change_is_the_largest_of_all(seed):
 
 
 def test_fluid_gains_of_convex_curves_are_concave_up_to_rounding():
-    """Exponential curves always; sublinear ones if and only if b^2 >= a c (docs/quality.md)."""
+    """Exponential curves always; sublinear ones if and only if b^2 >= a c (docs/problems/quality.md)."""
     parameters = np.array([[0.8, 1.0, 0.2, 0.0], [0.01, 0.2, 1.0, 0.1], [1.0, 0.1, 1.0, 0.1]])
     curves = Curves(["superlinear", "sublinear", "sublinear"], parameters)
     inst = from_curves(curves, Epoch(40, 1000, "fluid"), iteration=[0, 0, 0], work=[2000, 2000, 2000])

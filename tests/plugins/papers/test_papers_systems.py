@@ -47,7 +47,7 @@ PAPERS = {
         lambda: [*(case.policy.text for case in mlfs.cases(mlfs.QUICK)), "mlf-c"],  # MLF-C is in mlfs, mlfs-h
     ),
 }
-#: What docs/against-random.md shows.
+#: What docs/results/against-random.md shows.
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
 #: Policies for one size of cluster, and a preset of that size.
 SIZES = {"harmony": "6x5"}
@@ -81,7 +81,7 @@ def test_every_rule_and_policy_is_better_than_random_actions_or_marked(problem):
     known = {a.name: a for a in registry().available(problem) if a.kind != "exact" and a.name != "uniform-random"}
     assert set(rows) == set(known), "measured is what is registered"
     systems = next(s | b for p, s, b, _ in PAPERS.values() if p == problem)
-    page = (RESULTS.parent / "against-random.md").read_text(encoding="utf-8").splitlines()
+    page = (RESULTS / "against-random.md").read_text(encoding="utf-8").splitlines()
     prose = "\n".join(line for line in page if not line.startswith("|"))
     for name in systems:
         named = f"`{name}`" in prose  # the page names a system that its workloads do not decide

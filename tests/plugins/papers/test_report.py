@@ -77,7 +77,7 @@ def test_a_quick_report_has_intervals_and_no_verdicts(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_quick_report_shows_the_recorded_verdicts_of_the_full_experiment(form):
     text = FORMS[form](dataclasses.replace(QUICK, recorded={"small": "does not hold", "gone": "holds"}))
-    assert "2 claims; verdicts recorded of the full experiment: 1 does not hold (docs/claims)" in text
+    assert "2 claims; verdicts recorded of the full experiment: 1 does not hold (docs/results/claims)" in text
     assert text.replace(NO_VERDICTS, "").count("does not hold") == 2, "on top, and beside its claim"
     assert FORMS[form](dataclasses.replace(REPORT, recorded={"small": "not trained"})) == FORMS[form](REPORT)
 
@@ -107,7 +107,7 @@ def test_a_summary_counts_the_verdicts_and_stands_on_top():
     shown = [str(part) for part in render(REPORT)]
     assert shown[1] == REPORT.summary
     assert QUICK.summary == "2 claims"
-    assert "docs/claims" in NO_VERDICTS
+    assert "docs/results/claims" in NO_VERDICTS
 
 
 def test_some_claims_alone_are_shown_by_a_part_of_their_name_or_text():

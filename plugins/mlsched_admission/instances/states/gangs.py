@@ -1,4 +1,4 @@
-"""Gangs of Kubernetes' own PodGroups, of coscheduling and of Volcano (section 7 of `docs/admission-rules.md`)."""
+"""Gangs of Kubernetes' PodGroups, coscheduling and Volcano (section 7 of `docs/problems/admission-rules.md`)."""
 
 from __future__ import annotations
 

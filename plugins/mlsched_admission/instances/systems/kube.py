@@ -1,4 +1,4 @@
-"""Default preemption of kube-scheduler (rules B1 to B6 of `docs/admission-rules.md`).
+"""Default preemption of kube-scheduler (rules B1 to B6 of `docs/problems/admission-rules.md`).
 
 A pod that fits nowhere evicts pods of lower priority from one node. Per node all of them go, and come back one after
 another, budget violators first, while the pod still fits. Then the node is chosen.

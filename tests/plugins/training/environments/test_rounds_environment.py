@@ -110,7 +110,7 @@ def test_workloads_without_a_choice_are_drawn_again_or_refused():
 
 
 def test_the_page_has_all_columns_in_order():
-    page = (Path(__file__).parents[4] / "docs" / "environments.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "environments.md").read_text(encoding="utf-8")
     lines = page.split("<!-- columns -->\n")[1].split("<!-- end -->")[0].splitlines()[2:]
     parts = [[cell.strip() for cell in line.split("|")[1:3]] for line in lines]
     columns = [f"{part}: {name}" for part, names in parts for name in names.split("; ")]
