@@ -30,37 +30,63 @@ def bench(
     suite: Annotated[
         str,
         typer.Argument(
-            help="Suite (`mlsched list suites`), folder of instances, or .toml file.",
+            help="Choose a suite, e.g. quick (`mlsched list suites`), a folder of instances, or a .toml file.",
             autocompletion=completing("suites"),
         ),
     ],
     solver: Annotated[
-        list[str] | None, typer.Option(help="Only these solvers, e.g. fitgpp:s=8.", autocompletion=complete_solver)
+        list[str] | None,
+        typer.Option(
+            help="Run only this solver, e.g. fitgpp:s=8 (repeatable). Default: all solvers of the suite.",
+            autocompletion=complete_solver,
+        ),
     ] = None,
-    store: Annotated[Path | None, to_write(text="SQLite file that keeps every row as it is done.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
-    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler whose workers do the work.")] = None,
+    store: Annotated[
+        Path | None, to_write(text="Record every row in this SQLite file, e.g. bench.sqlite. Default: not recorded.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the store: compute only missing rows.")] = False,
+    workers: Annotated[int, typer.Option(help="Set the number of processes, e.g. 8.", min=1)] = 1,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Run on the workers of this Dask scheduler, e.g. tcp://host:8786. Default: on this machine."),
+    ] = None,
     shard: Annotated[
-        str | None, typer.Option(help="Only part I of N of the suite, I/N; `mlsched merge` joins the stores.")
+        str | None,
+        typer.Option(
+            help="Run part I of N of the suite, e.g. 1/16; `mlsched merge` joins the stores. Default: the complete "
+            "suite."
+        ),
     ] = None,
-    html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
+    html: Annotated[
+        Path | None,
+        to_write(
+            text="Write a self-contained HTML report to this file, e.g. report.html. Default: not written.",
+            folders=True,
+        ),
+    ] = None,
     isolate: Annotated[
-        bool, typer.Option("--isolate/--no-isolate", help="Ask solvers of other packages in processes of their own.")
+        bool, typer.Option("--isolate/--no-isolate", help="Run solvers of other packages in separate processes.")
     ] = True,
     confirm: Annotated[
-        bool, typer.Option("--confirm/--no-confirm", help="Ask a second engine where the suite asks one alone.")
+        bool,
+        typer.Option("--confirm/--no-confirm", help="Confirm optima with a second engine if the suite uses only one."),
     ] = True,
     reference: Annotated[
-        bool, typer.Option("--reference/--no-reference", help="Ask an exact solver too where --solver names none.")
+        bool, typer.Option("--reference/--no-reference", help="Add an exact solver if --solver names only heuristics.")
     ] = True,
-    folder: Annotated[Path | None, typer.Option(help="Published instances, for the suite `outside`.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Read published instances of the suite `outside` from this folder, e.g. psplib. Default: "
+            "$MLSCHED_DATA/known_optima."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a suite of instances with every solver and compare them on the gap to the proven optimum.
+    """Run a suite of instances with every solver, and compare their gaps to the proven optimum.
 
     Suites: `quick`, `gaps`, `exact`, `outside`, `scale`, `speed`, `collection`,
-    and every problem by its name; `mlsched list suites` says what they are.
+    and every problem by its name; `mlsched list suites` describes them.
     """
     from mlsched.benchmark.outside import outside
     from mlsched.benchmark.reference import failures

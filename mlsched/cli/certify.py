@@ -17,26 +17,40 @@ if TYPE_CHECKING:
 
 
 def certify(
-    file: Annotated[Path, typer.Argument(help="Instance file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
+    file: Annotated[Path, typer.Argument(help="Read the instance from this file, e.g. instance.json.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Write the certificate to this new folder, e.g. proof.")
+    ],
     objective: Goal = None,
-    solver: Annotated[str | None, typer.Option(help="What finds the plan (default: the problem's exact one).")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Plan file, or a result's: certify this plan, find none.")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(help="Choose the solver that finds the plan, e.g. cp-sat. Default: the problem's exact solver."),
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="Certify the plan in this file, e.g. plan.json. Default: find a plan.")
+    ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Wall seconds for all; with formulas, for the plan and for each proof.")
+        float | None,
+        typer.Option(
+            help="Limit the wall seconds, e.g. 60; logic proofs apply the limit to the plan and to each proof. "
+            "Default: no limit."
+        ),
     ] = None,
     proof: Annotated[
-        str | None, typer.Option(help="Kind of proof: prices or formulas (default: prices where there are such).")
+        str | None,
+        typer.Option(
+            help="Choose the kind of proof, e.g. logic, or dual. Default: dual if the problem has dual proofs."
+        ),
     ] = None,
     read: Read = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that a plan is optimal, or how far from it at most, for a checker that needs nothing of mlsched.
+    """Certify that a plan is optimal, or bound its gap, by a proof that anyone can check.
 
-    Preemption, quality, workers and placement have dual proofs, which
-    need nothing more. Those of task graphs prove a gap as a rule; then a proof
-    of the best is looked for by formulas, for the rest of the time. Admission
-    and rounds have logic proofs alone. Formulas need the extra "certify".
+    Preemption, quality, workers and placement have dual proofs. Dual proofs of
+    task graphs usually bound the gap; the remaining time goes to a logic proof
+    of the optimum. Admission and rounds have only logic proofs. Logic proofs
+    need the extra "certify".
     """
     from mlsched import api
 

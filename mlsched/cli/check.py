@@ -18,16 +18,29 @@ SECONDS, LONGEST = 300.0, 1e7
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="Instance file, or a certificate's folder.")],
-    plan: Annotated[Path | None, typer.Argument(help="Plan file, or a result's; none for a folder.")] = None,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Read the instance from this file, e.g. instance.json, or check this folder of a certificate or "
+            "reference."
+        ),
+    ],
+    plan: Annotated[
+        Path | None,
+        typer.Argument(help="Read the plan from this file, e.g. plan.json; omit it for a folder. Default: none."),
+    ] = None,
     read: Read = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Wall seconds for the check of a folder (default: 300).")
+        float | None,
+        typer.Option(help="Stop the check of a folder after this many wall seconds, e.g. 60. Default: 300."),
     ] = None,
-    log: Annotated[str | None, typer.Option(help="For a folder of `mlsched reference`: its log.")] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(help="Read the log of a folder of `mlsched reference` from here, e.g. jobs.csv. Default: none."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
+    """Check a plan, a certificate or a reference, e.g. `mlsched check instance.json plan.json`."""
     reference = problems.module("reference")
     if file.is_dir() and (log is not None or reference.is_reference(file)):
         if log is None or plan is not None or read:

@@ -9,23 +9,32 @@ import typer
 
 from mlsched.cli.output import ChecksFailed, Json, emit, only_documents, progress, say
 
-collection = typer.Typer(help="Instances with best known plans and bounds, that anyone can check and improve.")
-Folder = Annotated[Path, typer.Argument(help="Folder of the collection.")]
-By = Annotated[str, typer.Option(help="Whose the plan is, for the history.")]
+collection = typer.Typer(help="Maintain instances with their best known plans and bounds.")
+Folder = Annotated[Path, typer.Argument(help="Name the folder of the collection, e.g. mlsched-bench.")]
+By = Annotated[str, typer.Option(help='Name the author for the history, e.g. "Ada Lovelace".')]
 
 
 @collection.command()
 def make(
     folder: Folder,
-    suite: Annotated[str, typer.Option(help="Instances: a suite, a folder of instances, or a .toml file.")] = "quick",
-    name: Annotated[str, typer.Option(help="Name of the collection.")] = "mlsched-bench",
-    seeds: Annotated[int | None, typer.Option(help="Only so many seeds per preset.", min=1)] = None,
-    work: Annotated[float, typer.Option(help="Deterministic seconds per solve (nodes: 250 per second).")] = 10.0,
-    proofs: Annotated[float | None, typer.Option(help="Certify optima, in so many wall seconds each.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a collection that was interrupted.")] = False,
+    suite: Annotated[
+        str, typer.Option(help="Choose the instances, e.g. quick; a suite, a folder of instances, or a .toml file.")
+    ] = "quick",
+    name: Annotated[str, typer.Option(help="Name the collection, e.g. my-bench.")] = "mlsched-bench",
+    seeds: Annotated[
+        int | None, typer.Option(help="Use only the first N seeds per preset, e.g. 2. Default: all seeds.", min=1)
+    ] = None,
+    work: Annotated[
+        float, typer.Option(help="Limit each solve in deterministic seconds, e.g. 60 (nodes: 250 per second).")
+    ] = 10.0,
+    proofs: Annotated[
+        float | None,
+        typer.Option(help="Certify each optimum within this many wall seconds, e.g. 60. Default: do not certify."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted collection.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a collection: the suite's instances by their first objective, each with what an exact solver finds."""
+    """Make a collection: solve each instance of a suite for its first objective."""
     from mlsched.benchmark.collection import create, described, rewrite_card, write_table
     from mlsched.benchmark.gather import gather, tasks_for
 
@@ -56,11 +65,14 @@ def _sentence(folder: Path, counts: dict[str, Any]) -> str:
 def verify(
     folder: Folder,
     recompute: Annotated[
-        float | None, typer.Option(help="Search anew for each bound without a certificate, so many wall seconds each.")
+        float | None,
+        typer.Option(
+            help="Search again for each bound without a certificate, e.g. 60 wall seconds each. Default: do not search."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Judge every plan anew, check every certificate, and hold values, bounds, hashes and table against each other."""
+    """Verify every plan and certificate, and compare values, bounds, hashes and table."""
     from mlsched.benchmark.collection import verify as faults
 
     with progress("verify", 1.0) as update, only_documents():
@@ -78,13 +90,15 @@ def verify(
 @collection.command()
 def submit(
     folder: Folder,
-    instance: Annotated[Path, typer.Argument(help="Instance file.")],
-    plan: Annotated[Path, typer.Argument(help="Plan file.")],
-    objective: Annotated[str | None, typer.Option(help="Objective (default: the problem's first).")] = None,
+    instance: Annotated[Path, typer.Argument(help="Read the instance from this file, e.g. instance.json.")],
+    plan: Annotated[Path, typer.Argument(help="Read the plan from this file, e.g. plan.json.")],
+    objective: Annotated[
+        str | None, typer.Option(help="Choose the objective, e.g. total_jct. Default: the problem's first.")
+    ] = None,
     by: By = "anonymous",
     as_json: Json = False,
 ) -> None:
-    """Enter a plan that is better than the best known one; status 1 where it is not."""
+    """Submit a plan that is better than the best known plan; exit with status 1 if it is not better."""
     from mlsched.benchmark.collection import rewrite_card, write_table
     from mlsched.benchmark.collection import submit as enter
     from mlsched.cli.solve import read_instance, read_plan
@@ -105,7 +119,7 @@ def submit(
 
 @collection.command()
 def table(folder: Folder, as_json: Json = False) -> None:
-    """Write TABLE.md from the entries, and the card where there is one."""
+    """Write TABLE.md from the entries, and update the card if it exists."""
     from mlsched.benchmark.collection import rewrite_card, write_table
 
     write_table(folder)
@@ -116,13 +130,15 @@ def table(folder: Folder, as_json: Json = False) -> None:
 @collection.command()
 def card(
     folder: Folder,
-    url: Annotated[str, typer.Option(help="Where the collection is published.")],
-    creator: Annotated[str, typer.Option(help="Whose it is.")] = "The mlsched developers",
-    license_: Annotated[str, typer.Option("--license", help="SPDX identifier.")] = "MIT",
-    version: Annotated[str, typer.Option(help="Of the collection: three numbers.")] = "1.0.0",
+    url: Annotated[str, typer.Option(help="Name the published address, e.g. https://example.org/bench.")],
+    creator: Annotated[str, typer.Option(help='Name the creator, e.g. "Ada Lovelace".')] = "The mlsched developers",
+    license_: Annotated[
+        str, typer.Option("--license", help="Name the licence by its SPDX identifier, e.g. CC-BY-4.0.")
+    ] = "MIT",
+    version: Annotated[str, typer.Option(help="Set the version of the collection, e.g. 1.2.0.")] = "1.0.0",
     as_json: Json = False,
 ) -> None:
-    """Describe the collection to catalogues of data sets: README.md, croissant.json (Croissant 1.0), entries.csv."""
+    """Write the card for data catalogues: README.md, croissant.json (Croissant 1.0), entries.csv."""
     from mlsched.benchmark.collection import Details, write_card
 
     write_card(folder, Details(url, creator, license_, version))

@@ -8,12 +8,12 @@ import typer
 
 from mlsched.cli.output import Json, emit, table
 
-data = typer.Typer(help="Public traces by name: list them, fetch one.")
+data = typer.Typer(help="List and fetch public traces by name.")
 
 
 @data.command("list")
 def list_(as_json: Json = False) -> None:
-    """List the public traces: what they hold, their licence and address, whether they are on this machine."""
+    """List public traces with their contents, licence, address and local copy."""
     from mlsched.instances.traces import public
 
     entries = [_entry(found) for found in public.CATALOGUE.values()]
@@ -53,11 +53,16 @@ def _lines(entries: list[dict[str, Any]]) -> list[Any]:
 
 @data.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="A trace of `mlsched data list`.")],
-    mirror: Annotated[str | None, typer.Option(help="Take its files, by their names, from this address.")] = None,
+    name: Annotated[str, typer.Argument(help="Choose a trace, e.g. philly; see `mlsched data list`.")],
+    mirror: Annotated[
+        str | None,
+        typer.Option(
+            help="Fetch the files from this address, e.g. https://example.org/traces. Default: the publisher's address."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Fetch a public trace, check it, and keep it for --trace data:NAME. Needs the extra "data"."""
+    """Fetch a public trace, check it, and store it for `--trace data:NAME`; needs the extra "data"."""
     from mlsched.instances.traces import public
 
     paths = [str(path) for path in public.fetch(name, mirror=mirror)]

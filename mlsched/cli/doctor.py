@@ -14,7 +14,7 @@ TRUSTED = ("cp-sat", "highs")
 
 
 def doctor(as_json: Json = False) -> None:
-    """Show versions, and put to every solver the small models about which some version of one was wrong."""
+    """Show versions, and test every installed solver on models that some solver got wrong."""
     from mlsched.core.versions import versions
     from mlsched.solvers.backends.known_bugs.ask import ENGINES, judged
     from mlsched.solvers.backends.known_bugs.models import known_bugs

@@ -11,7 +11,10 @@ from mlsched.cli.output import Json, complete_problem, emit, table
 
 def fields(
     problem: Annotated[
-        str, typer.Argument(help="The problem: see `mlsched list problems`.", autocompletion=complete_problem)
+        str,
+        typer.Argument(
+            help="Choose the problem, e.g. preemption; see `mlsched list problems`.", autocompletion=complete_problem
+        ),
     ],
     as_json: Json = False,
 ) -> None:

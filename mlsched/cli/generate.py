@@ -13,14 +13,31 @@ from mlsched.core.errors import a_or_an
 
 def generate(
     problem: Annotated[
-        str, typer.Argument(help="The problem: see `mlsched list problems`.", autocompletion=complete_problem)
+        str,
+        typer.Argument(
+            help="Choose the problem, e.g. preemption; see `mlsched list problems`.", autocompletion=complete_problem
+        ),
     ],
     preset: Annotated[
-        str | None, typer.Option(help="Named sizes: see `mlsched list problems`.", autocompletion=complete_preset)
+        str | None,
+        typer.Option(
+            help="Choose a named set of sizes, e.g. small; see `mlsched list problems`. Default: the generator's "
+            "sizes.",
+            autocompletion=complete_preset,
+        ),
     ] = None,
-    size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Set one size of the generator, e.g. jobs=20 (repeatable). Default: the preset's size.",
+        ),
+    ] = None,
     seed: Seed = 0,
-    output: Annotated[Path | None, to_write("-o", "--output", text="File to write (default: print it).")] = None,
+    output: Annotated[
+        Path | None,
+        to_write("-o", "--output", text="Write the instance to this file, e.g. instance.json. Default: print it."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Draw a random instance of a problem."""

@@ -11,9 +11,13 @@ from mlsched.core.errors import InvalidInput
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="What to list: problems, solvers, suites, or experiments.")],
+    what: Annotated[str, typer.Argument(help="Choose the list, e.g. solvers; problems, suites or experiments.")],
     problem: Annotated[
-        str | None, typer.Option(help="Only this problem, or the solvers of it.", autocompletion=complete_problem)
+        str | None,
+        typer.Option(
+            help="Restrict the list to a problem, e.g. preemption. Default: all problems.",
+            autocompletion=complete_problem,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

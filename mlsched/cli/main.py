@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli import output, problems, words
+from mlsched.cli import groups, output, problems, words
 from mlsched.cli.bench import bench
 from mlsched.cli.certify import certify
 from mlsched.cli.check import check
@@ -39,7 +39,7 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="mlsched",
-    help="Scheduling questions of machine-learning clusters, answered exactly, by heuristic and by trained policy.",
+    help="Schedule machine-learning clusters exactly, by heuristic or by policy, and measure gaps to the optimum.",
     pretty_exceptions_enable=False,
 )
 
@@ -58,29 +58,21 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Scheduling questions of machine-learning clusters, answered exactly, by heuristic and by trained policy."""
+    """Schedule machine-learning clusters exactly, by heuristic or by policy, and measure gaps to the optimum."""
 
 
-app.command()(generate)
-app.command()(solve)
-app.command()(check)
-app.command()(certify)
-app.command()(pareto)
-app.command()(model)
-app.command("list")(list_)
-app.command()(fields)
-app.command()(worst)
-app.command()(simulate)
-for _command_of_problem in problems.commands():
-    app.command()(_command_of_problem)
-app.command()(bench)
-app.command()(merge)
-app.command()(compare)
-app.command()(export)
-app.command()(rerun)
-app.command()(doctor)
-app.add_typer(collection, name="collection")
-app.add_typer(data, name="data")
+#: Group -> the core's commands in it.
+COMMANDS = {
+    groups.INSTANCES: (generate, solve, check, certify, pareto, model),
+    groups.CLUSTERS: (simulate, *problems.commands()),
+    groups.BENCHMARKS: (bench, worst, compare, export, merge, rerun),
+    groups.INFORMATION: (list_, fields, doctor),
+}
+for _group, _commands in COMMANDS.items():
+    for _command_of_group in _commands:
+        app.command(_command_of_group.__name__.rstrip("_"), rich_help_panel=_group)(_command_of_group)
+app.add_typer(data, name="data", rich_help_panel=groups.CLUSTERS)
+app.add_typer(collection, name="collection", rich_help_panel=groups.BENCHMARKS)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -114,7 +106,8 @@ def _command(called: str) -> Any:
 def everything() -> typer.Typer:
     """The application with the commands of all plug-ins."""
     whole = copy.copy(app)
-    whole.registered_commands = [*app.registered_commands, *_of_plugins()]
+    commands = [*app.registered_commands, *_of_plugins()]
+    whole.registered_commands = sorted(commands, key=lambda command: groups.ORDER.index(command.rich_help_panel))
     return whole
 
 
@@ -135,8 +128,8 @@ def _of_plugins(called: str | None = None) -> list[Any]:
 
 def _loaded(point: Any) -> Any:
     """A plug-in's command, built once to see that it can be."""
-    alone = typer.Typer()
-    alone.command(point.name)(point.load())
+    alone, command = typer.Typer(), point.load()
+    alone.command(point.name, rich_help_panel=groups.group_of(command))(command)
     typer.main.get_command(alone)
     return alone.registered_commands[0]
 

@@ -16,22 +16,33 @@ if TYPE_CHECKING:
 
 
 def model(
-    file: Annotated[Path, typer.Argument(help="Instance file.")],
+    file: Annotated[Path, typer.Argument(help="Read the instance from this file, e.g. instance.json.")],
     objective: Goal = None,
     also: Annotated[
-        list[str] | None, typer.Option(help="Further objective that the model can bound (repeatable).")
+        list[str] | None,
+        typer.Option(help="Add an objective that the model can bound, e.g. makespan (repeatable). Default: none."),
     ] = None,
     pruned: Annotated[
-        bool, typer.Option("--pruned", help="Leave out plans that no optimum needs: smaller, but not for changes.")
+        bool,
+        typer.Option(
+            "--pruned", help="Omit plans that optima do not need; the model is smaller, but do not change it."
+        ),
     ] = False,
-    most_variables: Annotated[int, typer.Option(help="Refuse a model with more variables.", min=1)] = MOST_VARIABLES,
+    most_variables: Annotated[
+        int, typer.Option(help="Refuse a model with more variables, e.g. 100000.", min=1)
+    ] = MOST_VARIABLES,
     read: Read = None,
     output: Annotated[
-        Path | None, to_write("-o", "--output", text="Model to write: .mps or .lp; .pb or .json for CP-SAT.")
+        Path | None,
+        to_write(
+            "-o",
+            "--output",
+            text="Write the model to this file, e.g. model.mps or .lp; .pb or .json for CP-SAT. Default: not written.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the model of an instance for any solver, and list its groups of variables and constraints."""
+    """Write the model of an instance for other solvers, and list its variables and constraints."""
     from mlsched import api
     from mlsched.api.models import PROTO
 

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 #: Signs of a line where the output goes to a file or a pipe and $COLUMNS says nothing.
 WIDE = 200
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
-Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the same answer.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Seed = Annotated[int, typer.Option(help="Set the random seed, e.g. 7; equal seeds give equal answers.", min=0)]
 
 
-def to_write(*names: str, text: str, picture: bool = False, folders: bool = False) -> Any:
+def to_write(*names: str, text: str, picture: bool = False, folders: bool = False, group: str | None = None) -> Any:
     """An option that names a file to write, refused before any work where it cannot be written.
 
     picture: what is written is a picture, known by its suffix. folders: the file's folder may be missing, and is made
-    when the file is written.
+    when the file is written. group: the group of options in which `--help` shows it.
     """
 
     def check(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
@@ -46,13 +46,16 @@ def to_write(*names: str, text: str, picture: bool = False, folders: bool = Fals
                 plots.check_target(path)
         return path
 
-    return typer.Option(*names, help=text, callback=check)
+    return typer.Option(*names, help=text, callback=check, rich_help_panel=group)
 
 
 Isolate = Annotated[
-    bool, typer.Option("--isolate", help="Ask the solver in a process of its own: what it does there ends there.")
+    bool, typer.Option("--isolate", help="Run each solver in a separate process, safe from crashes and endless loops.")
 ]
-Memory = Annotated[int | None, typer.Option(help="Bytes an isolated solver may take.", min=1)]
+Memory = Annotated[
+    int | None,
+    typer.Option(help="Limit the memory of an isolated solver in bytes, e.g. 2000000000. Default: no limit.", min=1),
+]
 
 
 @contextlib.contextmanager

@@ -41,30 +41,58 @@ MOST_REGIONS = 10
 
 
 def pareto(
-    file: Annotated[Path, typer.Argument(help="Instance file.")],
-    objectives: Annotated[list[str], typer.Argument(metavar="OBJECTIVE...", help="Two objectives or more.")],
-    solver: Annotated[str | None, typer.Option(help="Exact solver: cp-sat or highs (default: the problem's).")] = None,
-    method: Annotated[
-        str | None, typer.Option(help="epsilon-constraint, laumanns or tamby-vanderpooten (default: by their number).")
+    file: Annotated[Path, typer.Argument(help="Read the instance from this file, e.g. instance.json.")],
+    objectives: Annotated[
+        list[str],
+        typer.Argument(metavar="OBJECTIVE...", help="Name two objectives or more, e.g. total_score victim_count."),
+    ],
+    solver: Annotated[
+        str | None, typer.Option(help="Choose the exact solver, e.g. cp-sat, or highs. Default: the problem's.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds; the front is partial beyond.")] = None,
-    resume: Annotated[Path | None, to_write(text="File of answers, created or continued after a stop.")] = None,
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="Have another engine prove every sub-problem again.")
-    ] = False,
-    threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose the method, e.g. epsilon-constraint, laumanns or tamby-vanderpooten. Default: by the number "
+            "of objectives."
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop after this many wall seconds with a partial front, e.g. 60. Default: no limit."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        to_write(
+            text="Record solved sub-problems in this file, e.g. front.jsonl, and continue from it. Default: not "
+            "recorded."
+        ),
+    ] = None,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Confirm every sub-problem with a second engine.")] = False,
+    threads: Annotated[
+        int, typer.Option(help="Set the number of threads, e.g. 4; with 1 thread equal seeds give equal answers.")
+    ] = 1,
     seed: Seed = 0,
     read: Read = None,
     output: Annotated[
-        Path | None, to_write("-o", "--output", text="Front to write: .csv, a row a point; .json, for mlsched.load.")
+        Path | None,
+        to_write(
+            "-o",
+            "--output",
+            text="Write the front to this file, e.g. front.csv (one row per point), or .json for mlsched.load. "
+            "Default: not written.",
+        ),
     ] = None,
     certify: Annotated[
-        Path | None, typer.Option(help="Folder to make: a proof that the front is whole, or how far from it.")
+        Path | None,
+        typer.Option(help="Write a certificate of the front to this new folder, e.g. proof. Default: not written."),
     ] = None,
-    plot: Annotated[Path | None, to_write(text="Picture of the front (.png, .svg or .pdf).", picture=True)] = None,
+    plot: Annotated[
+        Path | None,
+        to_write(text="Draw the front to this file, e.g. front.svg, .png or .pdf. Default: not drawn.", picture=True),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Enumerate all non-dominated plans, with the proof that none is missing; the judge recomputes every value."""
+    """Enumerate the Pareto front of two objectives or more, and prove that it is complete."""
     from mlsched import api
     from mlsched.cli.certify import front_document, front_shown
 

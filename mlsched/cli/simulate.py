@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mlsched.cli import groups
 from mlsched.cli.output import Isolate, Json, Memory, Seed, complete_solver, settings, to_write
 
 
@@ -14,77 +15,206 @@ def simulate(
     policies: Annotated[
         list[str],
         typer.Argument(
-            help="Solvers, e.g. fifo fitgpp:s=8 cp-sat, or your own: MODULE:FUNCTION.",
+            help="Name the schedulers, e.g. fifo fitgpp:s=8 cp-sat, or your own as MODULE:FUNCTION.",
             metavar="POLICY...",
             autocompletion=complete_solver,
         ),
     ],
-    trace: Annotated[str, typer.Option(help="Log of jobs, workload file, synthetic:NAME, sample:NAME or data:NAME.")],
+    trace: Annotated[
+        str,
+        typer.Option(
+            help="Read jobs from a log or workload file, e.g. jobs.csv, or from synthetic:NAME, sample:NAME or "
+            "data:NAME.",
+            rich_help_panel=groups.WORKLOAD,
+        ),
+    ],
     read: Annotated[
         str | None,
         typer.Option(
-            metavar="FIELD=COLUMN,...", help="What the columns of your log are: submit=a,duration=b:min,gpus=c."
+            metavar="FIELD=COLUMN,...",
+            help="Name the columns of your log, e.g. submit=queued,duration=hours:h,gpus=g. Default: recognised by "
+            "name.",
+            rich_help_panel=groups.WORKLOAD,
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a row that is no job, instead of skipping it.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse a log with an invalid row instead of skipping the row.",
+            rich_help_panel=groups.WORKLOAD,
+        ),
     ] = False,
-    problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
+    problem: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose the problem, e.g. taskgraph. Default: the problem of the schedulers.",
+            rich_help_panel=groups.RUNS,
+        ),
+    ] = None,
     simulator: Annotated[
-        str | None, typer.Option(help="How jobs run: tasks or iterations (taskgraph), gavel (rounds).")
+        str | None,
+        typer.Option(
+            help="Choose the simulator, e.g. iterations or tasks (taskgraph), gavel (rounds). Default: the workload's.",
+            rich_help_panel=groups.RUNS,
+        ),
     ] = None,
     cluster: Annotated[
-        list[str] | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs. Several: what if.")
+        list[str] | None,
+        typer.Option(
+            help='Set the cluster of a log, e.g. "84x(32cpu,256gb,8gpu)" or nodes.csv (repeatable, to compare). '
+            "Default: from the log.",
+            rich_help_panel=groups.CLUSTER,
+        ),
     ] = None,
     read_cluster: Annotated[
-        str | None, typer.Option(metavar="FIELD=COLUMN,...", help="What the columns of NODES.csv are: gpus=a,name=b.")
+        str | None,
+        typer.Option(
+            metavar="FIELD=COLUMN,...",
+            help="Name the columns of the node list, e.g. gpus=cards,name=host. Default: recognised by name.",
+            rich_help_panel=groups.CLUSTER,
+        ),
     ] = None,
     scale_load: Annotated[
-        str | None, typer.Option(metavar="X,X,...", help="Arrivals of a log come X times as fast; several: what if.")
+        str | None,
+        typer.Option(
+            metavar="X,X,...",
+            help="Multiply the arrival rate of a log, e.g. 0.8,1,1.2 to compare three loads. Default: 1.",
+            rich_help_panel=groups.WORKLOAD,
+        ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
-    scheduling_events: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            help="Keep only the first N jobs, e.g. 1000. Default: all jobs.", min=1, rich_help_panel=groups.WORKLOAD
+        ),
+    ] = None,
+    scheduling_events: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose the scheduling events, e.g. events+interval:60, or one of the two. Default: the simulator's.",
+            rich_help_panel=groups.RUNS,
+        ),
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of the source or the world; a KEY that is none lists them."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set an option of the log or simulator, e.g. oversize=drop (repeatable). Default: its own; a wrong "
+            "KEY lists all.",
+            rich_help_panel=groups.RUNS,
         ),
     ] = None,
-    objective: Annotated[str | None, typer.Option(help="What exact policies optimise at each decision.")] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Wall seconds for an exact policy's decision, and for each recorded optimum.")
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose the objective of exact solvers at each decision, e.g. total_score. Default: the problem's "
+            "first.",
+            rich_help_panel=groups.RUNS,
+        ),
     ] = None,
-    record: Annotated[float, typer.Option(help="Share of decisions to replay and to compare with the optimum.")] = 0.0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop each exact search after this many wall seconds, e.g. 1. Default: no limit.",
+            rich_help_panel=groups.RUNS,
+        ),
+    ] = None,
+    record: Annotated[
+        float,
+        typer.Option(
+            help="Set the share of decisions to compare with the optimum, e.g. 0.1.", rich_help_panel=groups.RUNS
+        ),
+    ] = 0.0,
     seed: Seed = 0,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Count jobs submitted from then on: 7d, 2024-03-01.")
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Count only jobs submitted from this time, e.g. 7d or 2024-03-01. Default: the first submit.",
+            rich_help_panel=groups.WINDOWS,
+        ),
     ] = None,
     end: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="And before then; others run uncounted.")
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="TIME",
+            help="Count only jobs submitted before this time, e.g. 14d. Default: after the last submit.",
+            rich_help_panel=groups.WINDOWS,
+        ),
     ] = None,
     every: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="Windows so long (7d) as replications, with intervals.")
+        str | None,
+        typer.Option(
+            metavar="LENGTH",
+            help="Split the run into windows of this length, e.g. 7d, and report intervals. Default: one window.",
+            rich_help_panel=groups.WINDOWS,
+        ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Rows per user, group, partition, status or size.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Group the results, e.g. user,size; also group, partition, status. Default: not grouped.",
+            rich_help_panel=groups.WINDOWS,
+        ),
     ] = None,
     reference: Annotated[
-        list[Path] | None, typer.Option(help="Folder of `mlsched reference`: how much runs lose at least, at most.")
+        list[Path] | None,
+        typer.Option(
+            help="Report regret intervals from this folder of `mlsched reference`, e.g. ref (repeatable). Default: "
+            "none.",
+            rich_help_panel=groups.WINDOWS,
+        ),
     ] = None,
     parts: Annotated[
-        bool, typer.Option("--parts", help="Of what each run's distance from its bound is made (logs).")
+        bool,
+        typer.Option(
+            "--parts",
+            help="Split the gap of each run to its bound into its causes (logs).",
+            rich_help_panel=groups.WINDOWS,
+        ),
     ] = False,
     table: Annotated[
-        Path | None, to_write(text="Write the figures (.csv, .parquet), or the tables as shown (.md, .tex, .html).")
+        Path | None,
+        to_write(
+            text="Write the measures to this file, e.g. runs.csv or .parquet; .md, .tex or .html for the tables. "
+            "Default: not written.",
+            group=groups.FILES,
+        ),
     ] = None,
-    output: Annotated[Path | None, to_write("-o", "--output", text="Write the runs, every job and log.")] = None,
-    jobs: Annotated[Path | None, to_write(text="Write what came of every job (.csv or .parquet).")] = None,
-    plot: Annotated[Path | None, to_write(text="A picture of the runs (.png, .svg or .pdf).", picture=True)] = None,
+    output: Annotated[
+        Path | None,
+        to_write(
+            "-o",
+            "--output",
+            text="Write the runs with every job to this file, e.g. runs.json. Default: not written.",
+            group=groups.FILES,
+        ),
+    ] = None,
+    jobs: Annotated[
+        Path | None,
+        to_write(
+            text="Write one row per job to this file, e.g. jobs.csv or .parquet. Default: not written.",
+            group=groups.FILES,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        to_write(
+            text="Draw the runs to this file, e.g. runs.svg, .png or .pdf. Default: not drawn.",
+            picture=True,
+            group=groups.FILES,
+        ),
+    ] = None,
     isolate: Isolate = False,
     memory_limit: Memory = None,
     as_json: Json = False,
 ) -> None:
-    """Run policies over a workload; every run is checked by an independent replay."""
+    """Simulate schedulers on a log or synthetic workload, and replay every run independently."""
     from mlsched.cli.simulation_output import OutputOptions, make_runs
     from mlsched.cli.simulation_runs import RunOptions
     from mlsched.cli.simulation_workloads import WindowOptions, WorkloadOptions, loads_of

@@ -33,11 +33,17 @@ if TYPE_CHECKING:
 #: Rows of a plan that are shown as a table.
 MOST_ROWS = 40
 Read = Annotated[
-    list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
+    list[str] | None,
+    typer.Option(
+        help="Set an option of the file's reader, e.g. processors=4 for .stg (repeatable). Default: the reader's value."
+    ),
 ]
 Goal = Annotated[
     str | None,
-    typer.Option(help="Objective (default: the problem's first; of .stg, .sm and .txt files, the makespan)."),
+    typer.Option(
+        help="Choose the objective, e.g. total_jct. Default: the problem's first; makespan for .stg, .sm and .txt "
+        "files."
+    ),
 ]
 
 
@@ -68,34 +74,46 @@ def read_plan(path: Path) -> tuple[Plan, str | None]:
 
 
 def solve(
-    file: Annotated[Path, typer.Argument(help="Instance file.")],
+    file: Annotated[Path, typer.Argument(help="Read the instance from this file, e.g. instance.json.")],
     solver: Annotated[
         str | None,
-        typer.Option(help="Solver, e.g. cp-sat or fitgpp:s=8 (default: exact).", autocompletion=complete_solver),
+        typer.Option(
+            help="Choose the solver, e.g. cp-sat or fitgpp:s=8. Default: the problem's exact solver.",
+            autocompletion=complete_solver,
+        ),
     ] = None,
     objective: Goal = None,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for an exact answer.")] = None,
-    threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop an exact search after this many wall seconds, e.g. 60. Default: no limit."),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(help="Set the number of threads, e.g. 4; with 1 thread equal seeds give equal answers.")
+    ] = 1,
     seed: Seed = 0,
     read: Read = None,
-    output: Annotated[Path | None, to_write("-o", "--output", text="Plan file to write.")] = None,
-    plot: Annotated[Path | None, to_write(text="Picture of the plan (.png, .svg or .pdf).", picture=True)] = None,
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="Ask another engine whether anything is better than a proven optimum.")
-    ] = False,
+    output: Annotated[
+        Path | None,
+        to_write("-o", "--output", text="Write the plan to this file, e.g. plan.json. Default: not written."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        to_write(text="Draw the plan to this file, e.g. plan.svg, .png or .pdf. Default: not drawn.", picture=True),
+    ] = None,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Confirm a proven optimum with a second engine.")] = False,
     certify: Annotated[
         bool,
         typer.Option(
             "--certify",
-            help="Look for a dual proof that the optimum is one, for as long as solving took, or a second. Not "
-            "for admission and rounds: `mlsched certify` makes their logic proofs.",
+            help="Search for a dual certificate of the optimum, at most as long as solving took, or one second. Not "
+            "for admission and rounds: use `mlsched certify`.",
         ),
     ] = False,
     isolate: Isolate = False,
     memory_limit: Memory = None,
     as_json: Json = False,
 ) -> None:
-    """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
+    """Solve an instance exactly, by heuristic or by trained policy, e.g. `mlsched solve instance.json`."""
     from mlsched import api
     from mlsched.api.asked import default_solver
     from mlsched.core.request import goal_of

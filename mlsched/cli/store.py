@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from mlsched.benchmark.merge import Merged
     from mlsched.benchmark.row import Row
 
-StoreFile = Annotated[Path, typer.Argument(help="Store that `mlsched bench --store` wrote.")]
+StoreFile = Annotated[
+    Path, typer.Argument(help="Read the store from this file, e.g. bench.sqlite, written by `mlsched bench --store`.")
+]
 #: Meaning of a comparison's columns.
 NOTE = (
     "difference: gap of the second to the optimum - gap of the first, in percentage points, if every pair has both; "
@@ -35,17 +37,24 @@ def export(
         to_write(
             "-o",
             "--output",
-            text=".csv, .parquet: rows; .md, .tex: gap table; .html: report; .bib: gaps to cite; .pdf, .svg: figure.",
+            text="Write rows (e.g. rows.csv, .parquet), the gap table (.md, .tex), the report (.html), citations "
+            "(.bib) or a figure (.pdf, .svg, .png).",
         ),
     ],
     columns: Annotated[
-        str | None, typer.Option(metavar="TITLE,...", help='Columns of the gap table, e.g. "solver,mean gap"; all.')
+        str | None,
+        typer.Option(
+            metavar="TITLE,...",
+            help='Choose columns of the gap table, e.g. "solver,mean gap", or all. Default: a compact table.',
+        ),
     ] = None,
-    figure: Annotated[str | None, typer.Option(help="Figure: gaps (default) or profile.")] = None,
-    suite: Annotated[str | None, typer.Option(help="Only the rows of this suite.")] = None,
+    figure: Annotated[str | None, typer.Option(help="Choose the figure, e.g. profile, or gaps. Default: gaps.")] = None,
+    suite: Annotated[
+        str | None, typer.Option(help="Restrict the export to a suite, e.g. quick. Default: all rows.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows of a store, its gap table, its report or a figure."""
+    """Write the rows, gap table, report or figure of a store."""
     from mlsched.benchmark.export import check_format
     from mlsched.benchmark.export import export as write
     from mlsched.benchmark.reference import with_gaps
@@ -66,14 +75,21 @@ def export(
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Store of `mlsched bench --store`, or runs of `mlsched simulate -o`.")],
-    second: Annotated[Path, typer.Argument(help="Another of the same kind.")],
+    first: Annotated[
+        Path,
+        typer.Argument(help="Read the first store (e.g. old.sqlite) or runs of `mlsched simulate -o` (e.g. old.json)."),
+    ],
+    second: Annotated[Path, typer.Argument(help="Read the second file of the same kind, e.g. new.sqlite.")],
     solver: Annotated[
-        list[str] | None, typer.Option(help="This solver, or A=B: A of the first store against B of the second.")
+        list[str] | None,
+        typer.Option(
+            help="Compare this solver, e.g. cp-sat, or A=B: A of the first store, B of the second (repeatable). "
+            "Default: all solvers."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Hold two stores against each other, question by question, or two files of runs, policy by policy."""
+    """Compare two stores or two files of runs, solver by solver."""
     from mlsched.benchmark.compare import compared
     from mlsched.benchmark.store import read_rows
     from mlsched.cli import compare_runs
@@ -119,14 +135,22 @@ def _cells(line: Comparison) -> list[str]:
 
 
 def merge(
-    stores: Annotated[list[Path], typer.Argument(help="Stores of one suite, such as its shards.")],
-    output: Annotated[Path, to_write("-o", "--output", text="Store to write, or to add to.", folders=True)],
+    stores: Annotated[list[Path], typer.Argument(help="Read stores of one suite, e.g. shard-1.sqlite shard-2.sqlite.")],
+    output: Annotated[
+        Path,
+        to_write(
+            "-o",
+            "--output",
+            text="Write the joined store to this file, e.g. all.sqlite; an existing one is extended.",
+            folders=True,
+        ),
+    ],
     any_versions: Annotated[
-        bool, typer.Option("--any-versions", help="Accept rows that different versions made.")
+        bool, typer.Option("--any-versions", help="Accept rows that different versions computed.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make one store of the parts of a suite; status 1 where rows are missing."""
+    """Join the stores of a suite's parts; exit with status 1 if rows are missing."""
     from mlsched.benchmark.merge import merge as united
 
     merged = united(stores, output, any_versions=any_versions)
@@ -154,13 +178,15 @@ def _missing(merged: Merged) -> str:
 
 def rerun(
     store: StoreFile,
-    row: Annotated[int, typer.Argument(help="Number of the row: `row` of the exported table.", min=1)],
+    row: Annotated[
+        int, typer.Argument(help="Choose the row by its number, e.g. 12; the exported table has it as `row`.", min=1)
+    ],
     isolate: Annotated[
-        bool, typer.Option("--isolate/--no-isolate", help="Ask solvers of other packages in processes of their own.")
+        bool, typer.Option("--isolate/--no-isolate", help="Run solvers of other packages in separate processes.")
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Make one row of a store again, and say whether the same comes out."""
+    """Compute one row of a store again, and compare the results."""
     from mlsched.benchmark.rerun import differences
     from mlsched.benchmark.rerun import rerun as again
     from mlsched.benchmark.store import read_rows

@@ -31,32 +31,70 @@ if TYPE_CHECKING:
 
 def worst(
     solver: Annotated[
-        str, typer.Argument(help="Solver: fitgpp, or your own: MODULE:FUNCTION.", autocompletion=complete_solver)
+        str,
+        typer.Argument(
+            help="Choose the solver, e.g. fitgpp, or your own as MODULE:FUNCTION.", autocompletion=complete_solver
+        ),
     ],
-    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE...]", help="Instance files.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE...]",
+            help="Read instances from these files, e.g. instance.json. Default: draw them with --problem.",
+        ),
+    ] = None,
     problem: Annotated[
-        str | None, typer.Option(help="Draw instances of this problem instead.", autocompletion=complete_problem)
+        str | None,
+        typer.Option(
+            help="Draw instances of this problem, e.g. preemption. Default: read the files.",
+            autocompletion=complete_problem,
+        ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Named sizes: see `mlsched list problems`.", autocompletion=complete_preset)
+        str | None,
+        typer.Option(
+            help="Choose a named set of sizes, e.g. small; see `mlsched list problems`. Default: the generator's "
+            "sizes.",
+            autocompletion=complete_preset,
+        ),
     ] = None,
-    size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
-    count: Annotated[int, typer.Option(help="How many instances to draw.", min=1)] = 20,
-    most: Annotated[int, typer.Option(help="How many to show.", min=1)] = 3,
-    best: Annotated[str | None, typer.Option(help="Exact solver (default: the problem's).")] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Set one size of the generator, e.g. jobs=20 (repeatable). Default: the preset's size.",
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option(help="Set the number of instances to draw, e.g. 100.", min=1)] = 20,
+    most: Annotated[int, typer.Option(help="Set the number of instances to show, e.g. 5.", min=1)] = 3,
+    best: Annotated[
+        str | None, typer.Option(help="Choose the exact solver of the optimum, e.g. cp-sat. Default: the problem's.")
+    ] = None,
     objective: Goal = None,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each optimum.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop the search for each optimum after this many wall seconds, e.g. 60. Default: no limit."),
+    ] = None,
     seed: Seed = 0,
     read: Read = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for the instances and both plans.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the instances and both plans to this folder, e.g. worst. Default: not written.",
+        ),
     ] = None,
     plot: Annotated[
-        Path | None, to_write(text="Picture: its plan beside the optimum (.png, .svg or .pdf).", picture=True)
+        Path | None,
+        to_write(
+            text="Draw the plan beside the optimum to this file, e.g. worst.svg, .png or .pdf. Default: not drawn.",
+            picture=True,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the instances on which a solver is furthest from the optimum, and show both plans."""
+    """Find the instances with the largest gap of a solver to the optimum."""
     from mlsched import api
     from mlsched.benchmark import worst as losses
 

@@ -7,36 +7,61 @@ from typing import Annotated, Any
 
 import typer
 
+from mlsched.cli import groups
 from mlsched.cli.output import Json, completing, emit, progress, to_write
 from mlsched.core.files import atomic_write
 
 
+@groups.grouped(groups.PAPERS)
 def reproduce(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="The experiment: see `mlsched list experiments`.", autocompletion=completing("experiments")
+            help="Choose the experiment, e.g. fitgpp; see `mlsched list experiments`.",
+            autocompletion=completing("experiments"),
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer jobs and seeds, no verdicts: seconds, not minutes.")
+        bool, typer.Option("--quick", help="Run fewer jobs and seeds in seconds, without verdicts.")
     ] = False,
-    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    jobs: Annotated[int | None, typer.Option(help="Jobs per workload (default: the paper's).", min=1)] = None,
-    seeds: Annotated[int | None, typer.Option(help="Workloads a setting (default: the paper's).", min=1)] = None,
-    papers_size: Annotated[
-        bool, typer.Option("--papers-size", help="mlfs: as many servers and jobs as in the paper: hours.")
-    ] = False,
-    load: Annotated[list[float] | None, typer.Option(help="mlfs: a load x to run; may be given again.")] = None,
-    trace: Annotated[str | None, typer.Option(help="Public trace that stands in for a private one.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Cluster of the trace: 84x(32cpu,256gb,8gpu) or a file.")] = None,
-    claim: Annotated[
-        str | None, typer.Option("--claim", help="Show only the claims with this in their name or text.")
+    workers: Annotated[int, typer.Option(help="Set the number of processes, e.g. 8.", min=1)] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="Set the number of jobs per workload, e.g. 500. Default: the paper's.", min=1)
     ] = None,
-    html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Set the number of workloads per setting, e.g. 5. Default: the paper's.", min=1)
+    ] = None,
+    papers_size: Annotated[
+        bool,
+        typer.Option("--papers-size", help="Run mlfs at the paper's number of servers and jobs, which takes hours."),
+    ] = False,
+    load: Annotated[
+        list[float] | None, typer.Option(help="Run mlfs at this load, e.g. 2 (repeatable). Default: the paper's loads.")
+    ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(help="Replace a private trace by a public one, e.g. philly. Default: a synthetic workload."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help='Set the cluster of the trace, e.g. "84x(32cpu,256gb,8gpu)" or nodes.csv. Default: the paper\'s.'
+        ),
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option("--claim", help="Show only claims with this text, e.g. preemption. Default: all claims."),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        to_write(
+            text="Write a self-contained HTML report to this file, e.g. report.html. Default: not written.",
+            folders=True,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Repeat a paper's evaluation and say which of its claims hold; every run passes the replay check first."""
+    """Reproduce a paper's evaluation, and test its claims."""
     import mlsched_papers as papers
     from mlsched.benchmark import plots
 

@@ -8,41 +8,61 @@ from typing import Annotated, Any
 
 import typer
 
+from mlsched.cli import groups
 from mlsched.cli.output import Json, Seed, emit, going_on, number, progress, settings, table, to_write
 from mlsched.core.errors import InvalidInput
 
 
+@groups.grouped(groups.PAPERS)
 def train(
     policy: Annotated[
-        str,
-        typer.Argument(
-            help="The policy: chic-plus, mlf-rl, harmony, ...; or harmony-reward, what the latter is trained with."
-        ),
+        str, typer.Argument(help="Choose the policy, e.g. chic-plus; harmony-reward trains the reward of harmony.")
     ],
     iterations: Annotated[
-        int | None, typer.Option(help="Iterations in all (default: until trained, at most the recipe's).", min=1)
+        int | None,
+        typer.Option(
+            help="Set the total number of iterations, e.g. 200. Default: until trained, at most the recipe's.", min=1
+        ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the recipe.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a parameter of the recipe, e.g. batch=32 (repeatable). Default: the recipe's.",
+        ),
     ] = None,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, to_write("-o", "--output", text="Weights file (default: POLICY.safetensors).")
+        Path | None,
+        to_write(
+            "-o", "--output", text="Write the weights to this file, e.g. mine.safetensors. Default: POLICY.safetensors."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the output.")] = False,
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU if there is one.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint beside the output.")] = False,
+    device: Annotated[
+        str, typer.Option(help="Choose the device, e.g. cuda, cpu, or auto for a GPU if one is present.")
+    ] = "cpu",
     until_trained: Annotated[
         bool | None,
         typer.Option(
             "--until-trained/--all-iterations",
-            help="End as soon as the recipe's criterion is met (default: unless --iterations is given).",
+            help="Stop once the recipe's criterion is met. Default: yes, unless --iterations is given.",
         ),
     ] = None,
-    cpu_limit: Annotated[float | None, typer.Option(help="CPU seconds after which it ends, at a validation.")] = None,
-    plot: Annotated[Path | None, to_write(text="Learning curve (.png, .svg or .pdf).", picture=True)] = None,
+    cpu_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop at the first validation after this many CPU seconds, e.g. 3600. Default: no limit."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        to_write(
+            text="Draw the learning curve to this file, e.g. curve.svg, .png or .pdf. Default: not drawn.", picture=True
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a policy; its checkpoint is written at every validation, so that an interrupted training can go on."""
+    """Train a policy, and write a checkpoint at every validation."""
     import mlsched_training as training
 
     target = output or Path(f"{policy}.safetensors")

@@ -34,25 +34,63 @@ if TYPE_CHECKING:
 
 
 def reference(
-    log: Annotated[str, typer.Argument(help="Log of jobs, workload file, synthetic:NAME, sample:NAME or data:NAME.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make, or to go on with.")],
-    cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs.")] = None,
-    read: Annotated[str | None, typer.Option(metavar="FIELD=COLUMN,...", help="What the columns are.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a log.", min=1)] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the log.")
+    log: Annotated[
+        str,
+        typer.Argument(
+            help="Read jobs from a log or workload file, e.g. jobs.csv, or from synthetic:NAME, sample:NAME or "
+            "data:NAME."
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="Write the reference to this folder, e.g. ref; an existing one is continued."
+        ),
+    ],
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help='Set the cluster of a log, e.g. "84x(32cpu,256gb,8gpu)" or nodes.csv. Default: from the log.'
+        ),
     ] = None,
-    pausing: Annotated[bool, typer.Option(help="Jobs may pause, and go on elsewhere.")] = False,
-    weights: Annotated[str, typer.Option(help="Weight of a job: jobs (1), area, urgency, or class.")] = "jobs",
+    read: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD=COLUMN,...",
+            help="Name the columns of your log, e.g. submit=queued,duration=hours:h,gpus=g. Default: recognised by "
+            "name.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Keep only the first N jobs, e.g. 1000. Default: all jobs.", min=1)
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set an option of the log, e.g. oversize=drop (repeatable). Default: its own.",
+        ),
+    ] = None,
+    pausing: Annotated[bool, typer.Option(help="Allow jobs to pause and to resume on other nodes.")] = False,
+    weights: Annotated[
+        str, typer.Option(help="Choose the weight of a job, e.g. area, urgency, class, or jobs (weight 1).")
+    ] = "jobs",
     moves: Annotated[
         int | None,
-        typer.Option(help="Moves of the search (default 5000); with --pausing, a change of ranks per 100.", min=0),
+        typer.Option(
+            help="Set the number of search moves, e.g. 20000; --pausing changes ranks once per 100. Default: 5000.",
+            min=0,
+        ),
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds after which the best is kept.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop after this many wall seconds and keep the best, e.g. 600. Default: no limit."),
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Bound the best schedule of a log from both sides; write prices and schedule. Run again, it goes on."""
+    """Bound the best schedule of a log from both sides. Re-run to continue an interrupted search."""
     from mlsched import api
     from mlsched.core.deadline import Deadline
 

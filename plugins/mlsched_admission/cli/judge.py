@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlsched.cli import groups
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, only_documents, table, to_write, waiting
 from mlsched.core.errors import InvalidInput, MlschedError, one_line
 
@@ -26,36 +27,78 @@ _HEADS = {
 }
 
 
+@groups.grouped(groups.CLUSTERS)
 def judge(
     states: Annotated[
-        list[Path], typer.Argument(metavar="STATE...", help="Files of kubectl, Slurm or KAI; an instance, or a report.")
+        list[Path],
+        typer.Argument(
+            metavar="STATE...",
+            help="Read the state from these files, e.g. workloads.json; output of kubectl, Slurm or KAI, or an "
+            "instance.",
+        ),
     ],
     decision: Annotated[
-        Path | None, typer.Option(help="What was decided: victims by name, events, a later state.")
+        Path | None,
+        typer.Option(
+            help="Read the decision from this file, e.g. later.json: a later state, events, or victims. Default: the "
+            "state's own."
+        ),
     ] = None,
-    rule: Annotated[str | None, typer.Option(help="Who decides instead: kueue, kube, kai, slurm, ...")] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="Judge the decision of this rule instead, e.g. kueue, kube, kai or slurm. Default: the decision "
+            "that was made."
+        ),
+    ] = None,
     job: Annotated[
-        list[str] | None, typer.Option(help="A waiting job (default: the first in line; repeatable).")
+        list[str] | None,
+        typer.Option(help="Choose a waiting job, e.g. train-7 (repeatable). Default: the first in line."),
     ] = None,
-    now: Annotated[str | None, typer.Option(help="The moment of the state (default: its latest time).")] = None,
-    checkpoint_every: Annotated[str | None, typer.Option(help="How often work is saved: 2h.")] = None,
+    now: Annotated[
+        str | None, typer.Option(help="Set the time of the state, e.g. 2026-03-01T12:00:00Z. Default: its latest time.")
+    ] = None,
+    checkpoint_every: Annotated[
+        str | None,
+        typer.Option(help="Set the time between checkpoints, e.g. 2h. Default: all work of a victim is lost."),
+    ] = None,
     checkpoint_annotation: Annotated[
-        str | None, typer.Option(help="Annotation (Slurm: KEY in comments) with the time of the last checkpoint.")
+        str | None,
+        typer.Option(
+            help="Name the annotation of the last checkpoint's time, e.g. example.org/saved (Slurm: KEY in "
+            "comments). Default: none."
+        ),
     ] = None,
-    flavors: Annotated[str, typer.Option(help="Kueue: chosen as it would choose them, or free.")] = "chosen",
-    slurm_conf: Annotated[Path | None, typer.Option(help="slurm.conf, or what scontrol show config prints.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each search.")] = 60,
+    flavors: Annotated[
+        str, typer.Option(help="Choose the flavors of Kueue, e.g. free, or chosen as Kueue does.")
+    ] = "chosen",
+    slurm_conf: Annotated[
+        Path | None,
+        typer.Option(
+            help="Read Slurm's settings from this file, e.g. slurm.conf or the output of scontrol show config. "
+            "Default: none."
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Stop each search after this many wall seconds, e.g. 10.")
+    ] = 60,
     seed: Seed = 0,
-    output: Annotated[Path | None, to_write("-o", "--output", text="Instance file to write.")] = None,
+    output: Annotated[
+        Path | None,
+        to_write("-o", "--output", text="Write the instance to this file, e.g. instance.json. Default: not written."),
+    ] = None,
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Write no name into files; ages and lost work stay.")
+        bool, typer.Option("--anonymous", help="Remove names from written files; ages and lost work stay.")
     ] = False,
-    certify: Annotated[Path | None, typer.Option(help="Folder to make: a proof that the front is whole.")] = None,
+    certify: Annotated[
+        Path | None,
+        typer.Option(help="Write a certificate of the front to this new folder, e.g. proof. Default: not written."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Judge what a scheduler decided: is another plan better, and what would it take to evict nobody?
+    """Judge a decision of Kueue, Kubernetes, KAI or Slurm against the optimum: why is a job pending?
 
-    Reads files; sends nothing anywhere.
+    The command only reads files; it never contacts a cluster.
     """
     import mlsched_admission
     from mlsched import api

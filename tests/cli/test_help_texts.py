@@ -1,0 +1,76 @@
+"""Help texts: "Verb the noun.", with an example value and the default; commands in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from mlsched.cli import groups
+from mlsched.cli.main import everything
+
+#: First words of help texts: imperatives.
+VERBS = frozenset(
+    "accept add allow bound certify check choose compare compute confirm continue count draw enumerate fetch find group"
+    " install join judge keep limit list maintain make multiply name omit print read record refuse remove replace report"
+    " reproduce restrict run schedule search set show simulate solve split stop submit test train use verify write".split()
+)
+#: Most characters of a help text: three lines of a narrow terminal.
+LONGEST = 170
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield every command with its name, those of groups included."""
+
+    def below(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+        yield name, command
+        for key, inside in getattr(command, "commands", {}).items():
+            yield from below(inside, f"{name} {key}")
+
+    return below(get_command(everything()), "mlsched")
+
+
+def options() -> Iterator[tuple[str, Any]]:
+    """Yield every option and argument of ours with its place, such as "solve --seed"."""
+    for name, command in commands():
+        for option in command.params:
+            if option.name not in ("help", "install_completion", "show_completion"):
+                yield f"{name} {option.opts[-1]}", option
+
+
+ALL = dict(options())
+
+
+def test_every_command_says_in_a_line_with_a_verb_what_it_does() -> None:
+    wrong = []
+    for name, command in commands():
+        first = command.help.split("\n\n")[0]
+        if first.split()[0].lower() not in VERBS or not first.endswith((".", "?")) or len(first) > 110:
+            wrong.append(f"{name}: {first}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("place", ALL)
+def test_an_option_has_a_verb_an_example_and_a_default(place: str) -> None:
+    option = ALL[place]
+    text = option.help
+    assert text.split()[0].lower() in VERBS
+    assert text.endswith(".")
+    assert len(text) <= LONGEST
+    if not getattr(option, "is_flag", False):
+        assert "e.g. " in text
+        shown = option.required or option.default not in (None, ())
+        assert shown or "Default: " in text
+
+
+def test_every_command_is_in_a_group() -> None:
+    app = everything()
+    found = [entry.rich_help_panel for entry in (*app.registered_commands, *app.registered_groups)]
+    assert set(found) == set(groups.ORDER) - {groups.OTHERS}
+
+
+def test_a_command_of_another_distribution_is_in_the_group_of_plugins() -> None:
+    assert groups.group_of(print) == groups.OTHERS
+    assert groups.group_of(groups.grouped(groups.PAPERS)(lambda: None)) == groups.PAPERS
