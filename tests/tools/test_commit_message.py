@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("commit_message", ROOT / "tools" / "commit_message.py")
-assert SPEC is not None and SPEC.loader is not None
+assert SPEC is not None
+assert SPEC.loader is not None
 check = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(check)
 
