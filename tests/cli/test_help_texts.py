@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from prose import VERBS, WEAK, Prose
 from typer.main import get_command
 
 from mlsched.cli import groups
 from mlsched.cli.main import everything
 
-#: First words of help texts: imperatives.
-VERBS = frozenset(
-    "accept add allow bound certify check choose compare compute confirm continue count draw enumerate fetch find group"
-    " install join judge keep limit list maintain make multiply name omit print read record refuse remove replace report"
-    " reproduce restrict run schedule search set show simulate solve split stop submit test train use verify write".split()
-)
+#: First words of help texts: imperatives, also those that only commands need.
+IMPERATIVES = VERBS | {"certify", "install", "maintain", "reproduce", "submit"}
 #: Most characters of a help text: three lines of a narrow terminal.
 LONGEST = 170
 
@@ -47,7 +44,7 @@ def test_every_command_says_in_a_line_with_a_verb_what_it_does() -> None:
     wrong = []
     for name, command in commands():
         first = command.help.split("\n\n")[0]
-        if first.split()[0].lower() not in VERBS or not first.endswith((".", "?")) or len(first) > 110:
+        if first.split()[0].lower() not in IMPERATIVES or not first.endswith((".", "?")) or len(first) > 110:
             wrong.append(f"{name}: {first}")
     assert not wrong
 
@@ -56,7 +53,7 @@ def test_every_command_says_in_a_line_with_a_verb_what_it_does() -> None:
 def test_an_option_has_a_verb_an_example_and_a_default(place: str) -> None:
     option = ALL[place]
     text = option.help
-    assert text.split()[0].lower() in VERBS
+    assert text.split()[0].lower() in IMPERATIVES
     assert text.endswith(".")
     assert len(text) <= LONGEST
     if not getattr(option, "is_flag", False):
@@ -74,3 +71,15 @@ def test_every_command_is_in_a_group() -> None:
 def test_a_command_of_another_distribution_is_in_the_group_of_plugins() -> None:
     assert groups.group_of(print) == groups.OTHERS
     assert groups.group_of(groups.grouped(groups.PAPERS)(lambda: None)) == groups.PAPERS
+
+
+def test_help_texts_keep_the_rules_of_prose() -> None:
+    texts = [command.help for _, command in commands()] + [option.help for option in ALL.values()]
+    prose = Prose()
+    for text in texts:
+        prose.read(text, "help")
+    assert not prose.errors
+    often = {"one, those", "no, none, nothing"}  # "Default: none", "one row per job"
+    over = {rule: prose.rate(rule) for rule, (_, most) in WEAK.items() if prose.rate(rule) > most and rule not in often}
+    assert not over
+    assert prose.relatives <= 0.02 * prose.sentences
