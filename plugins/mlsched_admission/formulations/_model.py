@@ -14,7 +14,8 @@ place p.
 
 and the rows of quotas (`_quotas.py`). Units are left out where nothing can gain by their leaving: they are in no place
 to which something can come, and count in no quota or limit of a job. A row is left out where the ends of its
-variables say so already. A complete model has all units that may leave, and each node for itself.
+variables say so already. The units of a gang that can spare no pod share one x. A complete model has all units that
+may leave, an x for each, and each node for itself.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Formulation, Term
-from mlsched_admission.formulations._nodes import Place, movable_kinds, places, units_sizes
+from mlsched_admission.formulations._nodes import Place, movable_kinds, places, rigid_bundles, units_sizes
 from mlsched_admission.formulations._program import Program, Sum, total
 from mlsched_admission.formulations._quotas import QuotaRows
 from mlsched_admission.formulations._spare import spared
@@ -41,11 +42,15 @@ class Model:
     def __init__(self, instance: Instance, *, merge: bool = True, complete: bool = False) -> None:
         self.instance, self.program, self.complete = instance, Program(), complete
         self.kinds = movable_kinds(instance)
-        self.places = places(instance, self.kinds, merge=merge and not complete)
+        merge = merge and not complete
+        bundles = rigid_bundles(instance) if merge else np.arange(len(instance.unit_group))
+        self.places = places(instance, self.kinds, bundles, merge=merge)
         variable = self.program.variable
         self.start = [variable("start", j) for j in range(len(instance.job_priority))]
         self.move = {int(u): variable("move", int(u)) for u in np.flatnonzero(instance.unit_movable == 1)}
-        self.evict = {u: variable("evict", u) for u in self._useful()}
+        useful = self._useful()
+        shared = {b: variable("evict", b) for b in dict.fromkeys(bundles[useful].tolist())}
+        self.evict = {u: shared[int(bundles[u])] for u in useful}
         self.demands = [tuple(demand) for demand in instance.shape_demand.tolist()]
         self.put: dict[tuple[int, int], int] = {}
         self.each: dict[int, int] = {}
@@ -153,7 +158,7 @@ class Model:
         rows.limits()
         unborrowed = {int(j): rows.without_borrowing(int(j)) for j in np.flatnonzero((instance.may == 2).any(axis=1))}
         may = instance.may.T.tolist()
-        for u, x in self.evict.items():
+        for u, x in {(x, *may[u]): (u, x) for u, x in self.evict.items()}.values():
             by = [self.start[j] for j, how in enumerate(may[u]) if how == 1]
             by += [unborrowed[j] for j, how in enumerate(may[u]) if how == 2]
             self.program.at_most(total([(1, x), *((-1, v) for v in by)]), 0, "evicted_for", u)
@@ -170,7 +175,7 @@ class Model:
             gone = total((sizes[u], self.evict[u]) for u in units if u in self.evict)
             spare = max(0, sum(sizes[u] for u in units) - int(instance.group_min[group]))
             whole = all(u in self.evict for u in units)
-            if not gone.terms or (whole and len(units) == 1):
+            if not gone.terms or (whole and len(gone.terms) == 1):
                 continue
             if whole:
                 z = self.program.variable("lost", group)
@@ -239,8 +244,7 @@ class Model:
 
     def top_priority(self) -> Sum:
         levels = {level: place for place, level in enumerate(sorted(set(self.instance.unit_priority.tolist())), 1)}
-        reached = {x: levels[int(self.instance.unit_priority[u])] for u, x in self.evict.items()}
-        return self.program.steps(reached, "priority")
+        return self._highest([levels[p] for p in self.instance.unit_priority.tolist()], "priority")
 
     def budget_violations(self) -> Sum:
         found = Sum()
@@ -263,8 +267,14 @@ class Model:
         return total((1, v) for v in self.move.values())
 
     def grace(self) -> Sum:
-        reached = {x: int(self.instance.unit_grace[u]) for u, x in self.evict.items()}
-        return self.program.steps(reached, "grace")
+        return self._highest(self.instance.unit_grace.tolist(), "grace")
+
+    def _highest(self, numbers: Sequence[int], group: str) -> Sum:
+        """Return the largest number of an evicted unit, 0 if no unit is evicted."""
+        by_variable: dict[int, int] = {}
+        for u, x in self.evict.items():
+            by_variable[x] = max(numbers[u], by_variable.get(x, 0))
+        return self.program.steps(by_variable, group)
 
     # --- plans ---------------------------------------------------------------------------------------------------
 
@@ -290,7 +300,7 @@ class Model:
     def encode(self, plan: Plan) -> list[tuple[int, int]]:
         """(variable, value) pairs of a plan, as far as they are plain to see."""
         pairs = [(s, int(plan.start[j])) for j, s in enumerate(self.start)]
-        pairs += [(x, int(plan.evict[u])) for u, x in self.evict.items()]
+        pairs += {x: int(plan.evict[u]) for u, x in self.evict.items()}.items()
         moved = set(self.instance.moved(plan.move))
         pairs += [(m, int(u in moved)) for u, m in self.move.items()]
         pairs += [(z, int(all(plan.evict[u] for u in units))) for z, units in self.lost.values()]

@@ -50,10 +50,28 @@ def movable_kinds(instance: Instance) -> list[Kind]:
     return [Kind(unit, demand, tuple(pods)) for (unit, demand, _), pods in groups.items()]
 
 
-def places(instance: Instance, kinds: list[Kind], *, merge: bool = True) -> list[Place]:
-    """The places of an instance, by the number of their first node. Nodes to which nothing can come are left out."""
+def rigid_bundles(instance: Instance) -> IntArray:
+    """Return the first unit of each unit's bundle: units that can only be evicted together share a bundle.
+
+    A gang is a bundle if it can spare no pod, all its units may be evicted, and none may move.
+    """
+    groups = instance.unit_group
+    sizes = np.bincount(groups, weights=units_sizes(instance), minlength=len(instance.group_min))
+    evictable = (instance.may > 0).any(axis=0) & (instance.unit_movable != 1)
+    flexible = np.bincount(groups, weights=~evictable, minlength=len(sizes)) > 0
+    rigid = (sizes <= instance.group_min) & ~flexible
+    bundles = np.arange(len(groups))
+    _, first, group_of = np.unique(groups, return_index=True, return_inverse=True)
+    return np.where(rigid[groups], first[group_of], bundles)
+
+
+def places(instance: Instance, kinds: list[Kind], bundles: IntArray, *, merge: bool = True) -> list[Place]:
+    """Return the places of an instance by their first node, without nodes that no pod can use.
+
+    bundles: the first unit of each unit's bundle (`rigid_bundles`). merge: whether equal nodes form one place.
+    """
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
-    released, there = _released(instance, leaving)
+    released, there = _released(instance, leaving, bundles)
     room = instance.node_free + instance.node_draining
     most = room.copy()
     gone = leaving[instance.pod_unit]
@@ -77,9 +95,9 @@ def places(instance: Instance, kinds: list[Kind], *, merge: bool = True) -> list
 
 
 def _released(
-    instance: Instance, leaving: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    instance: Instance, leaving: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], bundles: IntArray
 ) -> tuple[dict[int, object], dict[int, dict[int, tuple[int, ...]]]]:
-    """Node -> a key of the units that may leave it and what they release; and that itself, by unit."""
+    """Return node -> a key of the bundles that may leave it, and node -> unit -> the amounts that it releases."""
     there: dict[int, dict[int, tuple[int, ...]]] = defaultdict(dict)
     hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()
     demands = instance.pod_demand.tolist()
@@ -88,7 +106,10 @@ def _released(
         before = there[n].get(u)
         now = tuple(demands[p])
         there[n][u] = now if before is None else tuple(a + b for a, b in zip(before, now, strict=True))
-    return {n: tuple(sorted(held.items())) for n, held in there.items()}, there
+    keys: dict[int, object] = {
+        n: tuple(sorted((int(bundles[u]), amounts) for u, amounts in held.items())) for n, held in there.items()
+    }
+    return keys, there
 
 
 def _open_to_shapes(instance: Instance, most: IntArray) -> IntArray:

@@ -131,8 +131,8 @@ class QuotaRows:
         if below:
             loses = self.program.variable("loses", q)
             self.program.at_most(total([(1, loses), *((-1, here) for here in chosen.values())]), 0, "has_last", q)
-            for u in (u for units in below for u in units):
-                self.program.at_most(Sum({self.evict[u]: 1, loses: -1}), 0, "loses_unit", q, u)
+            for x, u in {self.evict[u]: u for units in below for u in units}.items():
+                self.program.at_most(Sum({x: 1, loses: -1}), 0, "loses_unit", q, u)
         return chosen
 
     def _child_towards(self, q: int, home: int) -> int:

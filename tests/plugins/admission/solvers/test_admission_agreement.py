@@ -19,6 +19,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.result import Result
 from mlsched.instances import strategies
 from mlsched_admission.formulations import _quotas
+from mlsched_admission.formulations._nodes import rigid_bundles, units_sizes
 from mlsched_admission.instances import PROBLEM, Instance, judge
 
 OBJECTIVES = [o.name for o in Instance.objectives]
@@ -147,3 +148,21 @@ def test_equal_nodes_can_be_one(preset):
         apart = api.solve(instance, "cp-sat", merge=False)
         assert api.solve(instance, "cp-sat").sort_key == apart.sort_key
         assert apart.status == "optimal"
+
+
+def test_units_of_a_rigid_gang_can_share_a_variable():
+    """Gangs are drawn again, half of them without a pod to spare; each unit with its own variable is the reference."""
+    bundled = evicted = 0
+    for seed in range(draws(12, 250)):
+        drawn = api.generate("admission", ("small", "one-job", "surge", "cohort")[seed % 4], seed=seed)
+        rng = np.random.default_rng([seed, 7])
+        units = len(drawn.unit_group)
+        _, groups = np.unique(np.sort(rng.integers(0, max(1, units // 2), units)), return_inverse=True)
+        pods = np.bincount(groups, weights=units_sizes(drawn)).astype(np.int64)
+        instance = drawn.replace(unit_group=groups, group_min=np.maximum(1, pods - rng.integers(0, 2, len(pods))))
+        objective = list(OBJECTIVES)[seed % len(OBJECTIVES)]
+        apart = api.solve(instance, "cp-sat", objective=objective, merge=False)
+        assert api.solve(instance, "cp-sat", objective=objective).sort_key == apart.sort_key, seed
+        bundled += int(np.bincount(rigid_bundles(instance)).max() > 1)
+        evicted += int(apart.plan.evict.any())
+    assert min(bundled, evicted) > 0
