@@ -35,10 +35,10 @@ def library(name: str) -> tuple[Any, Any]:
 
         strict = ConfigDict(arbitrary_types_allowed=True, strict=True)
         return validate_call(config=strict), Annotated[float, Field(gt=0)]
-    from mlsched.core.arguments import checked
+    from mlsched.core.arguments import validate_arguments
     from mlsched.core.params import Positive
 
-    return checked, Positive
+    return validate_arguments, Positive
 
 
 def main(name: str) -> None:

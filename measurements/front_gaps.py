@@ -26,7 +26,7 @@ from typing import Any
 import mlsched
 from mlsched import api
 from mlsched.certificates.points import CheckedPoints
-from mlsched.core.gap import Gap, percentage
+from mlsched.core.gap import Gap, format_percentage
 
 PRESETS = ["six-tight", "six-replicas", "eight-tight", "eight-replicas", "ten-loose", "fractional"]
 
@@ -58,9 +58,9 @@ def largest(fronts: Sequence[Sequence[Gap]]) -> list[str]:
     """Of the largest gap of each front, the mean, and none is larger: rounded up, with those that are no shares."""
     shares = [max(gap.share or 0.0 for gap in gaps) for gaps in fronts]
     others = [gap for gaps in fronts for gap in gaps if gap.share is None and gap.difference]
-    most = [percentage(max(shares), up=True)]
+    most = [format_percentage(max(shares), up=True)]
     most += [max(others, key=lambda gap: gap.difference).rounded_up] if others else []
-    return [percentage(statistics.mean(shares), up=True), " or ".join(most)]
+    return [format_percentage(statistics.mean(shares), up=True), " or ".join(most)]
 
 
 def row(preset: str, objectives: Sequence[str], seeds: int, seconds: float) -> list[str]:

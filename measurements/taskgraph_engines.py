@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.core.gap import percentage
+from mlsched.core.gap import format_percentage
 from mlsched.simulation.taskgraph.iterations import from_tasks
 
 RULES = (*(f"{rule}:nodes=least-work" for rule in ("best-effort-fifo", "srpt", "graphene", "tiresias")), "mlf-h")
@@ -43,7 +43,7 @@ def row(rule: str, jobs: int, seeds: int, gang: bool) -> list[str]:
         changes += (longs / took - 1).tolist()
     low, high = (float(bound) for bound in np.percentile(changes, (10, 90)))
     placed = "as a gang" if gang else "one by one"
-    cells = [percentage(longer / shorter - 1), percentage(low), percentage(high)]
+    cells = [format_percentage(longer / shorter - 1), format_percentage(low), format_percentage(high)]
     return [rule, placed, f"{same}/{total}", *cells]
 
 

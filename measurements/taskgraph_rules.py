@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import mlsched
-from mlsched.core.gap import amount, percentage, sum_up
+from mlsched.core.gap import format_amount, format_percentage, sum_up
 from mlsched.simulation.taskgraph import Workload
 
 RULES = ("fifo", "best-effort-fifo", "srpt", "fair", "drf", "graphene", "tiresias")
@@ -54,7 +54,9 @@ def synthetic() -> dict[str, Any]:
     for rule in (*RULES, PREEMPTIVE):
         started = time.process_time()
         summary = checked(load, rule).summary()
-        columns.append([amount(round(summary[key], 1)) for key in FIGURES] + [f"{time.process_time() - started:.2f}"])
+        columns.append(
+            [format_amount(round(summary[key], 1)) for key in FIGURES] + [f"{time.process_time() - started:.2f}"]
+        )
     titles = [*FIGURES.values(), "CPU seconds"]
     return {
         "header": ["", *RULES, PREEMPTIVE],
@@ -99,8 +101,8 @@ def optimum(seeds: int) -> dict[str, Any]:
             assert gaps.mean is not None
             assert gaps.largest is not None
             cells += [
-                percentage(gaps.mean),
-                percentage(gaps.largest),
+                format_percentage(gaps.mean),
+                format_percentage(gaps.largest),
                 f"{round((gaps.optimal or 0) * gaps.count)}/{gaps.count}",
             ]
         rows.append([rule, *cells])

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import mlsched
-from mlsched.core.brief import MOST
+from mlsched.core.brief import MAX_LINE
 from mlsched.core.registry import registry
 
 SURGE = {"problem": "preemption", "preset": "surge", "seed": 1}
@@ -56,7 +56,7 @@ def things(tmp_path_factory):
 def test_all_are_short_and_without_addresses(things):
     shown = {name: repr(thing) for name, thing in things.items()}
     for name, line in shown.items():
-        assert len(line) <= MOST + 1, name
+        assert len(line) <= MAX_LINE + 1, name
         assert not re.search(r" at 0x|\n|array\(", line), name
         assert str(things[name]) == line or name in ("gap", "gaps", "report"), (
             "print says the same, or says it in words"

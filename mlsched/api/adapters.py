@@ -15,7 +15,7 @@ import numpy as np
 from mlsched import solvers
 from mlsched.api.exact import solve_exactly
 from mlsched.core.contract import Instance, Plan, Question
-from mlsched.core.errors import InvalidInput, SolverError, a_or_an
+from mlsched.core.errors import InvalidInput, SolverError, with_article
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.request import Request, Setup
 from mlsched.core.solver import Solver
@@ -51,7 +51,9 @@ def adapted(request: Request) -> Plan | None:
     else:
         plan = adapter(instance, lambda question: _planned(request.on(question)))
     if plan is not None and not isinstance(plan, Plan):
-        raise SolverError(f"{solver.name}: {ADAPTERS[instance.called]} gave {a_or_an(type(plan).__name__)}, not a plan")
+        raise SolverError(
+            f"{solver.name}: {ADAPTERS[instance.called]} gave {with_article(type(plan).__name__)}, not a plan"
+        )
     return plan
 
 

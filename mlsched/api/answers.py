@@ -11,7 +11,7 @@ from mlsched.api.calls import call_solver
 from mlsched.api.exact import check_hint, solve_exactly
 from mlsched.api.isolation import NO_MEMORY_LIMIT, Isolated
 from mlsched.api.judging import judged
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
@@ -20,7 +20,7 @@ from mlsched.core.request import Request, goal_of
 from mlsched.core.result import Result
 
 
-@checked
+@validate_arguments
 def solve(
     instance: Instance,
     solver: AnySolver | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched import solvers
-from mlsched.core.errors import MlschedError, SolverError, a_or_an, said
+from mlsched.core.errors import MlschedError, SolverError, describe_exception, with_article
 from mlsched.core.formulation import Outcome
 from mlsched.core.interrupts import interrupts
 from mlsched.core.request import Request
@@ -27,7 +27,9 @@ def call_solver(request: Request) -> Outcome:
             if solver.rule is None:
                 outcome = solvers.run(request)
                 if not isinstance(outcome, Outcome):
-                    raise SolverError(f"{solver.name} returned {a_or_an(type(outcome).__name__)}: must be an Outcome")
+                    raise SolverError(
+                        f"{solver.name} returned {with_article(type(outcome).__name__)}: must be an Outcome"
+                    )
                 return outcome
             rng = np.random.default_rng(request.limits.seed)
             plan, _ = solver.rule(
@@ -38,8 +40,8 @@ def call_solver(request: Request) -> Outcome:
         except BaseException as error:
             if came():
                 raise
-            raise SolverError(f"{solver.name} raised {said(error)}") from error
+            raise SolverError(f"{solver.name} raised {describe_exception(error)}") from error
     if plan is None:
-        kind = a_or_an(instance.plan_type.kind)
+        kind = with_article(instance.plan_type.kind)
         raise SolverError(f"{solver.name} returned no plan; a rule must return {kind}")
     return Outcome("feasible", plan, None)

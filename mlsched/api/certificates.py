@@ -17,7 +17,7 @@ from mlsched.certificates.points import CheckedPoints
 from mlsched.certificates.prices.statement import Within, statement_of, statements
 from mlsched.certificates.received import FRONT, KINDS, POINTS, manifest_of
 from mlsched.certificates.translation import translation_of
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput, SolverError
@@ -37,7 +37,7 @@ FOR_GAP = 0.3
 LAST = 10.0
 
 
-@checked
+@validate_arguments
 def certify(
     instance: Instance,
     folder: str | os.PathLike[str],
@@ -207,7 +207,7 @@ def check_objectives(instance: Instance, objectives: Sequence[str], proof: Proof
     return proof
 
 
-@checked
+@validate_arguments
 def certify_front(
     instance: Instance,
     plans: Sequence[Plan],
@@ -274,7 +274,7 @@ def certify_front(
     return points.certify_points(instance, plans, objectives, Path(folder), prove)
 
 
-@checked
+@validate_arguments
 def check_certificate(
     folder: str | os.PathLike[str], *, time_limit: Positive | None = bundle.SECONDS
 ) -> Checked | CheckedFront | CheckedPoints:

@@ -9,7 +9,7 @@ from mlsched.certificates.prices.statement import statements
 from mlsched.certificates.translation import translations
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput, SolverError, a_or_an
+from mlsched.core.errors import BackendError, InvalidInput, SolverError, with_article
 from mlsched.core.result import Result
 from mlsched.solvers import prices
 
@@ -49,7 +49,7 @@ def uncertified(instance: Instance, result: Result) -> str | None:
         return None
     if _has_prices(instance, result.objective):
         return "not certified: prices did not prove it within the time that solving took; `mlsched certify` goes on"
-    translation, asked = translations().get(instance.kind), f"{result.objective} of {a_or_an(instance.kind)}"
+    translation, asked = translations().get(instance.kind), f"{result.objective} of {with_article(instance.kind)}"
     if translation is not None and result.objective in translation.by_objective:
         return f"not certified: {asked} has no dual proofs; `mlsched certify` looks for one by formulas"
     return f"not certified: {asked} has no certificates; `--confirm` asks another engine"

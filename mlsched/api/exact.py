@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mlsched.api.calls import call_solver
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import BackendError, InvalidInput, a_or_an
+from mlsched.core.errors import BackendError, InvalidInput, with_article
 from mlsched.core.formulation import Outcome
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -73,7 +73,7 @@ def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
             raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
         return hint
     if hint is not None and not (isinstance(hint, str) and hint == "none"):
-        shown = repr(hint) if isinstance(hint, str) else a_or_an(type(hint).__name__)
+        shown = repr(hint) if isinstance(hint, str) else with_article(type(hint).__name__)
         raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
     return None
 

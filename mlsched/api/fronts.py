@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.api.asked import resolve_solver
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.params import Number, Positive, Seed, Threads
 from mlsched.core.registry import registry
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mlsched.solvers.front import Front
 
 
-@checked
+@validate_arguments
 def pareto(
     instance: Instance,
     objectives: Sequence[str] | None = None,
@@ -71,7 +71,9 @@ def pareto(
     for name in chosen:
         if name not in names:
             there = ", ".join(names)
-            raise UnknownName(f"{instance.problem} has no objective '{name}'{meant(name, names)}; there are {there}")
+            raise UnknownName(
+                f"{instance.problem} has no objective '{name}'{did_you_mean(name, names)}; there are {there}"
+            )
         if chosen.count(name) > 1:
             raise InvalidInput(f"objectives: '{name}' is given twice")
     able = [a.name for a in registry().available(instance.problem, "exact") if a.fronts_by is not None]

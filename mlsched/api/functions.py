@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from mlsched.core.errors import InvalidInput, said
+from mlsched.core.errors import InvalidInput, describe_exception
 from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 
@@ -36,7 +36,7 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
             f"folder of {name}.py"
         ) from None
     except Exception as error:
-        raise InvalidInput(f"{text}: importing {name} raised {said(error)}; mend it") from error
+        raise InvalidInput(f"{text}: importing {name} raised {describe_exception(error)}; mend it") from error
     attribute = getattr(module, function, None)
     if not callable(attribute):
         raise InvalidInput(f"{text}: {name} has no function '{function}'; define it there")

@@ -17,7 +17,7 @@ import numpy as np
 
 from mlsched.core import plugins
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import MlschedError, RuleFailure, SolverError, TooLarge, a_or_an
+from mlsched.core.errors import MlschedError, RuleFailure, SolverError, TooLarge, with_article
 from mlsched.core.record import specs
 from mlsched.core.solver import Solver
 
@@ -71,7 +71,8 @@ class Guarded:
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
             # A class of its own could say one thing to the judge and another to the clock.
             raise SolverError(
-                f"{self.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
+                f"{self.name} returned {with_article(type(plan).__name__)}: "
+                f"must be {with_article(instance.plan_type.kind)}"
             )
         return answer
 

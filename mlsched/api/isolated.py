@@ -30,7 +30,7 @@ import numpy as np
 from mlsched.api.guard import Guarded
 from mlsched.api.isolated_output import Output
 from mlsched.core.contract import Plan
-from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, SolverError, a_or_an, said
+from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, SolverError, describe_exception, with_article
 from mlsched.core.request import Setup
 
 #: Linux: orphans of this process' offspring become its children.
@@ -192,14 +192,14 @@ def _failure(error: BaseException) -> dict[str, Any]:
         return {"how": error.how, "message": str(error)}
     if isinstance(error, MlschedError):
         return {"error": type(error).__name__, "message": str(error)}
-    return {"error": "SolverError", "message": f"raised {said(error)}"}
+    return {"error": "SolverError", "message": f"raised {describe_exception(error)}"}
 
 
 def _plain(value: Any) -> Any:
     """A number of NumPy's as JSON knows it."""
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
-    raise TypeError(f"{a_or_an(type(value).__name__)} is no JSON data")
+    raise TypeError(f"{with_article(type(value).__name__)} is no JSON data")
 
 
 def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
@@ -251,7 +251,8 @@ def _rule(setup: Setup) -> Callable[[Any], dict[str, Any]]:
 def _written(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
     if not isinstance(plan, Plan):
         raise SolverError(
-            f"{solver.name} returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"
+            f"{solver.name} returned {with_article(type(plan).__name__)}: "
+            f"must be {with_article(instance.plan_type.kind)}"
         )
     return plan.to_json()
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from mlsched.core import errors
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, RuleFailure, SolverError, a_or_an
+from mlsched.core.errors import InvalidInput, RuleFailure, SolverError, with_article
 from mlsched.core.formulation import Outcome, Status, StoppedBy
 from mlsched.core.request import Request, Setup
 from mlsched.core.solver import Solver
@@ -338,7 +338,7 @@ def _parsed(answer: bytes) -> dict[str, Any] | None:
 def _plan(name: str, instance: Instance, data: Any) -> Plan:
     kind = instance.plan_type
     if not isinstance(data, dict) or data.get("kind") != kind.kind:
-        raise SolverError(f"{name} returned no plan; a rule must return {a_or_an(kind.kind)}")
+        raise SolverError(f"{name} returned no plan; a rule must return {with_article(kind.kind)}")
     try:
         return kind.from_json(data)
     except (InvalidInput, TypeError) as error:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import short_repr
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.files import atomic_write
@@ -64,7 +64,7 @@ class Model:
 
     def __repr__(self) -> str:
         form = "pruned" if self.pruned else "complete"
-        return brief(self, f"{form} model of {self.instance.problem}", *self._names)
+        return short_repr(self, f"{form} model of {self.instance.problem}", *self._names)
 
     @functools.cached_property
     def pyomo(self) -> Any:
@@ -204,7 +204,7 @@ def _models_of(instance: Instance) -> Models:
     return found[0]
 
 
-@checked
+@validate_arguments
 def model(
     instance: Instance,
     objective: str | None = None,
@@ -235,7 +235,7 @@ def model(
     return Model(instance, goal_of(instance, objective).name, also, pruned, int(most_variables))
 
 
-@checked
+@validate_arguments
 def plan_from(model: Model, solution: Any = None) -> Result:
     """Return the plan of a solved model, as the judge values it.
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Instance, Plan, Problem, Reader
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import Seed, parameters_of, resolve
@@ -19,7 +19,7 @@ from mlsched.core.registry import registry
 from mlsched.core.unread_files import refuse_unread
 
 
-@checked
+@validate_arguments
 def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: Any) -> Instance:
     """A random instance of a problem. The same call gives the same instance on every machine.
 
@@ -53,7 +53,9 @@ def _generator(problem: Problem, preset: str) -> Generator:
         if preset in generator.presets:
             return generator
     known = [name for generator in problem.generators for name in generator.presets]
-    raise UnknownName(f"{problem.name} has no preset '{preset}'{meant(preset, known)}; there are {', '.join(known)}")
+    raise UnknownName(
+        f"{problem.name} has no preset '{preset}'{did_you_mean(preset, known)}; there are {', '.join(known)}"
+    )
 
 
 #: Kinds of files that hold answers beside their questions, and their versions; `saved.py` reads and writes them.
@@ -91,7 +93,7 @@ def _types_for(kind: object) -> dict[str, type[Record]]:
     return record_types()
 
 
-@checked
+@validate_arguments
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
     """What `save` or the command line wrote to a file; or the instance in a file of others.
 
@@ -161,7 +163,7 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
         return stream.read(64).lstrip().startswith(b"{")
 
 
-@checked
+@validate_arguments
 def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
     """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 

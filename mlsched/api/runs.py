@@ -13,7 +13,7 @@ from mlsched.api.adapters import as_rule
 from mlsched.api.asked import AnySolver, resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.api.isolation import NO_MEMORY_LIMIT, isolated_rule
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.formulation import Limits
@@ -28,7 +28,7 @@ from mlsched.simulation.run import AsLogged
 from mlsched.simulation.wake import Wake
 
 
-@checked
+@validate_arguments
 def simulate(
     workload: Any,
     solver: AnySolver,

@@ -16,7 +16,7 @@ from mlsched.api import saved_fronts, saved_results, saved_runs
 from mlsched.api.records import ANSWERS
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError, a_or_an
+from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError, with_article
 from mlsched.core.files import check_header
 from mlsched.core.opening import shown_path
 from mlsched.core.record import defaults, said
@@ -34,7 +34,7 @@ def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]
     if isinstance(thing, Run):
         return _headed(Run, saved_runs.document(thing))
     kinds = "an instance, plan, workload, result, front or run"
-    raise InvalidInput(f"{name}: {a_or_an(type(thing).__name__)} cannot be saved; give {kinds}")
+    raise InvalidInput(f"{name}: {with_article(type(thing).__name__)} cannot be saved; give {kinds}")
 
 
 def _headed(of: Any, body: dict[str, Any]) -> dict[str, Any]:

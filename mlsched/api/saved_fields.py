@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.core.files import check_header
 from mlsched.core.record import Record
@@ -29,7 +29,7 @@ class Fields:
         self.data, self.where, self.defaults = dict(data), f"{where}: " if where else "", defaults
 
     def wrong(self, name: str, value: Any, rule: str) -> InvalidInput:
-        return InvalidInput(f"{self.where}{name} = {shortened(repr(value))}: {rule}")
+        return InvalidInput(f"{self.where}{name} = {shorten(repr(value))}: {rule}")
 
     def any(self, name: str) -> Any:
         """The field as it is."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import IntArray
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -25,7 +25,7 @@ def document(front: Front, name: str) -> dict[str, Any]:
     """What the file of a front holds beside its kind and version; `name` is the file's, for messages."""
     if front.plans is not None and not all(isinstance(plan, Plan) for plan in front.plans):
         raise InvalidInput(
-            f"{name}: the front's plans are {a_or_an(type(front.plans[0]).__name__)} each; save front.sort_keys"
+            f"{name}: the front's plans are {with_article(type(front.plans[0]).__name__)} each; save front.sort_keys"
         )
     return {
         "objectives": None if front.objectives is None else list(front.objectives),

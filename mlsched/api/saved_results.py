@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.request import goal_of
 from mlsched.core.result import Evidence, Result, relative_gap
@@ -83,4 +83,4 @@ def _hold(fields: Fields, right: dict[str, Any]) -> None:
     """Take fields that follow from the plan; one that says something else is refused."""
     for name, value in right.items():
         if (said := fields.any(name)) != value:
-            raise fields.wrong(name, said, f"the judge says {shortened(repr(value))}")
+            raise fields.wrong(name, said, f"the judge says {shorten(repr(value))}")

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from mlsched.api.saved_fields import Fields
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.record import Record, said
 from mlsched.simulation import Run, every_simulation, simulation
 from mlsched.simulation.clock import Decision, Rule
@@ -43,7 +43,9 @@ def read(fields: Fields) -> Run:
     kinds: dict[str, type[Record]] = {s.workload_type.kind: s.workload_type for s in every_simulation()}
     workload = fields.record("workload", kinds)
     if type(workload) is not world.workload_type:
-        raise InvalidInput(f"workload: is {a_or_an(workload.kind)}: must be {a_or_an(world.workload_type.kind)}")
+        raise InvalidInput(
+            f"workload: is {with_article(workload.kind)}: must be {with_article(world.workload_type.kind)}"
+        )
     options = world.options(fields.mapping("options", int, float, bool, str))
     solver = fields.text("solver")
     if world.as_logged is not None and solver == world.as_logged.name:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api.records import load
-from mlsched.core.arguments import checked
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant, shortened
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.files import read_json
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import CountOrNone, Number, Seed, parameters_of, resolve, split
@@ -20,7 +20,7 @@ from mlsched.simulation import Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.nodes import capacities, is_text, parse_nodes
 
 
-@checked
+@validate_arguments
 def workload(
     source: Any,
     problem: str | None = None,
@@ -91,7 +91,7 @@ def workload(
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
     if isinstance(nodes, Nodes) and not world.knows_nodes:
         if cluster is not None and is_text(cluster):
-            raise InvalidInput(f"cluster '{shortened(cluster)}': {world.problem} has no types of GPUs; leave them out")
+            raise InvalidInput(f"cluster '{shorten(cluster)}': {world.problem} has no types of GPUs; leave them out")
         nodes = capacities(nodes)
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
@@ -109,7 +109,7 @@ def _finished(source: str | os.PathLike[str]) -> Any:
     return found
 
 
-@checked
+@validate_arguments
 def read_log(
     source: Any,
     *,
@@ -205,12 +205,12 @@ def _problem_of_source(name: str) -> str:
         raise UnknownName(f"synthetic:{name}: {', '.join(having)} all have one; give the problem")
     names = {(source, s.problem): None for s in every_simulation() for source in s.sources}
     known = ", ".join(f"{source} ({problem})" for source, problem in names)
-    raise UnknownName(f"no synthetic workload '{name}'{meant(name, [n for n, _ in names])}; there are {known}")
+    raise UnknownName(f"no synthetic workload '{name}'{did_you_mean(name, [n for n, _ in names])}; there are {known}")
 
 
 def _synthetic(world: Simulation, name: str, cluster: str | None, limit: int | None, options: dict[str, Any]) -> Any:
     if name not in world.sources:
-        close = meant(name, world.sources)
+        close = did_you_mean(name, world.sources)
         raise UnknownName(
             f"no synthetic workload '{name}' for {world.problem}{close}; there are {', '.join(world.sources)}"
         )
@@ -234,8 +234,6 @@ def _nodes(text: str, read: str | Mapping[str, str] | None) -> Any:
     """Capacities of a cluster's text, or the nodes of a file."""
     if is_text(text):
         if read is not None:
-            raise InvalidInput(
-                f"read_cluster: is for a file of nodes, and cluster is '{shortened(text)}'; leave it out"
-            )
+            raise InvalidInput(f"read_cluster: is for a file of nodes, and cluster is '{shorten(text)}'; leave it out")
         return parse_nodes(text)
     return read_nodes(text, read=read)

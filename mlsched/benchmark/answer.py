@@ -20,7 +20,7 @@ from mlsched.benchmark.row import Row
 from mlsched.benchmark.tasks import ANSWER_SEED, JUDGE, PUBLISHED, Asked, Task
 from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName, said
+from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName, describe_exception
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
@@ -66,7 +66,7 @@ def answer(task: Asked, isolate: bool = True) -> list[Row]:
     except MlschedError as error:
         return failed(task, _line(error))
     except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
-        return failed(task, f"{task.solver}: {' '.join(said(error).split())}")
+        return failed(task, f"{task.solver}: {' '.join(describe_exception(error).split())}")
 
 
 def _answered(task: Task, isolate: bool) -> list[Row]:

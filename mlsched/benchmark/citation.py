@@ -19,7 +19,7 @@ from mlsched.benchmark.reference import references
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import gap_lines, group_by
 from mlsched.benchmark.tasks import JUDGE, PUBLISHED
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.files import atomic_write
 
 #: Digits of the hash of instances.
@@ -56,7 +56,7 @@ def mean_gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], str]:
         evidence = collections.Counter(proved[row.instance_hash, row.objective].evidence for row in own)
         digest = hashlib.sha256("".join(sorted(row.instance_hash for row in own)).encode()).hexdigest()[:KEY_DIGITS]
         first = own[0]
-        instances = f"{line.problem} {line.preset}, {counted(len(own), 'instance')}, hash {digest}"
+        instances = f"{line.problem} {line.preset}, {count_of(len(own), 'instance')}, hash {digest}"
         command = shlex.join(["mlsched", "bench", first.suite, "--solver", line.solver])
         versions = ", ".join(dict.fromkeys(row.versions.get("mlsched", __version__) for row in own))
         fields = {

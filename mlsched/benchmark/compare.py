@@ -19,7 +19,7 @@ from typing import Literal
 from mlsched.benchmark.paired import Difference, Interval, Verdict, interval_of, relative_difference, summarize
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.row import BROKEN, Row
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap, gap_between
 
@@ -73,8 +73,8 @@ class Comparison:
     only_second: int
 
     def __repr__(self) -> str:
-        pairs = f"{counted(self.pairs, 'pair')}: {self.better} better, {self.worse} worse"
-        return brief(self, f"{self.second} against {self.first}", f"{self.problem} {self.objective}", pairs)
+        pairs = f"{count_of(self.pairs, 'pair')}: {self.better} better, {self.worse} worse"
+        return short_repr(self, f"{self.second} against {self.first}", f"{self.problem} {self.objective}", pairs)
 
 
 def compared(
@@ -211,7 +211,7 @@ def _order(x: Row, y: Row) -> Gap:
     """How much worse the second is; its `primary` is set if that decides."""
     assert x.sort_key is not None
     assert y.sort_key is not None
-    return gap_between(y.sort_key, x.sort_key, sense=x.sense, unit=x.unit, rank=x.primary)
+    return gap_between(y.sort_key, x.sort_key, sense=x.sense, unit=x.unit, primary=x.primary)
 
 
 def _differences(pairs: Sequence[tuple[Row, Row]]) -> tuple[Statistic, list[float]]:

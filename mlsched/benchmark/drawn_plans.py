@@ -19,7 +19,7 @@ from mlsched.benchmark.inline_svg import inline
 from mlsched.benchmark.plan_pictures import plot
 from mlsched.benchmark.rerun import task_of
 from mlsched.benchmark.row import Row
-from mlsched.core.contract import Instance, Objective, Plan, worded
+from mlsched.core.contract import Instance, Objective, Plan, format_value
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 
@@ -59,7 +59,7 @@ def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[P
         instance, plan = _plan(row)
         made = plot(plan, instance).figure
         told = "the proven optimum" if row.status == "optimal" else f"gap {row.gap_to_optimum}"
-        title = f"{row.place}: {worded(row.sort_key, row.primary)} (unit: {row.unit}) by {row.solver}, {told}"
+        title = f"{row.place}: {format_value(row.sort_key, row.primary)} (unit: {row.unit}) by {row.solver}, {told}"
         yield Picture(title, inline(made, title, f"{key}-{number}"))
     if (front := _longest_front(rows, f"{key}-front")) is not None:
         yield front

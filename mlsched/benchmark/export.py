@@ -17,7 +17,7 @@ from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, censored, co
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
 from mlsched.benchmark.text_table import PREAMBLE, TextTable, to_latex, to_markdown
-from mlsched.core.errors import InvalidInput, meant, shortened
+from mlsched.core.errors import InvalidInput, did_you_mean, shorten
 from mlsched.core.files import atomic_write
 from mlsched.core.tables import write
 
@@ -65,7 +65,7 @@ def check_format(path: Path, *, columns: Sequence[str] = (), figure: str | None 
     if figure is not None and path.suffix not in PICTURES:
         raise InvalidInput(f"--figure: {path.name} is not a picture; leave it out, or write a .pdf or .svg")
     if figure is not None and figure not in ("gaps", "profile"):
-        raise InvalidInput(f"--figure {shortened(figure)}: expected gaps or profile")
+        raise InvalidInput(f"--figure {shorten(figure)}: expected gaps or profile")
     _wanted(columns)
     if path.suffix in PICTURES:
         plots.check_target(path)
@@ -190,9 +190,11 @@ def _wanted(titles: Sequence[str]) -> list[_Column]:
     known = {column.title.lower(): dataclasses.replace(column, optional=False) for column in _COLUMNS}
     for title in titles:
         if title.lower() not in known:
-            raise InvalidInput(f"--columns {shortened(title)}{meant(title, known)}: there are all, {', '.join(known)}")
+            raise InvalidInput(
+                f"--columns {shorten(title)}{did_you_mean(title, known)}: there are all, {', '.join(known)}"
+            )
         if titles.count(title) > 1:
-            raise InvalidInput(f"--columns {shortened(title)}: is given twice; leave one out")
+            raise InvalidInput(f"--columns {shorten(title)}: is given twice; leave one out")
     return [known[title.lower()] for title in titles]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from mlsched.core.gap import Gaps, amount, percentage
+from mlsched.core.gap import Gaps, format_amount, format_percentage
 
 if TYPE_CHECKING:
     from mlsched.benchmark.compare import Comparison
@@ -52,10 +52,10 @@ def apart_notes(gaps: Iterable[Gaps]) -> list[str]:
 
 def gap(share: float | None) -> str:
     """A gap that has a percentage."""
-    return NONE if share is None else percentage(share)
+    return NONE if share is None else format_percentage(share)
 
 
-def bounds(found: tuple[float, float] | None, write: Callable[[float], str] = percentage) -> str:
+def bounds(found: tuple[float, float] | None, write: Callable[[float], str] = format_percentage) -> str:
     """The ends of an interval: "[8.1 %, 16.2 %]"; nothing where there is none."""
     return "" if found is None else f"[{write(found[0])}, {write(found[1])}]"
 
@@ -82,7 +82,7 @@ def signed(value: float) -> str:
 
 def apart(number: int, mean: float | None) -> str:
     """Gaps without a percentage: on how many instances, and the mean difference there; nothing where there are none."""
-    return "" if mean is None else f"{number}: {'+' if mean > 0 else ''}{amount(mean)}"
+    return "" if mean is None else f"{number}: {'+' if mean > 0 else ''}{format_amount(mean)}"
 
 
 def percent(share: float | None) -> str:

@@ -17,7 +17,7 @@ from mlsched.benchmark.request import Request, digest
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.shards import Shard
 from mlsched.benchmark.store import Store
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import open_file, shown_path, target_of
 
@@ -69,7 +69,7 @@ class _Part:
     rows: list[Row]
 
 
-@checked
+@validate_arguments
 def merge(
     stores: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str], *, any_versions: bool = False
 ) -> Merged:

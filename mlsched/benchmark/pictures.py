@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.benchmark import plan_pictures, plots, run_pictures, worst
 from mlsched.benchmark.worst import Loss
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.result import Result
 from mlsched.simulation import Run
 from mlsched.solvers.front import Front
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WHAT = "a plan, a Result, a Front, a Run or several, or losses"
 
 
-@checked
+@validate_arguments
 def plot(
     thing: Any,
     instance: Instance | None = None,
@@ -81,7 +81,7 @@ def _several(thing: Any, inches: float) -> Figure:
         return worst.picture([thing], width=inches, notebook=True)
     given = list(thing.values()) if isinstance(thing, Mapping) else thing
     if not isinstance(given, (list, tuple)):
-        raise InvalidInput(f"plot: {a_or_an(type(thing).__name__)} has no picture; give {WHAT}")
+        raise InvalidInput(f"plot: {with_article(type(thing).__name__)} has no picture; give {WHAT}")
     if given and all(isinstance(one, Run) for one in given):
         return run_pictures.picture(thing, width=inches, notebook=True)
     if given and all(isinstance(one, Loss) for one in given):
@@ -90,4 +90,4 @@ def _several(thing: Any, inches: float) -> Figure:
 
 
 def _kinds(things: Any) -> str:
-    return " and ".join(dict.fromkeys(f"{a_or_an(type(one).__name__)}" for one in things)) or "nothing"
+    return " and ".join(dict.fromkeys(f"{with_article(type(one).__name__)}" for one in things)) or "nothing"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlsched.benchmark import plots
-from mlsched.core.contract import Instance, Plan, worded
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.contract import Instance, Plan, format_value
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
@@ -38,7 +38,7 @@ def plot(
         plan = result.plan
     if not isinstance(plan, Plan):
         raise InvalidInput(
-            f"plot: {a_or_an(type(plan).__name__)} is no plan and no result; give one, see mlsched.solve"
+            f"plot: {with_article(type(plan).__name__)} is no plan and no result; give one, see mlsched.solve"
         )
     if not isinstance(instance, Instance):
         raise InvalidInput("plot: which instance does the plan answer? give plot(plan, instance)")
@@ -70,7 +70,7 @@ def headline(result: Result, units: Mapping[str, tuple[str, float]] | None = Non
 
     units: an objective's unit -> what the picture counts in, and so many of it are one.
     """
-    value = worded(result.sort_key, result.primary, result.unit)
+    value = format_value(result.sort_key, result.primary, result.unit)
     if result.value is not None and units and result.unit in units:
         name, each = units[result.unit]
         value = f"{result.value * each:.4g} {name}"

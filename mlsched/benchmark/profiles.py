@@ -135,7 +135,7 @@ def ratio(row: Row, best: int | float) -> float:
     """The ratio of a row's value to the best one, at least 1; infinite where the two have none."""
     if row.sort_key is None:
         return math.inf
-    gap = gap_between(row.sort_key, best, sense=row.sense, unit=row.unit, rank=row.primary, tolerance=TOLERANCE)
+    gap = gap_between(row.sort_key, best, sense=row.sense, unit=row.unit, primary=row.primary, tolerance=TOLERANCE)
     if gap.difference == 0:
         return 1.0
     if gap.share is None or (row.sense == "max" and gap.share >= 1):

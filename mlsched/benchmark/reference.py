@@ -121,7 +121,7 @@ def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> Gap | None:
         return None
     tolerance = 0.0 if isinstance(row.sort_key, int) and isinstance(reference.value, int) else TOLERANCE
     return gap_between(
-        row.sort_key, reference.value, sense=row.sense, unit=row.unit, rank=row.primary, tolerance=tolerance
+        row.sort_key, reference.value, sense=row.sense, unit=row.unit, primary=row.primary, tolerance=tolerance
     )
 
 

@@ -23,7 +23,7 @@ from mlsched.benchmark.formats import (
 from mlsched.benchmark.html import Cell
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine
-from mlsched.core.gap import amount, percentage
+from mlsched.core.gap import format_amount, format_percentage
 
 OVERVIEW_NOTE = (
     "Mean gap to the proven optimum, a line per preset and objective, with its 95 % bootstrap interval over the "
@@ -79,7 +79,7 @@ def _overview_row(label: str, own: dict[str, GapLine], names: Sequence[str]) -> 
         if mean is None:
             made.append(Cell(NONE))
             continue
-        text = percentage(mean) if in_percent else f"{'+' if mean > 0 else ''}{amount(mean)}"
+        text = format_percentage(mean) if in_percent else f"{'+' if mean > 0 else ''}{format_amount(mean)}"
         if over < whole:
             made.append(Cell(f"{text} ({over})", mean))
         else:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mlsched.core.brief import brief
-from mlsched.core.contract import Primary, Sense, worded
+from mlsched.core.brief import short_repr
+from mlsched.core.contract import Primary, Sense, format_value
 from mlsched.core.gap import Gap
 from mlsched.core.registry import registry
 from mlsched.core.result import Evidence
@@ -86,8 +86,8 @@ class Row:
     gap_to_optimum: Gap | None = None
 
     def __repr__(self) -> str:
-        value = None if self.sort_key is None else worded(self.sort_key, self.primary, self.unit)
-        return brief(self, self.place, f"{self.solver} by {self.objective}", self.status, value)
+        value = None if self.sort_key is None else format_value(self.sort_key, self.primary, self.unit)
+        return short_repr(self, self.place, f"{self.solver} by {self.objective}", self.status, value)
 
     @property
     def key(self) -> Key:

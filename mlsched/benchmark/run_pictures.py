@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.benchmark import plots
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SECONDS = " [s]"
 BINS = 100
 
 
-@checked
+@validate_arguments
 def plot_runs(runs: Iterable[Run] | Mapping[str, Run], path: str | os.PathLike[str]) -> None:
     """Draw runs over one workload into a picture (.png, .svg, .pdf).
 

@@ -22,9 +22,9 @@ from mlsched.benchmark.shards import Shard, check_shard, shard_tasks
 from mlsched.benchmark.store import Store
 from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
-from mlsched.core.arguments import checked
-from mlsched.core.brief import counted
-from mlsched.core.errors import InvalidInput, said
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import count_of
+from mlsched.core.errors import InvalidInput, describe_exception
 from mlsched.core.params import Number
 
 #: Seconds between two writes to the store: a run that is killed loses only the rows of tasks since the last one.
@@ -43,7 +43,7 @@ class Interrupted(KeyboardInterrupt):
         self.rows = rows
 
 
-@checked
+@validate_arguments
 def run_suite(
     suite: Suite | str,
     *,
@@ -139,7 +139,7 @@ def _stored(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
         return {row.key: row for row in store.rows(suite.name)}
     if count := store.count(suite.name):
         raise InvalidInput(
-            f"{store.path}: holds {counted(count, 'row')} of suite {suite.name}; use --resume to complete them, or "
+            f"{store.path}: holds {count_of(count, 'row')} of suite {suite.name}; use --resume to complete them, or "
             "another file"
         )
     return {}
@@ -228,4 +228,4 @@ def _result(task: Asked, future: Future[list[Row]]) -> list[Row]:
     except BrokenProcessPool:
         return failed(task, f"{task.solver}: its process died: a crash, or out of memory")
     except Exception as error:
-        return failed(task, f"{task.solver}: {said(error)}")
+        return failed(task, f"{task.solver}: {describe_exception(error)}")

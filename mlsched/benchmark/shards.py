@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from mlsched.benchmark.tasks import Asked
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 
 #: Which part of how many, from 1.
 Shard = tuple[int, int]
@@ -23,7 +23,7 @@ def shard_of(text: str) -> Shard:
     """The shard "2/16" as (2, 16); anything else is InvalidInput."""
     found = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
     shard = (int(found[1]), int(found[2])) if found else (0, 0)
-    check_shard(shard, f"shard = {shortened(ascii(text))}")
+    check_shard(shard, f"shard = {shorten(ascii(text))}")
     return shard
 
 

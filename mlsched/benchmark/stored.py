@@ -8,8 +8,8 @@ from typing import Any
 
 from mlsched.benchmark.row import RowStatus
 from mlsched.core.contract import Sense
-from mlsched.core.errors import InvalidInput, shortened
-from mlsched.core.foreign import plain, printable
+from mlsched.core.errors import InvalidInput, shorten
+from mlsched.core.foreign import check_plain, printable
 from mlsched.core.result import Evidence
 from mlsched.core.solver import Kind
 
@@ -50,9 +50,7 @@ def check_row(values: Mapping[str, Any]) -> None:
             printable(values[name], name, MOST)
     for name, words in _WORDS.items():
         if values[name] not in words:
-            raise InvalidInput(
-                f"{name}: {shortened(ascii(values[name]))}, expected one of {', '.join(map(str, words))}"
-            )
+            raise InvalidInput(f"{name}: {shorten(ascii(values[name]))}, expected one of {', '.join(map(str, words))}")
     for name in _INTEGERS:
         if type(values[name]) is not int:
             raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected an integer")
@@ -62,4 +60,4 @@ def check_row(values: Mapping[str, Any]) -> None:
     for name in _OBJECTS:
         if not isinstance(values[name], dict) and not (values[name] is None and name in _LACKING):
             raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected an object")
-        plain(values[name], name)
+        check_plain(values[name], name)

@@ -12,8 +12,8 @@ from mlsched.benchmark.bootstrap import interval
 from mlsched.benchmark.paired import Interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief, counted
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.gap import Gaps, sum_up
 from mlsched.core.solver import Kind
 
@@ -57,7 +57,7 @@ class GapLine:
     restricted: bool = False
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.solver} on {self.problem} {self.preset}", self.objective, str(self.gaps))
+        return short_repr(self, f"{self.solver} on {self.problem} {self.preset}", self.objective, str(self.gaps))
 
     @property
     def label(self) -> str:
@@ -109,11 +109,11 @@ class Verified:
         """The statement in words."""
         wrong = self.disagreements
         agree = (
-            "they all agree" if not wrong else f"answers contradict each other in {counted(wrong, 'way')}, see below"
+            "they all agree" if not wrong else f"answers contradict each other in {count_of(wrong, 'way')}, see below"
         )
         return (
-            f"{counted(self.plans, 'plan')} for {counted(self.instances, 'instance')} were checked and valued by the "
-            f"judge. Of {counted(self.questions, 'question')} (an instance with an objective) {self.optima} "
+            f"{count_of(self.plans, 'plan')} for {count_of(self.instances, 'instance')} were checked and valued by the "
+            f"judge. Of {count_of(self.questions, 'question')} (an instance with an objective) {self.optima} "
             f"{'has' if self.optima == 1 else 'have'} a proven "
             f"optimum: {self.backed}; {agree}."
         )
@@ -134,7 +134,7 @@ def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]
     return dict(groups)
 
 
-@checked
+@validate_arguments
 def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
     """The gap table: how far each solver is from the proven optimum, preset by preset and objective by objective.
 

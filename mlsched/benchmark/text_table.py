@@ -43,10 +43,10 @@ class TextTable:
 def to_markdown(table: TextTable) -> str:
     """Return the table as Markdown."""
     align = ["---"] * table.left + ["---:"] * (len(table.header) - table.left)
-    lines = [f"**{foreign.markdown(table.title)}**", ""] if table.title else []
-    lines += [_markdown_row(map(foreign.markdown, table.header)), _markdown_row(align)]
+    lines = [f"**{foreign.markdown_cell(table.title)}**", ""] if table.title else []
+    lines += [_markdown_row(map(foreign.markdown_cell, table.header)), _markdown_row(align)]
     for row in table.rows:
-        cells = [foreign.markdown(cell) for cell in row]
+        cells = [foreign.markdown_cell(cell) for cell in row]
         heading = [f"*{cells[0]}*", *[""] * (len(table.header) - 1)]
         lines.append(_markdown_row(heading if _is_heading(table, row) else cells))
     for note in table.notes:

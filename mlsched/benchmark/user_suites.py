@@ -34,7 +34,7 @@ from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.outside import outside
 from mlsched.benchmark.suites import SUITES
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, a_or_an, meant
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, with_article
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import split
 from mlsched.core.registry import registry
@@ -72,7 +72,7 @@ def find_suite(name: str) -> Suite:
     if path.suffix == ".toml":
         return _of_file(path)
     known = f"{', '.join(SUITES)}, folders of instances, and .toml files"
-    raise UnknownName(f"no suite '{name}'{meant(name, SUITES)}; there are {known}")
+    raise UnknownName(f"no suite '{name}'{did_you_mean(name, SUITES)}; there are {known}")
 
 
 def _of_folder(folder: Path) -> Suite:
@@ -174,10 +174,10 @@ def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str,
     for path in files:
         instance = load(path, **(read if path.suffix != ".json" else {}))
         if not isinstance(instance, Instance):
-            raise InvalidFile(f"{shown_path(path)}: is {a_or_an(instance.kind)}: must be an instance")
+            raise InvalidFile(f"{shown_path(path)}: is {with_article(instance.kind)}: must be an instance")
         if instance.called != registry().problem(instance.problem).instance_type.called:
             raise InvalidFile(
-                f"{shown_path(path)}: is {a_or_an(instance.kind)}, which has no objective; suites need one"
+                f"{shown_path(path)}: is {with_article(instance.kind)}, which has no objective; suites need one"
             )
         of_problem.setdefault(instance.problem, []).append(str(path))
     cases = [

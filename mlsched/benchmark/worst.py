@@ -11,9 +11,9 @@ from mlsched import api
 from mlsched.api.asked import default_solver
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief, counted
-from mlsched.core.contract import Instance, worded
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import count_of, short_repr
+from mlsched.core.contract import Instance, format_value
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap
 from mlsched.core.params import Number, Positive, Seed
@@ -40,7 +40,7 @@ class Loss:
 
     def __repr__(self) -> str:
         said = "worse than the optimum" if self.best.status == "optimal" else "worse than the bound, at most"
-        return brief(self, f"instance {self.name}", f"{self.result.solver} is {self.gap} {said}")
+        return short_repr(self, f"instance {self.name}", f"{self.result.solver} is {self.gap} {said}")
 
     def _repr_html_(self) -> str:
         """For notebooks: both values, and the gap."""
@@ -56,7 +56,9 @@ class Loss:
     @property
     def worded(self) -> tuple[str, str]:
         """The rule's value and the best one, as people read them."""
-        return worded(self.result.sort_key, self.result.primary), worded(self.best.sort_key, self.best.primary)
+        return format_value(self.result.sort_key, self.result.primary), format_value(
+            self.best.sort_key, self.best.primary
+        )
 
     def plot(self) -> list[Any]:
         """Two matplotlib axes side by side: the rule's plan, and the best one."""
@@ -68,7 +70,7 @@ class Losses(list[Loss]):
 
     def __repr__(self) -> str:
         worst = f"the worst {self[0].gap}" if self else None
-        return brief(self, counted(len(self), "instance"), worst)
+        return short_repr(self, count_of(len(self), "instance"), worst)
 
     def table(self) -> dict[str, list[Any]]:
         """A row an instance: its name, the rule's value, the best one, how that is backed, and the gap as a share."""
@@ -108,7 +110,7 @@ def _refuse_unproving(best: str, instance: Instance) -> None:
         raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact solver: {known}")
 
 
-@checked
+@validate_arguments
 def worst_cases(
     solver: api.AnySolver,
     instances: Iterable[Instance] | Mapping[str, Instance],
@@ -174,7 +176,7 @@ def worst_cases(
     return losses
 
 
-@checked
+@validate_arguments
 def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
     """Draw losses into a picture (.png, .svg, .pdf), a row an instance: the rule's plan beside the best one.
 

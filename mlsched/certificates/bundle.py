@@ -34,8 +34,8 @@ from mlsched.certificates.received import (
 )
 from mlsched.certificates.translation import translation_of
 from mlsched.core import html
-from mlsched.core.brief import brief
-from mlsched.core.contract import Instance, Plan, Primary, stated_bound, worded
+from mlsched.core.brief import short_repr
+from mlsched.core.contract import Instance, Plan, Primary, format_value, stated_bound
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput, one_line
 from mlsched.core.files import write_json
@@ -73,11 +73,11 @@ class Checked:
 
     def __repr__(self) -> str:
         goal = self.instance.objective(self.objective)
-        value = f"{goal.name} {worded(self.sort_key, self.primary, goal.unit)}"
+        value = f"{goal.name} {format_value(self.sort_key, self.primary, goal.unit)}"
         if self.wrong:
-            return brief(self, value, f"not certified: {self.wrong[0]}")
+            return short_repr(self, value, f"not certified: {self.wrong[0]}")
         away = f"certified: at most {self.shown_gap} from the best"
-        return brief(self, value, "certified" if self.evidence else away)
+        return short_repr(self, value, "certified" if self.evidence else away)
 
     def _repr_html_(self) -> str:
         """For notebooks: what is certified, or what does not hold."""
@@ -125,7 +125,7 @@ class Checked:
 def gap_of(instance: Instance, objective: str, value: int, bound: int) -> Gap:
     """How far a value is from the best at most, where no plan is better than a bound."""
     goal, rank = instance.objective(objective), instance.primary(objective)
-    gap = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
+    gap = gap_between(value, bound, sense=goal.sense, unit=goal.unit, primary=rank)
     figure = value if rank is None else int(rank.split(value)[1])
     if figure * (stated_bound(value, bound, rank) or 0) < 0:  # the best may be close to 0: no share of it is so much
         return Gap(gap.difference, goal.unit, None)

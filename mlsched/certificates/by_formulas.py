@@ -22,7 +22,7 @@ from mlsched.certificates.received import KIND, MOST_LOG, VERSION
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, SolverError, shortened
+from mlsched.core.errors import BackendError, SolverError, shorten
 
 
 def write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds: float | None) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def wrong_proofs(
             yield str(wrong)
             return
         if minimum is None or part != _part(formula, minimum):
-            yield f"{k}.log proves the minimum {minimum}: the manifest says {shortened(str(part), 100)}"
+            yield f"{k}.log proves the minimum {minimum}: the manifest says {shorten(str(part), 100)}"
             return
         values.append(formula.value(minimum))
     if sum(values) != manifest["value"]:

@@ -23,10 +23,10 @@ from mlsched.certificates.formula import TooLong, within
 from mlsched.certificates.received import FRONT, MOST_LOG, VERSION
 from mlsched.certificates.translation import translation_of
 from mlsched.core import html
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput, SolverError, a_or_an, one_line, shortened
+from mlsched.core.errors import BackendError, InvalidInput, SolverError, one_line, shorten, with_article
 from mlsched.core.files import write_json
 
 
@@ -50,7 +50,7 @@ class CheckedFront:
 
     def __repr__(self) -> str:
         said = f"not certified: {self.wrong[0]}" if self.wrong else "certified"
-        return brief(self, f"front of {', '.join(self.objectives)}", counted(len(self.plans), "point"), said)
+        return short_repr(self, f"front of {', '.join(self.objectives)}", count_of(len(self.plans), "point"), said)
 
     def _repr_html_(self) -> str:
         """For notebooks: the points, or what does not hold."""
@@ -119,7 +119,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
     """How the fronts are stated; InvalidInput where these objectives cannot be certified."""
     fronts = translation_of(instance).fronts
     if fronts is None:
-        raise InvalidInput(f"fronts of {a_or_an(instance.kind)} cannot be certified")
+        raise InvalidInput(f"fronts of {with_article(instance.kind)} cannot be certified")
     names = (*first, *objectives)
     for name in names:
         if instance.objective(name).name not in fronts.costs:
@@ -128,7 +128,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
         raise InvalidInput(f"objectives = {', '.join(names)}: must be one or more, none of them twice")
     if any((instance.primary(name) is None) != (fronts.rank is None) for name in names):
         raise InvalidInput(
-            f"fronts of {a_or_an(instance.kind)} cannot be certified: what they compare first is not stated"
+            f"fronts of {with_article(instance.kind)} cannot be certified: what they compare first is not stated"
         )
     return fronts
 
@@ -177,5 +177,5 @@ def wrong_plans(
         judged = instance.evaluate(plan)
         row = [judged[name] for name in names]
         if said != row or any(type(value) is not int for value in said):
-            yield f"plan {number} has {', '.join(map(str, row))}: the manifest claims {shortened(str(said), 100)}"
+            yield f"plan {number} has {', '.join(map(str, row))}: the manifest claims {shorten(str(said), 100)}"
             return

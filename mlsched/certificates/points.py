@@ -31,10 +31,10 @@ from mlsched.certificates.fronts import wrong_plans
 from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.received import MOST_BITS, POINTS, VERSION
 from mlsched.core import html
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput, a_or_an, one_line
+from mlsched.core.errors import BackendError, InvalidInput, one_line, with_article
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gap
 
@@ -63,7 +63,7 @@ class CheckedPoints:
 
     def __repr__(self) -> str:
         said = f"not certified: {self.wrong[0]}" if self.wrong else "certified" if self.evidence else self.claim
-        return brief(self, f"front of {', '.join(self.objectives)}", counted(len(self.plans), "point"), said)
+        return short_repr(self, f"front of {', '.join(self.objectives)}", count_of(len(self.plans), "point"), said)
 
     def _repr_html_(self) -> str:
         """For notebooks: the points and their gaps, or what does not hold."""
@@ -109,7 +109,7 @@ def check_objectives(instance: Instance, objectives: Sequence[str]) -> None:
     """InvalidInput where points of fronts in these objectives cannot be certified."""
     statement = statement_of(instance)
     if not statement.limits:
-        raise InvalidInput(f"points of fronts of {a_or_an(instance.kind)} cannot be certified")
+        raise InvalidInput(f"points of fronts of {with_article(instance.kind)} cannot be certified")
     if len(objectives) != 2 or objectives[0] == objectives[1]:
         raise InvalidInput(
             f"objectives = {', '.join(objectives)}: must be two, for points of a front to be certified by prices"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from mlsched.core.errors import InvalidFile, shortened
+from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import check_header, parse_json
 from mlsched.core.opening import open_file, read_bytes, shown_path
 from mlsched.core.record import specs
@@ -76,7 +76,7 @@ def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
     fields = {*FIELDS, *KINDS[kind]}
     if set(manifest) != fields:
         odd = sorted(set(manifest) ^ fields)[0]
-        raise InvalidFile(f"{name}: field {shortened(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
+        raise InvalidFile(f"{name}: field {shorten(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
     for field, expected in TYPES.items():
         if field in fields and type(manifest[field]) is not expected:
             raise InvalidFile(f"{name}: field {field!r}: must be of type {expected.__name__}")
@@ -148,7 +148,7 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
         names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
     yield from _strangers(folder, {*names, "manifest.json"})
     if set(manifest["sha256"]) != set(names):
-        yield f"the manifest must have hashes of {shortened(', '.join(sorted(names)), 200)}"
+        yield f"the manifest must have hashes of {shorten(', '.join(sorted(names)), 200)}"
         return
     for name in names:
         actual = hash_of(folder / name, _most(name))
@@ -173,7 +173,7 @@ def _strangers(folder: Path, known: Collection[str]) -> Iterator[str]:
             elif not entry.is_file(follow_symlinks=False):
                 yield f"{entry.name} is no regular file; a certificate has no links"
     if strangers:
-        shown = ", ".join(shortened(ascii(name)[1:-1], 40) for name in sorted(strangers)[:MOST_SHOWN])
+        shown = ", ".join(shorten(ascii(name)[1:-1], 40) for name in sorted(strangers)[:MOST_SHOWN])
         more = f" and {len(strangers) - MOST_SHOWN} more" if len(strangers) > MOST_SHOWN else ""
         yield f"{shown}{more}: not in the manifest; beside checker.py, it could be run in place of what that imports"
 

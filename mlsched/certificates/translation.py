@@ -10,7 +10,7 @@ from typing import Any
 from mlsched.certificates.cover import Fronts
 from mlsched.certificates.formula import Formula
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.registry import scan_problems
 
 
@@ -46,7 +46,7 @@ class Translation:
     def _stated(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
         if objective not in self.by_objective:
             can = ", ".join(self.by_objective)
-            raise InvalidInput(f"{objective} of {a_or_an(self.kind)} cannot be certified; {can} can")
+            raise InvalidInput(f"{objective} of {with_article(self.kind)} cannot be certified; {can} can")
         return self.by_objective[objective]
 
 
@@ -60,5 +60,7 @@ def translation_of(instance: Instance) -> Translation:
     """The translation for this kind of instance, or InvalidInput."""
     translation = translations().get(instance.kind)
     if translation is None:
-        raise InvalidInput(f"{a_or_an(instance.kind)} cannot be certified; {', '.join(sorted(translations()))} can")
+        raise InvalidInput(
+            f"{with_article(instance.kind)} cannot be certified; {', '.join(sorted(translations()))} can"
+        )
     return translation

@@ -150,19 +150,19 @@ def _points(checked: CheckedPoints) -> Any:
 
 def shown(folder: Path, checked: Checked) -> list[str]:
     """The same for people."""
-    from mlsched.core.contract import worded
+    from mlsched.core.contract import format_value
 
     if checked.wrong:
         return list(checked.wrong)
     goal = checked.instance.objective(checked.objective)
     best = "less" if goal.sense == "min" else "more"
     rank = checked.primary
-    value = f"{goal.name} = {worded(checked.sort_key, rank, goal.unit)}"
+    value = f"{goal.name} = {format_value(checked.sort_key, rank, goal.unit)}"
     if checked.evidence is not None:
         lines = [f"{folder}: certified: {value}, no plan has {best}"]
     else:
         lines = [f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {best} than"]
-        lines[0] += f" {worded(checked.sort_bound, rank)}"
+        lines[0] += f" {format_value(checked.sort_bound, rank)}"
     lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
     lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
     return [*lines, _again(folder, checked)]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mlsched.cli.output import Json, Seed, complete_preset, complete_problem, emit, settings, to_write
-from mlsched.core.errors import a_or_an
+from mlsched.core.errors import with_article
 
 
 def generate(
@@ -49,4 +49,4 @@ def generate(
         return
     api.save(instance, output)
     document = {"file": str(output), "problem": problem, "instance_hash": instance.hash}
-    emit(as_json, lambda: document, lambda: [f"{output}: {a_or_an(instance.kind)}, hash {instance.hash[:12]}"])
+    emit(as_json, lambda: document, lambda: [f"{output}: {with_article(instance.kind)}, hash {instance.hash[:12]}"])

@@ -19,7 +19,7 @@ from typing import Any
 
 import mlsched
 from mlsched.core import plugins
-from mlsched.core.errors import InvalidFile, UnknownName, meant
+from mlsched.core.errors import InvalidFile, UnknownName, did_you_mean
 from mlsched.core.files import read_json, write_json
 
 #: Seconds after which what was kept for other files is dropped.
@@ -32,7 +32,7 @@ def entries(what: str) -> list[dict[str, Any]]:
     further = {point.name: point for point in plugins.points("lists")}
     if what not in lists | further:
         known = [*lists, *further]
-        raise UnknownName(f"no list '{what}'{meant(what, known)}; there are {', '.join(known)}")
+        raise UnknownName(f"no list '{what}'{did_you_mean(what, known)}; there are {', '.join(known)}")
     place = _place()
     if place is not None and (kept := _kept(place, what)) is not None:
         return kept
@@ -50,7 +50,7 @@ def check_problem(name: str) -> None:
     """Raise UnknownName unless there is a problem of that name."""
     known = [entry["name"] for entry in entries("problems")]
     if name not in known:
-        raise UnknownName(f"no problem '{name}'{meant(name, known)}; there are {', '.join(known)}")
+        raise UnknownName(f"no problem '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}")
 
 
 def beginning(what: str, incomplete: str) -> list[str]:

@@ -25,7 +25,7 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Read, read_instance
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
@@ -184,7 +184,7 @@ def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("0 points")
         yield lambda points, solves: bar.update(
-            task, description=f"{counted(points, 'point')}, {counted(solves, 'sub-problem')}"
+            task, description=f"{count_of(points, 'point')}, {count_of(solves, 'sub-problem')}"
         )
 
 
@@ -220,7 +220,7 @@ def _render(front: Front) -> list[Any]:
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [[str(index), *map(number, values)] for index, values in enumerate(points)]
-    made = f"{counted(len(front), 'point')} from {counted(front.solves, 'solve')}"
+    made = f"{count_of(len(front), 'point')} from {count_of(front.solves, 'solve')}"
     line = f"{front.backend}, {front.method}: {front.status}: {made}"
     if front.recalled:
         line += f" and {front.recalled} remembered"
@@ -234,7 +234,7 @@ def _render(front: Front) -> list[Any]:
     if front.open:
         names = front.objectives or tuple(columns)
         shown = [_region(box, names) for box in front.open[:MOST_REGIONS]]
-        title = f"{counted(len(front.open), 'open region')}: points may be missing there"
+        title = f"{count_of(len(front.open), 'open region')}: points may be missing there"
         lines.append(table(title, list(names), shown))
         if len(front.open) > MOST_REGIONS:
             lines.append(f"and {len(front.open) - MOST_REGIONS} more (--json lists all)")

@@ -184,7 +184,7 @@ def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
         best = api.solve(decision.instance, exact, time_limit=time_limit)
         value = decision.instance.evaluate(decision.plan)[best.objective]
         if best.sort_key is not None and best.status == "optimal":
-            gaps.append(gap_between(value, best.sort_key, sense=best.sense, unit=best.unit, rank=best.primary))
+            gaps.append(gap_between(value, best.sort_key, sense=best.sense, unit=best.unit, primary=best.primary))
     return sum_up(gaps)
 
 

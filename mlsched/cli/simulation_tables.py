@@ -14,7 +14,7 @@ from mlsched.cli import problems
 from mlsched.cli.output import number, table
 from mlsched.cli.simulation_runs import gap_notes, gap_with_regret, regret_lines, regret_rows
 from mlsched.cli.simulation_workloads import WindowOptions
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
@@ -95,7 +95,7 @@ def about(report: Report) -> list[str]:
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
     found = [
         _origin(workload.source, details[0]["assumed"]),
-        f"{counted(len(workload.submit), 'job')} on {workload.cluster}{unit}",
+        f"{count_of(len(workload.submit), 'job')} on {workload.cluster}{unit}",
     ]
     found += [f"rows: {sentence}" for sentence in report.account.sentences()] if report.account else []
     return found + _assumed(details)
@@ -223,7 +223,7 @@ def of_windows(report: Report) -> list[TextTable]:
     title = (
         f"{len(windows)} windows of {_length(windows[0])}, from" if len(windows) > 1 else "window: from"
     ) + f" {_at(report.workload, windows[0]['from'])} to {_at(report.workload, windows[-1]['to'])}; {sum(jobs)} of "
-    title += f"{counted(ran[0]['all_jobs'], 'job')} {'is' if sum(jobs) == 1 else 'are'} counted"
+    title += f"{count_of(ran[0]['all_jobs'], 'job')} {'is' if sum(jobs) == 1 else 'are'} counted"
     title += f", {min(jobs)} to {max(jobs)} a window" if len(windows) > 1 else ""
     header = ["", *(entry["policy"] for entry in ran)]
     notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
@@ -237,7 +237,7 @@ def of_windows(report: Report) -> list[TextTable]:
         ]
         first = ran[0]["policy"]
         note = AGAINST_NOTE.format(
-            first=first, comparisons=counted(comparisons, "comparison"), least=least_pairs(comparisons)
+            first=first, comparisons=count_of(comparisons, "comparison"), least=least_pairs(comparisons)
         )
         found.append(TextTable(f"against {first}, window by window", ["", *header[2:]], against, (note,), "against"))
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched import api
-from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Trace
@@ -103,10 +103,10 @@ class WindowOptions:
 
     def __post_init__(self) -> None:
         if self.every is not None and span(self.every) <= 0:
-            raise InvalidInput(f"--every {shortened(self.every)}: must be above 0")
+            raise InvalidInput(f"--every {shorten(self.every)}: must be above 0")
         for name in self.by:
             if name not in GROUPINGS:
-                raise InvalidInput(f"--by {shortened(name)}: must be of {', '.join(GROUPINGS)}, separated by commas")
+                raise InvalidInput(f"--by {shorten(name)}: must be of {', '.join(GROUPINGS)}, separated by commas")
 
     @property
     def used(self) -> bool:
@@ -178,7 +178,7 @@ def _refuse_repeated(option: str, given: Sequence[str]) -> None:
     """Raise InvalidInput if a word is given twice: rows and columns of tables are named by it."""
     repeated = [word for word in given if given.count(word) > 1]
     if repeated:
-        raise InvalidInput(f"{option} {shortened(repeated[0])}: is given twice; leave one out")
+        raise InvalidInput(f"{option} {shorten(repeated[0])}: is given twice; leave one out")
 
 
 def _label(cluster: str | None, load: float, clusters: Sequence[str], loads: Sequence[float]) -> str:
@@ -197,7 +197,7 @@ def loads_of(text: str | None) -> list[float]:
         found = []
     if not found or not all(0 < load <= MOST_LOAD for load in found) or len(set(found)) < len(found):
         raise InvalidInput(
-            f"--scale-load {shortened(text)}: must be numbers above 0 and at most {MOST_LOAD}, each once, "
+            f"--scale-load {shorten(text)}: must be numbers above 0 and at most {MOST_LOAD}, each once, "
             "such as 0.8,1,1.2"
         )
     return found
@@ -218,7 +218,7 @@ def _problem_of(policies: list[str], trace: str) -> str:
     every = {name for problem in simulations() for p, name in registry().solvers if p == problem}
     for name in names:
         if name not in every:
-            raise UnknownName(f"no policy '{name}'{meant(name, every)}; see `mlsched list solvers`")
+            raise UnknownName(f"no policy '{name}'{did_you_mean(name, every)}; see `mlsched list solvers`")
     if len(known) != 1:
         if known:
             reason = f"{' '.join(policies)}: {', '.join(known)} all know them; give --problem"
@@ -246,5 +246,5 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     for key in given:
         if key not in of_source | of_world:
             known = sorted(of_source | of_world)
-            raise InvalidInput(f"--set {key}{meant(key, known)}: there are {', '.join(known)}")
+            raise InvalidInput(f"--set {key}{did_you_mean(key, known)}: there are {', '.join(known)}")
     return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})

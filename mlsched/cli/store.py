@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table, to_write
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 
 if TYPE_CHECKING:
     from mlsched.benchmark.compare import Comparison
@@ -113,7 +113,7 @@ def _tables(lines: list[Comparison]) -> list[Any]:
     for problem, objective in titles:
         own = [line for line in lines if (line.problem, line.objective) == (problem, objective)]
         made.append(table(f"{problem}: {objective}", header, [_cells(line) for line in own]))
-    return [*made, NOTE.format(comparisons=counted(lines[0].comparisons, "comparison"))]
+    return [*made, NOTE.format(comparisons=count_of(lines[0].comparisons, "comparison"))]
 
 
 def _cells(line: Comparison) -> list[str]:
@@ -155,12 +155,12 @@ def merge(
 
     merged = united(stores, output, any_versions=any_versions)
     repeated = f"; {merged.repeated} were in more than one store" if merged.repeated else ""
-    sentence = f"{output}: {merged.rows} of {counted(merged.total, 'row')} of suite {merged.suite}{repeated}"
+    sentence = f"{output}: {merged.rows} of {count_of(merged.total, 'row')} of suite {merged.suite}{repeated}"
     emit(as_json, lambda: {**dataclasses.asdict(merged), "complete": merged.complete}, lambda: [sentence])
     lacking = merged.total - merged.rows
     if not merged.complete:
         raise ChecksFailed(
-            f"{output}: {counted(lacking, 'row')} {'is' if lacking == 1 else 'are'} missing: {_missing(merged)}"
+            f"{output}: {count_of(lacking, 'row')} {'is' if lacking == 1 else 'are'} missing: {_missing(merged)}"
         )
 
 

@@ -21,7 +21,7 @@ from mlsched.cli.output import (
     waiting,
 )
 from mlsched.cli.solve import Goal, Read, read_instance
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -146,10 +146,10 @@ def _write(worst_losses: Losses, folder: Path) -> None:
 
 def _render(worst_losses: Losses, count: int) -> list[Any]:
     if not worst_losses:
-        return [f"none of {counted(count, 'instance')} has a feasible plan"]
+        return [f"none of {count_of(count, 'instance')} has a feasible plan"]
     first = worst_losses[0]
     rows = [[loss.name, *loss.worded, loss.best.status, str(loss.gap)] for loss in worst_losses]
     title = (
-        f"{first.result.solver}: {first.result.objective} [{first.result.unit}], worst of {counted(count, 'instance')}"
+        f"{first.result.solver}: {first.result.objective} [{first.result.unit}], worst of {count_of(count, 'instance')}"
     )
     return [table(title, ["instance", "value", first.best.solver, "which is", "gap"], rows)]

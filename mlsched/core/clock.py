@@ -1,4 +1,4 @@
-"""CPU time, and the time of day."""
+"""CPU time and time of day."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 
 
 def cpu_time() -> float:
-    """CPU seconds so far of this process and of those that it started and that have ended.
+    """Return the CPU seconds used so far by this process and by its finished child processes.
 
-    Some searches run in a process of their own.
+    Child processes count because some searches run in a process of their own.
     """
     times = os.times()
     return time.process_time() + times.children_user + times.children_system
 
 
 def now() -> str:
-    """The time of day, UTC, to the second: "2026-11-23T06:27:08+00:00"."""
+    """Return the UTC time to the second: "2026-11-23T06:27:08+00:00"."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
-"""What every problem promises: instances that ask, plans that answer, a judge that decides.
+"""Contract of every problem: instances, plans, and a judge.
 
-A problem is a sub-package of `mlsched.instances`, or the `instances` of a plug-in, that exports one `Problem`. Nothing
-outside the problem's own folders names it: the registry (`core/registry.py`) finds it.
+A problem is a sub-package of `mlsched.instances`, or the `instances` of a plug-in, that exports one `Problem`. Code
+outside the problem's own folders never names it: the registry (`core/registry.py`) finds it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from mlsched.core import tables
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief
-from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import short_repr
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.record import UNREAD, Record, specs
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Sense = Literal["min", "max"]
-#: What an instance asks for: one decision now; everything until the end of a horizon with known arrivals; or a policy,
-#: what to do in every state of a run whose arrivals are known by their odds alone.
+#: How an instance is called: one decision now; all decisions up to a horizon with known arrivals; or a policy for every
+#: state of a run of which only the arrival probabilities are known.
 Question = Literal["online", "offline", "policy"]
-#: What a solver knows of an instance. "observed": nothing of its `secrets`; "profiled": what experiments tell about
-#: them, where a problem offers some (placement: co-locations measured on one server; task graphs: rates of types of
-#: GPUs); "oracle": all of it.
+#: Information of a solver about an instance. "observed": without its `secrets`. "profiled": with measurements of them,
+#: if the problem offers some (placement: co-locations measured on one server; task graphs: rates of GPU types).
+#: "oracle": everything.
 Information = Literal["observed", "profiled", "oracle"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Objective:
-    """An objective of a problem: integer valued, larger or smaller is better by `sense`.
+    """Integer-valued objective of a problem; `sense` states whether smaller or larger is better.
 
     Examples:
         >>> mlsched.generate("quality", "small").objective("worst_loss").sense
@@ -46,17 +46,20 @@ class Objective:
     doc: str = ""
 
     def better(self, a: int | float, b: int | float) -> bool:
-        """Whether value `a` is strictly better than `b`."""
+        """Return whether value `a` is strictly better than `b`."""
         return a < b if self.sense == "min" else a > b
 
 
 @dataclasses.dataclass(frozen=True)
 class Primary:
-    """What an objective compares before its base value: value = base + weight * count, and 0 <= base < weight.
+    """Primary criterion of an objective, compared before its base value.
 
-    name: what is counted, in the plural ("deferred TE jobs").
+    Plans are ordered by the sort key: base + weight * count, with 0 <= base < weight. People read the two numbers
+    separately: `split`, `format_value` and `Instance.values`.
 
-    The value orders plans. People read the two numbers that it is made of: `split`, `worded` and `Instance.values`.
+    Attributes:
+        name: Unit of the count in the plural ("deferred TE jobs").
+        weight: Factor of the count in the sort key.
     """
 
     name: str
@@ -64,18 +67,18 @@ class Primary:
 
     @property
     def column(self) -> str:
-        """The word that heads the counts in tables: the first of the name, "deferred"."""
+        """Table heading of the count: the first word of the name, "deferred"."""
         return self.name.partition(" ")[0]
 
     def split(self, value: int | float) -> tuple[int, int | float]:
-        """(count, base) of a value, or of a bound."""
+        """Split a sort key, or a bound on one, into (count, base)."""
         count, base = divmod(value, self.weight)
         return int(count), base
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Plan(Record):
-    """Base of every plan: plain numbers, the whole answer.
+    """Base class of every plan: the complete answer in plain numbers.
 
     Examples:
         >>> mlsched.solve(mlsched.generate("quality", "small"), "slaq").plan.kind
@@ -85,7 +88,7 @@ class Plan(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Instance(Record):
-    """Base of every instance: one decision, asked in full.
+    """Base class of every instance: one decision with all its data.
 
     Examples:
         >>> inst = mlsched.generate("preemption", "small")
@@ -97,40 +100,42 @@ class Instance(Record):
     called: ClassVar[Question] = "online"
     objectives: ClassVar[tuple[Objective, ...]] = ()
     plan_type: ClassVar[type[Plan]] = Plan
-    #: The module that judges: `violations(instance, plan)` and `evaluate(instance, plan)`.
+    #: Module that judges plans: `violations(instance, plan)` and `evaluate(instance, plan)`.
     judge: ClassVar[Any]
-    #: Values and bounds agree up to this share of the larger one; above 0 only where values are real (an LP's).
+    #: Relative tolerance between values and bounds; above 0 only if values are real numbers (of an LP).
     tolerance: ClassVar[float] = 0.0
-    #: Fields that no scheduler can observe; only solvers that declare `least_information` see them, or more.
+    #: Fields that no scheduler can observe; a solver sees them only from `least_information` on.
     secrets: ClassVar[tuple[str, ...]] = ()
-    #: The least information with which solvers see `secrets`.
+    #: Least information with which solvers see `secrets`.
     least_information: ClassVar[Information] = "oracle"
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        """What is asked of a plan says so where it is handed something else."""
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add argument checks to the methods of a subclass that take a plan."""
+        super().__init_subclass__(**options)
         for name in ("evaluate", "deferrals", "table"):
             if name in vars(cls):
-                setattr(cls, name, checked(vars(cls)[name]))
+                setattr(cls, name, validate_arguments(vars(cls)[name]))
 
     def shown(self, information: Information) -> Self:
-        """The instance as a solver with that information is handed it: itself, or a copy without its secrets.
+        """Return the instance as a solver with that information receives it: itself, or a copy without secrets.
 
-        Reading one of them there is an InvalidInput, also where the judge does it: what depends on a secret cannot be
-        evaluated. The copy shares the other fields.
+        Reading a secret of the copy raises InvalidInput, even in the judge, because a value that depends on it cannot
+        be computed. The copy shares the other fields.
         """
         if information in (self.least_information, "oracle") or not self.secrets:
             return self
-        known = specs(type(self))
-        open_ = {name: value for name, value in self.__dict__.items() if name in known and name not in self.secrets}
-        return self._like(open_, functools.partial(getattr, self))
+        fields = specs(type(self))
+        visible_fields = {
+            name: value for name, value in self.__dict__.items() if name in fields and name not in self.secrets
+        }
+        return self._like(visible_fields, functools.partial(getattr, self))
 
     def visible(self) -> list[str]:
-        """See `Record`. Two instances that differ in secrets alone look, and hash, the same without them."""
+        """List the readable fields, as in `Record`; secrets of a copy without them do not enter its hash."""
         return [name for name in specs(type(self)) if name not in self.secrets or name in self.__dict__]
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there: a field that nobody has read yet, one that is hidden, or a wrong name."""
+        """Resolve a missing attribute: a field not read yet, a hidden field, or a wrong name."""
         mine, cls = self.__dict__, type(self)
         if UNREAD in mine and name in specs(cls) and name not in cls.secrets:
             value = mine[name] = mine[UNREAD](name)
@@ -151,40 +156,41 @@ class Instance(Record):
     def evaluate(self, plan: Any) -> dict[str, Any]:
         """Return the value of a feasible `plan` for each objective, recomputed from the problem statement.
 
-        Values are integers; real numbers only where the instance states a `tolerance`.
+        Values are integers; real numbers only if the instance states a `tolerance`.
 
         Raises:
-            InvalidInput: the plan is of another type, or malformed.
+            InvalidInput: The plan is of another type, or malformed.
         """
         if not isinstance(plan, self.plan_type):
-            raise InvalidInput(f"evaluate: plan = {shortened(repr(plan))}: must be a {self.plan_type.__name__}")
+            raise InvalidInput(f"evaluate: plan = {shorten(repr(plan))}: must be a {self.plan_type.__name__}")
         values: dict[str, Any] = self.judge.evaluate(self, plan)
         return values
 
     def deferrals(self, plan: Any) -> list[str]:
-        """Sentences that say who waits in a feasible `plan` though it asked to start; empty where nobody can."""
+        """Return one sentence per job that asked to start and waits in a feasible `plan`; empty if jobs cannot wait."""
         return []
 
     def table(self, plan: Any) -> dict[str, Any]:
-        """A plan as columns of equal length, a row per decision, with names where the instance has some."""
+        """Return a plan as columns of equal length, one row per decision, with names if the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
 
     def dataframe(self, plan: Any) -> Any:
-        """`table` as a pandas DataFrame."""
+        """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table(plan))
 
     def primary(self, objective: str) -> Primary | None:
-        """What is compared before the base value of that objective; None where values are compared as they are.
+        """Return the primary criterion of an objective, or None if values are compared directly.
 
-        A gap is taken between the base values of plans of equal count, and the counts stand apart (`core/gap.py`).
+        A gap is taken between the base values of plans with equal count; different counts are reported separately
+        (`core/gap.py`).
         """
         return None
 
     def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
-        """The values, in their units, of `evaluate`'s sort keys: objective -> value, and the count of what comes first.
+        """Convert sort keys from `evaluate` to values in their units, with the count of the primary criterion.
 
-        The count has the name of `Primary.column` ("deferred"), and counts jobs also where the criterion weighs them;
-        where nothing is compared first, values are the sort keys.
+        The count is named by `Primary.column` ("deferred"). It counts jobs even if the criterion weights them. Without
+        a primary criterion, values equal the sort keys.
         """
         counts: dict[str, int] = {}
         values: dict[str, Any] = {}
@@ -198,48 +204,48 @@ class Instance(Record):
 
     @classmethod
     def objective(cls, name: str) -> Objective:
-        """The objective of that name, or UnknownName."""
+        """Return the objective of that name, or raise UnknownName."""
         for objective in cls.objectives:
             if objective.name == name:
                 return objective
-        known = [o.name for o in cls.objectives]
-        there = ", ".join(known) or "none"
-        raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")
+        names = [o.name for o in cls.objectives]
+        listing = ", ".join(names) or "none"
+        raise UnknownName(f"{cls.problem} has no objective '{name}'{did_you_mean(name, names)}; there are {listing}")
 
 
-def stated_bound(value: int | None, bound: int | float | None, rank: Primary | None) -> int | float | None:
-    """The bound on a value, beside it; None where it has another count than the value (`Primary`)."""
-    if rank is None or bound is None:
+def stated_bound(value: int | None, bound: int | float | None, primary: Primary | None) -> int | float | None:
+    """Return the base value of a bound, or None if its primary count differs from the value's."""
+    if primary is None or bound is None:
         return bound
-    count, base = rank.split(bound)
-    return base if value is None or rank.split(value)[0] == count else None
+    count, base = primary.split(bound)
+    return base if value is None or primary.split(value)[0] == count else None
 
 
-def worded(value: int | float | None, rank: Primary | None, unit: str = "") -> str:
-    """A value or a bound as people read it: "12 s", "12 s and 1 deferred TE jobs", a dash for none."""
+def format_value(value: int | float | None, primary: Primary | None, unit: str = "") -> str:
+    """Format a value or a bound for people: "12 s", "12 s and 1 deferred TE jobs", a dash for None."""
     if value is None:
         return "–"
-    count, base = (0, value) if rank is None else rank.split(value)
-    shown = str(base) if isinstance(base, int) else f"{base:.10g}"
-    shown += f" {unit}" if unit else ""
-    return shown if rank is None or not count else f"{shown} and {count} {rank.name}"
+    count, base = (0, value) if primary is None else primary.split(value)
+    text = str(base) if isinstance(base, int) else f"{base:.10g}"
+    text += f" {unit}" if unit else ""
+    return text if primary is None or not count else f"{text} and {count} {primary.name}"
 
 
-def entry(table: Mapping[str, T], objective: str, where: str) -> T:
-    """What a table by objectives' names has for that one. `where` names the table in the sentence of the InvalidInput.
+def objective_entry(table: Mapping[str, T], objective: str, table_name: str) -> T:
+    """Look up the entry of an objective; raise InvalidInput, naming the table as `where`, if it is missing.
 
-    No part of the library does for an objective what was written for another: each floor has such a table.
+    Each layer has such a table, so that code written for one objective is never applied to another.
     """
     if objective not in table:
         raise InvalidInput(
-            f"{where} has no entry for the objective '{objective}'; there are {', '.join(table)}; add one there"
+            f"{table_name} has no entry for the objective '{objective}'; there are {', '.join(table)}; add one there"
         )
     return table[objective]
 
 
 @dataclasses.dataclass(frozen=True)
 class Preset:
-    """A named, frozen set of generator sizes."""
+    """Named, frozen set of generator sizes."""
 
     name: str
     doc: str
@@ -248,9 +254,9 @@ class Preset:
 
 @dataclasses.dataclass(frozen=True)
 class Generator:
-    """How random instances of a further form of a problem are made: `generate(rng, **sizes)`, and frozen presets of it.
+    """Generator of random instances of a further form of a problem: `generate(rng, **sizes)`, and frozen presets.
 
-    A preset's name tells which form is meant, so no two forms of a problem have presets of one name.
+    Preset names are unique across the forms of a problem because the name selects the form.
     """
 
     generate: Callable[..., Instance]
@@ -259,9 +265,11 @@ class Generator:
 
 @dataclasses.dataclass(frozen=True)
 class Reader:
-    """How files of others become instances: `read(path, **options)`, whose options are its keyword arguments.
+    """Reader of foreign files: `read(path, **options)` returns an instance; its keyword arguments are the options.
 
-    objective: the one for which files of this format are published. The command line takes it where none is named.
+    Attributes:
+        read: The function that reads a file.
+        objective: Objective for which files of this format are published; the command line's default for them.
     """
 
     read: Callable[..., Instance]
@@ -270,14 +278,14 @@ class Reader:
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """A property of instances that the judge's rules distinguish, such as draining nodes.
+    """Property of instances that the judge's rules distinguish, such as draining nodes.
 
     The test kit draws every combination of two features of a problem.
 
     Attributes:
-        has: whether an instance has it.
-        add: returns a changed instance that has it, given a random generator; it may raise InvalidInput, or return an
-            instance without it, if that one cannot have it. None: only the problem's strategies draw it.
+        has: Returns whether an instance has the property.
+        add: Returns a changed instance with the property, given a random generator. It may raise InvalidInput or return
+            the instance without the property if it cannot have it. None: only the problem's strategies draw it.
     """
 
     has: Callable[[Any], bool]
@@ -286,11 +294,13 @@ class Feature:
 
 @dataclasses.dataclass(frozen=True)
 class MetamorphicRelation:
-    """What must hold between the optimum of an instance and that of a changed one.
+    """Known relation between the optimum of an instance and that of a changed instance.
 
-    `change(instance, rng)` makes the changed instance, or returns None where there is nothing to change. `says` maps an
-    objective to what its optimum does: "equal", "no worse" and "no better" (in the objective's sense), or a number by
-    which it is multiplied. Objectives that are not named may do anything.
+    Attributes:
+        doc: The relation in words.
+        change: `change(instance, rng)` returns the changed instance, or None if it does not apply.
+        says: Objective -> effect on its optimum: "equal", "no worse" or "no better" (in the objective's sense), or a
+            factor. Other objectives are unrestricted.
     """
 
     doc: str
@@ -300,14 +310,16 @@ class MetamorphicRelation:
 
 @dataclasses.dataclass(frozen=True)
 class InSuites:
-    """What the suites that ship ask of a problem (`benchmark/suites.py`), presets by name; by default what fits all.
+    """Presets of a problem in the built-in suites (`benchmark/suites.py`).
 
-    small_only: exact solvers that `quick` and `scale` leave out: on larger instances than `small` they take long.
-    harder: the preset of `gaps` beside `small`, how many of its seeds, and solvers that are not asked about it.
-    exact: the presets of `exact`. scale: that of `scale`, and changes to its sizes, each twice as large as the last.
-    speed: that of `speed`, the size at which decisions are made in the paper.
-    edition: of `collection`, the first with this problem. not_collected: presets left out of it, of which an instance
-    takes a minute or more, or megabytes.
+    Attributes:
+        small_only: Exact solvers that `quick` and `scale` run on `small` only, because larger instances take long.
+        harder: Second preset of `gaps`, the number of its seeds, and the solvers that skip it.
+        exact: Presets of `exact`.
+        scale: Preset of `scale`, and changes to its sizes, each twice as large as the previous.
+        speed: Preset of `speed`, the size at which the paper takes its decisions.
+        edition: First edition of `collection` with this problem.
+        not_collected: Presets that `collection` omits because one instance takes a minute or megabytes.
     """
 
     small_only: tuple[str, ...] = ()
@@ -321,28 +333,35 @@ class InSuites:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Everything the rest of the library needs to know about one problem.
+    """One problem, as the rest of the library sees it.
 
-    `generate(rng, **sizes)` draws a random instance; its keyword arguments, with their defaults, are the sizes a user
-    may set. `strategy(**limits)` returns a Hypothesis strategy of small instances (imports Hypothesis when called).
-    `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
-    the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
-    on trivial instances cannot pass for evidence. `default` names the exact solver that is used when none is asked
-    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes, and may return in which units it does:
-    an objective's unit -> the unit on the axis, and how many of it one is. `trivial_bounds`: objective -> a function of
-    the instance, than whose number no plan is better, as the statement says without a search.
-
-    A problem may be asked in further forms, over a horizon, for a decision or a policy (`Instance.called`):
-    `other_types` holds the further instance types, each with its own plan type. `generate`, presets and strategy are of
-    `instance_type`; `horizons` makes random instances of the others.
-    `readers` maps a file suffix (".stg", never ".json", which is ours) to the reader of such files.
-
-    `contended()` is a strategy like `strategy()` of instances in which jobs want the same room, so that the decisions
-    of one answer bear on each other: a rule that forgets what it has just given away is caught there. `roomy(instance)`
-    has the same jobs and room for all of them at once on every node (None: no world rolls rules out over such
-    instances): there no rule has a reason to let a job wait for ever. `relations` says
-    what is known of the optimum of a changed instance; `mlsched.testing` holds solvers to both. `features` names the
-    properties of instances that rules of the judge distinguish; the test kit draws every two of them together.
+    Attributes:
+        name: Name of the problem, also of its folders.
+        title: Title in one line.
+        paper: Paper that states the problem.
+        instance_type: Type of its main instances.
+        plan_type: Type of the plans of main instances.
+        generate: `generate(rng, **sizes)` draws a random instance; users may set its keyword arguments.
+        presets: Sizes of `generate` by name.
+        strategy: `strategy(**limits)` returns a Hypothesis strategy of small instances; Hypothesis is imported on call.
+        cases: `cases(instance, plan)` maps special cases to whether they occur; tests report how often.
+        relaxations: `relaxations(instance)` maps constraints to the instance without them; tests report how often each
+            binds.
+        default: Name of the default exact solver.
+        trivial_bounds: Objective -> function of the instance that bounds every plan's value without a search.
+        draw: `draw(instance, plan, axes)` draws a plan on matplotlib axes. It may return, for an objective's unit, the
+            unit on the axis and the factor between them.
+        other_types: Further instance types, each with its own plan type: horizons, decisions, policies
+            (`Instance.called`).
+        horizons: Generators of instances of `other_types`.
+        readers: File suffix -> reader; never ".json", the library's own format.
+        contended: Strategy of instances whose jobs compete for the same capacity; it exposes rules that forget their
+            own decisions.
+        roomy: Returns an instance with the same jobs and capacity for all at once on every node, in which a rule must
+            start every job. None if the problem's simulator does not run rules.
+        metamorphic_relations: Known relations between optima of changed instances.
+        features: Properties of instances that the judge's rules distinguish.
+        suites: Presets in the built-in suites.
     """
 
     name: str
@@ -368,18 +387,20 @@ class Problem:
     suites: InSuites = InSuites()
 
     def __repr__(self) -> str:
-        return brief(self, self.name, self.title)
+        return short_repr(self, self.name, self.title)
 
     @property
     def generators(self) -> tuple[Generator, ...]:
-        """How random instances are made, those of the main form first."""
+        """Generators of random instances, the main form first."""
         return (Generator(self.generate, self.presets), *self.horizons)
 
     @property
     def instance_types(self) -> tuple[type[Instance], ...]:
-        """Every type of instance in which the problem is asked, the main one first."""
+        """All instance types of the problem, the main type first."""
         return (self.instance_type, *self.other_types)
 
     def trivial_bound(self, instance: Any, objective: str) -> int:
-        """What a solver that a limit ended early says at least; InvalidInput for an objective without such a bound."""
-        return entry(self.trivial_bounds, objective, f"TRIVIAL_BOUNDS of instances/{self.name}/bounds.py")(instance)
+        """Return the bound of a solver that a limit stopped; raise InvalidInput if the objective has none."""
+        return objective_entry(self.trivial_bounds, objective, f"TRIVIAL_BOUNDS of instances/{self.name}/bounds.py")(
+            instance
+        )

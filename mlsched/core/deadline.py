@@ -1,4 +1,4 @@
-"""A moment by which something must be there: code that takes long looks at it as it goes."""
+"""Deadlines that long computations check as they proceed."""
 
 from __future__ import annotations
 
@@ -10,45 +10,48 @@ from typing import TypeVar
 from mlsched.core.interrupts import stop_requested
 
 T = TypeVar("T")
-#: Seconds that a solver which is started at all is given at least.
+#: Least number of seconds that a started solver gets.
 MOMENT = 0.01
 
 
 class OutOfTime(Exception):
-    """The time is over, and there is nothing to return yet. `solvers.run` makes it the outcome "unknown"."""
+    """Raised when time is over before a result exists; `solvers.run` turns it into the outcome "unknown"."""
 
 
 class Deadline:
-    """So many wall seconds from the time that it is made; None: there is no end.
+    """Deadline in wall seconds from its creation; None means unlimited.
 
-    It is over at once where the user asks the program to end (`interrupts.stopping`).
+    It passes at once if the user asks the program to end (`interrupts.stopping`).
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self._until = None if seconds is None else time.perf_counter() + seconds
 
     def remaining(self, minimum: float = -math.inf) -> float | None:
-        """Wall seconds that remain, 0 or less when time is over, but never below `minimum`; None: there is no end."""
+        """Return the remaining wall seconds, at least `minimum`, or None if unlimited.
+
+        The number is zero or negative once the deadline has passed.
+        """
         if stop_requested():
             return max(minimum, 0.0)
         return None if self._until is None else max(minimum, self._until - time.perf_counter())
 
     def earlier(self, seconds: float) -> Deadline:
-        """One that ends so many wall seconds before this one, for what must be followed by something that long."""
+        """Return a deadline `seconds` earlier, to reserve time for a later step."""
         remaining = self.remaining()
         return self if remaining is None else Deadline(remaining - seconds)
 
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Return whether the deadline has passed."""
         return stop_requested() or (self._until is not None and time.perf_counter() >= self._until)
 
     def check(self) -> None:
-        """Raise OutOfTime when the time is over."""
+        """Raise OutOfTime if the deadline has passed."""
         if self.passed():
             raise OutOfTime
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, each after a check."""
+        """Yield the items, checking the deadline before each."""
         for item in items:
             self.check()
             yield item

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562), so that importing the package is quick."""
+"""Deferred imports: names of a package that are imported at first use (PEP 562), so that `import mlsched` is quick."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 
 def imported_at_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A `__getattr__` for a package's `__init__.py`.
+    """Return a `__getattr__` for the `__init__.py` of a package.
 
-    package: the package's `__name__`. homes: public name -> the module that defines it, relative to the package
-    ("trainer", "benchmark.worst"); a name that ends the module's path and stands for the module itself is written
-    with a trailing colon ("training.environments:").
+    Args:
+        package: The package's `__name__`.
+        homes: Public name -> module that defines it, relative to the package ("trainer", "benchmark.worst"). A trailing
+            colon ("training.environments:") means the module itself.
     """
 
     def look_up(name: str) -> Any:

@@ -1,8 +1,8 @@
-"""Field specifications: what a field of an instance or a plan may hold, said once, checked everywhere.
+"""Field specifications of instances and plans.
 
-A record (`core/record.py`) declares its fields with the functions below. The same declaration validates a value that
-research code passes in, a value read from a JSON file, and documents shape, range and unit. What is wrong is said in
-one sentence that names field, value and rule.
+A record (`core/record.py`) declares its fields with the functions below. The same declaration validates values from
+research code and from JSON files, and documents shape, range and unit. Errors are one sentence with field, value and
+rule.
 """
 
 from __future__ import annotations
@@ -15,34 +15,42 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 IntArray = npt.NDArray[np.int64]
 
-#: Largest magnitude of an integer in a record: up to here a float64, in which MIP solvers compute, holds it exactly.
+#: Largest magnitude of an integer in a record: a float64, as used by MIP solvers, is exact up to here.
 EXACT = 2**53
-#: Stands for "no limit" wherever a limit is an integer.
+#: Value of an unlimited integer limit.
 UNLIMITED = 2**31 - 1
 
 
 def ints(values: Iterable[int]) -> IntArray:
-    """`values` as an int64 array, for handing to a record."""
+    """Convert `values` to an int64 array for a record."""
     return np.array(list(values), dtype=np.int64)
 
 
-def fail(field: str, value: object, rule: str) -> InvalidInput:
-    """The one sentence for a wrong value: field, value (shortened) and rule."""
+def field_error(field: str, value: object, rule: str) -> InvalidInput:
+    """Return the error for an invalid value: field, shortened value and rule."""
     try:
-        shown = repr(value)
+        text = repr(value)
     except ValueError:  # an integer of thousands of digits
-        shown = "a number of thousands of digits"
-    return InvalidInput(f"{field} = {shown if len(shown) <= 60 else shown[:57] + '...'}: {rule}")
+        text = "a number of thousands of digits"
+    return InvalidInput(f"{field} = {text if len(text) <= 60 else text[:57] + '...'}: {rule}")
 
 
 def refuse_first(
     wrong: npt.NDArray[np.bool_], name: str, values: npt.NDArray[np.int64], rule: str, *, shift: int = 0
 ) -> None:
-    """Raise InvalidInput for the first entry of `values` marked `wrong`; `shift` is added to the last index shown."""
+    """Raise InvalidInput for the first entry of `values` that is marked in `wrong`.
+
+    Args:
+        wrong: Marks of the invalid entries, in the shape of `values`.
+        name: Name of the field.
+        values: Entries of the field.
+        rule: The violated rule.
+        shift: Number added to the last index in the message.
+    """
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = "".join(f"[{i}]" for i in (*index[:-1], index[-1] + shift))
@@ -50,48 +58,51 @@ def refuse_first(
 
 
 def refuse_falling(name: str, times: IntArray) -> None:
-    """Raise InvalidInput for the first of `times` that is before the one that precedes it."""
-    falling = np.flatnonzero(np.diff(times) < 0)
-    if falling.size:
-        k = int(falling[0]) + 1
+    """Raise InvalidInput for the first entry of `times` that is earlier than its predecessor."""
+    decreases = np.flatnonzero(np.diff(times) < 0)
+    if decreases.size:
+        k = int(decreases[0]) + 1
         raise InvalidInput(f"{name}[{k}] = {times[k]}: must not be before {name}[{k - 1}] = {times[k - 1]}")
 
 
 def as_int(field: str, value: object) -> int:
-    """`value` as a Python int; bools, floats and strings are refused rather than rounded."""
+    """Return `value` as a Python int; reject booleans, floats and strings instead of rounding."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise fail(field, value, "must be an integer")
+        raise field_error(field, value, "must be an integer")
     return int(value)
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """Base of the field specifications. `doc` says what the field means and in which unit."""
+    """Base class of field specifications; `doc` states meaning and unit."""
 
     doc: str = ""
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
-        """The value in its canonical form, or InvalidInput. `dims` collects the sizes of named dimensions."""
+        """Return the value in canonical form or raise InvalidInput; `dims` collects the sizes of named dimensions."""
         raise NotImplementedError  # pragma: no cover - every subclass defines it
 
     def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
-        """Whether a checked `value` is what stands in a record where the field is left out: the rule of `Record`.
+        """Return whether a checked `value` equals the default of an omitted field (`Record`).
 
-        `dims`: the sizes that the fields before it have said, as in `check`; its own are added.
+        Args:
+            value: The checked value.
+            default: The default of the field.
+            dims: Sizes of named dimensions from earlier fields, as in `check`; the field's own are added.
         """
         return bool(value == default)
 
     def to_json(self, value: Any) -> Any:
-        """The value as plain JSON data."""
+        """Return the value as plain JSON data."""
         return value
 
     def form(self) -> str:
-        """Type, shape and range of the value in a few words, for documentation."""
+        """Describe type, shape and range in a few words for documentation."""
         return "value"
 
 
-def _range(low: int, high: int) -> str:
-    """The range as documentation shows it: limits that stand for "none" are left out."""
+def _range_text(low: int, high: int) -> str:
+    """Format the range for documentation, without limits that mean "unlimited"."""
     lowest, highest = low > -EXACT, high < UNLIMITED
     if lowest and highest:
         return f", {low} to {high}"
@@ -104,15 +115,15 @@ def _range_rule(low: int, high: int) -> str:
     return f"must be between {low} and {high}"
 
 
-#: Of so few entries, Python finds the least and the largest sooner than NumPy.
-FEW = 64
+#: Up to this size, Python's min and max are faster than NumPy's.
+SMALL_SIZE = 64
 
 
 @dataclasses.dataclass(frozen=True)
 class ArraySpec(Spec):
-    """A read-only int64 array whose dimensions are named; equal names must have equal sizes within one record.
+    """Read-only int64 array with named dimensions; equal names mean equal sizes within one record.
 
-    With a `fill`, the field may be left out: it is then full of that value, its dimensions known from fields before it.
+    A field with a `fill` may be omitted. It is then filled with that value, in the size given by earlier fields.
     """
 
     shape: tuple[str, ...] = ()
@@ -121,8 +132,8 @@ class ArraySpec(Spec):
     fill: int | None = None
 
     def form(self) -> str:
-        left_out = "" if self.fill is None else f"; {self.fill} where left out"
-        return f"int64 array, {' x '.join(self.shape)}{_range(self.low, self.high)}{left_out}"
+        omission = "" if self.fill is None else f"; {self.fill} where left out"
+        return f"int64 array, {' x '.join(self.shape)}{_range_text(self.low, self.high)}{omission}"
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
         if self.fill is not None and isinstance(value, tuple) and not value:
@@ -133,53 +144,56 @@ class ArraySpec(Spec):
             if dims.setdefault(dim, size) != size:
                 where = "length" if array.ndim == 1 else f"length of dimension {axis}"
                 raise InvalidInput(f"{name}: {where} is {size}: must be {dims[dim]} (the number of {dim})")
-        if array.size <= FEW:
+        if array.size <= SMALL_SIZE:
             entries = array.ravel().tolist()
-            admitted = not entries or (self.low <= min(entries) and max(entries) <= self.high)
+            within_range = not entries or (self.low <= min(entries) and max(entries) <= self.high)
         else:
-            admitted = bool(array.min() >= self.low and array.max() <= self.high)
-        if not admitted:
-            bad = (array < self.low) | (array > self.high)
-            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            within_range = bool(array.min() >= self.low and array.max() <= self.high)
+        if not within_range:
+            outside = (array < self.low) | (array > self.high)
+            index = tuple(int(i) for i in np.argwhere(outside)[0])
             place = name + "".join(f"[{i}]" for i in index)
-            raise fail(place, int(array[index]), _range_rule(self.low, self.high))
+            raise field_error(place, int(array[index]), _range_rule(self.low, self.high))
         array.setflags(write=False)
         return array
 
     def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
-        """Full of `fill`, and as long as the fields before it say: what is longer could not be restored."""
-        known = tuple(dims.get(d, 0) for d in self.shape)
+        """Return whether the array consists of `fill` in the size given by earlier fields.
+
+        A longer array must be written because its length could not be restored.
+        """
+        expected_shape = tuple(dims.get(d, 0) for d in self.shape)
         dims |= zip(self.shape, value.shape, strict=True)
-        # [] is written for every array without rows, and read as one of the sizes that are known.
-        same = value.shape == known or not (len(value) or known[0])
-        return self.fill is not None and same and bool((value == self.fill).all())
+        # An array without rows is written as [] and read back in the known size.
+        same_shape = value.shape == expected_shape or not (len(value) or expected_shape[0])
+        return self.fill is not None and same_shape and bool((value == self.fill).all())
 
     def _as_array(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
-        """A private copy as int64. Integers only: a float array would be truncated silently."""
+        """Return a private int64 copy; reject floats, which would be truncated silently."""
         ndim = len(self.shape)
         if type(value) is np.ndarray and value.dtype == np.int64 and value.ndim == ndim and value.size:
             return value.copy()
         if not isinstance(value, (np.ndarray, list, tuple)):
-            raise fail(name, value, f"must be a list of integers ({ndim}-dimensional: {' x '.join(self.shape)})")
+            raise field_error(name, value, f"must be a list of integers ({ndim}-dimensional: {' x '.join(self.shape)})")
         try:
             array = np.array(value)
         except ValueError:
             raise InvalidInput(f"{name}: rows have different lengths; must be {' x '.join(self.shape)}") from None
         if array.size == 0:
-            # [] says nothing of its dimensions: take what other fields said, and 0 where they said nothing.
+            # [] does not state its dimensions: use the sizes of earlier fields, or 0 if they are unknown.
             shape = array.shape if array.ndim == ndim else tuple(dims.get(d, 0) for d in self.shape)
             if math.prod(shape):
                 raise InvalidInput(f"{name}: is empty; must be {' x '.join(self.shape)} = {shape}")
             return np.zeros(shape, dtype=np.int64)
         if array.ndim != ndim:
             raise InvalidInput(f"{name}: has {array.ndim} dimension(s); must have {ndim}: {' x '.join(self.shape)}")
-        # NumPy turns [1, True] into integers without a word, hence the look at the items of what is not an array yet.
+        # NumPy converts [1, True] to integers silently, so the items of a list are checked.
         hides_bool = not isinstance(value, np.ndarray) and bool in set(map(type, np.array(value, dtype=object).flat))
         if array.dtype.kind not in "iu" or array.dtype == np.uint64 or hides_bool:
             for index, item in np.ndenumerate(np.array(value, dtype=object)):
                 as_int(name + "".join(f"[{i}]" for i in index), item)
                 if not -EXACT <= item <= EXACT:
-                    raise fail(name + "".join(f"[{i}]" for i in index), item, _range_rule(self.low, self.high))
+                    raise field_error(name + "".join(f"[{i}]" for i in index), item, _range_rule(self.low, self.high))
         return array.astype(np.int64)
 
     def to_json(self, value: Any) -> Any:
@@ -194,18 +208,18 @@ class IntSpec(Spec):
     high: int = EXACT
 
     def form(self) -> str:
-        return f"integer{_range(self.low, self.high)}"
+        return f"integer{_range_text(self.low, self.high)}"
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> int:
         number = as_int(name, value)
         if not self.low <= number <= self.high:
-            raise fail(name, number, _range_rule(self.low, self.high))
+            raise field_error(name, number, _range_rule(self.low, self.high))
         return number
 
 
 @dataclasses.dataclass(frozen=True)
 class TextSpec(Spec):
-    """A string, one of `choices` if there are any."""
+    """String, limited to `choices` if there are any."""
 
     choices: tuple[str, ...] = ()
 
@@ -214,18 +228,22 @@ class TextSpec(Spec):
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> str:
         if not isinstance(value, str):
-            raise fail(name, value, "must be a string")
+            raise field_error(name, value, "must be a string")
         if self.choices and value not in self.choices:
-            raise fail(name, value, f"must be one of {', '.join(self.choices)}")
+            raise field_error(name, value, f"must be one of {', '.join(self.choices)}")
         return value
 
 
 @dataclasses.dataclass(frozen=True)
 class LabelsSpec(Spec):
-    """A tuple of names along one named dimension; an `optional` one may be empty where that is not.
+    """Tuple of names along one named dimension.
 
-    `distinct`: no name may occur twice. `spoken`: the names are for people alone, the question is the same without
-    them: they are in files and in comparisons, but not in hashes.
+    Attributes:
+        dim: Name of the dimension.
+        optional: The tuple may be empty although the dimension is not.
+        distinct: Names must be unique.
+        display_only: Names are shown to people and do not change the problem: they enter files and comparisons, but not
+            hashes.
     """
 
     dim: str = ""
@@ -240,13 +258,13 @@ class LabelsSpec(Spec):
         if self.optional and isinstance(value, (list, tuple)) and not value:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-            raise fail(name, value, "must be a list of strings")
+            raise field_error(name, value, "must be a list of strings")
         if self.distinct and len(set(value)) != len(value):
-            raise fail(name, list(value), "must not name anything twice")
+            raise field_error(name, list(value), "must not name anything twice")
         if self.spoken and not all(v.isprintable() for v in value):
-            raise fail(name, list(value), "must be printable names")
+            raise field_error(name, list(value), "must be printable names")
         if dims.setdefault(self.dim, len(value)) != len(value):
-            raise fail(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
+            raise field_error(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
         return tuple(value)
 
     def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
@@ -260,7 +278,7 @@ class LabelsSpec(Spec):
 
 @dataclasses.dataclass(frozen=True)
 class RecordSpec(Spec):
-    """A record inside a record; from a file it comes as that record's own JSON. An `optional` one may be None."""
+    """Record inside a record, written as that record's own JSON; an `optional` record may be None."""
 
     of: Any = None
     optional: bool = False
@@ -274,13 +292,15 @@ class RecordSpec(Spec):
         if isinstance(value, dict):
             kind, version = value.get("kind"), value.get("version")
             if (kind, version) != (self.of.kind, self.of.version):
-                raise fail(name, (kind, version), f"must be {a_or_an(self.of.kind)} of version {self.of.version}")
+                raise field_error(
+                    name, (kind, version), f"must be {with_article(self.of.kind)} of version {self.of.version}"
+                )
             try:
                 return self.of.from_json(value)
             except InvalidInput as error:
                 raise InvalidInput(f"{name}: {error}") from None
         if type(value) is not self.of:
-            raise fail(name, type(value).__name__, f"must be {a_or_an(self.of.kind)}")
+            raise field_error(name, type(value).__name__, f"must be {with_article(self.of.kind)}")
         return value
 
     def to_json(self, value: Any) -> Any:
@@ -288,33 +308,46 @@ class RecordSpec(Spec):
 
 
 def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, doc: str = "") -> Any:
-    """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional."""
+    """Declare an int64 array field with entries in [low, high].
+
+    Args:
+        shape: Names of the dimensions.
+        low: Least entry.
+        high: Greatest entry.
+        fill: Value of all entries of an omitted field; None if the field is required.
+        doc: Meaning and unit.
+    """
     default = dataclasses.MISSING if fill is None else ()
     return dataclasses.field(default=default, metadata={"spec": ArraySpec(doc, shape, low, high, fill)})
 
 
 def integer(*, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
-    """Declare an integer field within [low, high]; one with a default may be left out."""
+    """Declare an integer field within [low, high]; a field with a default may be omitted."""
     return dataclasses.field(default=default, metadata={"spec": IntSpec(doc, low, high)})
 
 
 def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, doc: str = "") -> Any:
-    """Declare a string field, one of `choices` if given."""
+    """Declare a string field, limited to `choices` if there are any."""
     return dataclasses.field(default=default, metadata={"spec": TextSpec(doc, choices)})
 
 
 def labels(
     dim: str, *, default: Any = dataclasses.MISSING, distinct: bool = True, spoken: bool = False, doc: str = ""
 ) -> Any:
-    """Declare a tuple of names, one an entry of the named dimension; with a default, it may be left out.
+    """Declare a field of names, one per entry of the dimension `dim`; a field with a default may be omitted.
 
-    `distinct`, `spoken`: see `LabelsSpec`.
+    Args:
+        dim: Name of the dimension.
+        default: Value of an omitted field.
+        distinct: Names must be unique.
+        display_only: Names are for display and do not enter hashes.
+        doc: Meaning of the names.
     """
     spec = LabelsSpec(doc, dim, default == (), distinct, spoken)
     return dataclasses.field(default=default, metadata={"spec": spec})
 
 
 def record(of: Any, *, optional: bool = False, doc: str = "") -> Any:
-    """Declare a field that holds another record, of class `of`; an optional one may be None, and is then left out."""
+    """Declare a field with a record of class `of`; an optional field may be None and is then omitted from files."""
     default = None if optional else dataclasses.MISSING
     return dataclasses.field(default=default, metadata={"spec": RecordSpec(doc, of, optional)})

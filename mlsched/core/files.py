@@ -1,7 +1,7 @@
-"""Files: JSON documents with a kind and a version, read strictly and written atomically.
+"""JSON documents with a kind and a version, read strictly and written atomically.
 
-A file is data: nothing in it is ever executed. What is wrong with one is said in a line that names path, field, value
-and rule (InvalidFile). A write either leaves the complete new file or the old one.
+Files are data; their content is never executed. Errors name path, field, value and rule (InvalidFile). A write leaves
+either the complete new file or the old file.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from mlsched.core.errors import InvalidFile, shortened
+from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.opening import cannot_be_written, read_bytes, shown_path, target_of
 
 #: Largest document that is read, in bytes: a workload of a million jobs.
-MOST_DOCUMENT = 2**26
-#: How often a document may have each of these characters: what it would fill in memory, known before it is read.
-MOST_SIGNS = {"[": 2_000_000, "{": 100_000, ":": 1_000_000, ",": 8_000_000}
+MAX_DOCUMENT_BYTES = 2**26
+#: Most occurrences of a character in a document; they bound its memory before it is parsed.
+MAX_CHARACTERS = {"[": 2_000_000, "{": 100_000, ":": 1_000_000, ",": 8_000_000}
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, folders: bool = False) -> Iterator[IO[Any]]:
     """Write to a temporary file and rename it over the target when the block ends without an error.
 
-    The target is a regular file, new or old; where `path` is a link, what it leads to. folders: make its folder.
+    Args:
+        path: The target, a regular file, new or old; links are followed.
+        mode: Mode in which the file is opened.
+        folders: Create the parent folder.
     """
     target = target_of(path, folders=folders)
     temporary: Path | None = None
@@ -54,9 +57,12 @@ def _umask() -> int:
 
 
 def write_json(path: str | os.PathLike[str], data: dict[str, Any], *, folders: bool = False) -> None:
-    """Write one JSON document atomically, one field per line so that files can be read and compared.
+    """Write one JSON document atomically, one field per line so that people can read and compare files.
 
-    folders: make the file's folder.
+    Args:
+        path: The target.
+        data: The document.
+        folders: Create the parent folder.
     """
     fields = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in data.items())
     with atomic_write(path, folders=folders) as stream:
@@ -64,9 +70,9 @@ def write_json(path: str | os.PathLike[str], data: dict[str, Any], *, folders: b
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file; anything else is InvalidFile."""
+    """Return the JSON object in a file; raise InvalidFile for anything else."""
     name = shown_path(path)
-    data = parse_json(path, read_bytes(path, most=MOST_DOCUMENT))
+    data = parse_json(path, read_bytes(path, most=MAX_DOCUMENT_BYTES))
     if not isinstance(data, dict):
         raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}; must be an object with a kind and a version")
     return data
@@ -76,19 +82,31 @@ def parse_json(
     path: str | os.PathLike[str],
     content: bytes,
     *,
-    most_signs: Mapping[str, int] = MOST_SIGNS,
+    max_characters: Mapping[str, int] = MAX_CHARACTERS,
     constant: Callable[[str], Any] | None = None,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    """What the JSON text read from `path` says; refused where it repeats a field or would fill the memory.
+    """Parse the JSON text read from `path`; reject repeated fields and documents that would exhaust the memory.
 
-    For documents of others: how often one may have each sign; what NaN and Infinity stand for (default: refused); what
-    an object is made of its fields (default: a dictionary, no field given twice).
+    Args:
+        path: Path for error messages.
+        content: Content of the file.
+        max_characters: Most occurrences per character.
+        constant: Converts NaN and Infinity; by default they are rejected.
+        pairs: Builds an object from its fields; by default a dictionary, rejecting repeated fields.
+
+    Returns:
+        The parsed document.
+
+    Raises:
+        InvalidFile: The content is not JSON, or exceeds a limit.
     """
     name = shown_path(path)
-    for sign, most in most_signs.items():
-        if content.count(sign.encode()) > most:
-            raise InvalidFile(f"{name}: has more than {most} of {sign!r}: too many for a document that is read whole")
+    for character, most in max_characters.items():
+        if content.count(character.encode()) > most:
+            raise InvalidFile(
+                f"{name}: has more than {most} of {character!r}: too many for a document that is read whole"
+            )
     try:
         return json.loads(
             content.decode("utf-8"),
@@ -108,23 +126,25 @@ def _refuse_constant(name: str) -> None:
 
 
 def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of a JSON text as a dictionary; ValueError where it gives a field twice."""
-    seen: dict[str, Any] = {}
+    """Return the object of a JSON text as a dictionary; raise ValueError for a repeated field."""
+    fields: dict[str, Any] = {}
     for name, value in pairs:
-        if name in seen:
-            raise ValueError(f"field {shortened(name)!r} is given twice")
-        seen[name] = value
-    return seen
+        if name in fields:
+            raise ValueError(f"field {shorten(name)!r} is given twice")
+        fields[name] = value
+    return fields
 
 
 def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: dict[str, int]) -> str:
-    """The document's kind, if it is one of `versions` and of that version."""
+    """Return the document's kind after checking that kind and version are among `versions`."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in versions:
-        raise InvalidFile(f"{path}: kind = {shortened(repr(kind))}: must be one of {', '.join(versions)}")
+        raise InvalidFile(f"{path}: kind = {shorten(repr(kind))}: must be one of {', '.join(versions)}")
     version = data.get("version")
-    given = shortened(repr(version))
+    version_text = shorten(repr(version))
     if type(version) is not int or version != versions[kind]:
         hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file anew"
-        raise InvalidFile(f"{path}: version = {given}: this mlsched reads version {versions[kind]} of {kind}; {hint}")
+        raise InvalidFile(
+            f"{path}: version = {version_text}: this mlsched reads version {versions[kind]} of {kind}; {hint}"
+        )
     return str(kind)

@@ -1,32 +1,34 @@
-"""Text that a stranger wrote: printable and bounded when it is read, escaped for the format that it is written in."""
+"""Text from untrusted sources: checked when it is read, escaped for the format in which it is written."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 
-#: Characters of a text, values of a document, and how deep its parts lie in each other.
+#: Most characters of a text, most values of a document, and deepest nesting.
 MOST_TEXT, MOST_VALUES, MOST_DEPTH = 1000, 1000, 8
-#: Beginnings of a cell that a spreadsheet takes for a formula.
+#: First characters of a cell that a spreadsheet interprets as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN = {"\\": "\\\\", "|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "`": "\\`"}
 MARKDOWN = str.maketrans(_MARKDOWN)
 
 
 def printable(value: Any, where: str, most: int = MOST_TEXT) -> str:
-    """The text, which must have printable characters only (no line breaks, no escape codes), `most` at most."""
+    """Return the text after checking that it is printable (without line breaks or escape codes) and at most `most`
+    long.
+    """
     if not isinstance(value, str):
         raise InvalidInput(f"{where}: is of type {type(value).__name__}, expected a text")
     if len(value) > most:
         raise InvalidInput(f"{where}: has {len(value)} characters, expected at most {most}")
     if not value.isprintable():
-        raise InvalidInput(f"{where}: {shortened(ascii(value), 80)}, expected printable characters only")
+        raise InvalidInput(f"{where}: {shorten(ascii(value), 80)}, expected printable characters only")
     return value
 
 
-def plain(value: Any, where: str, depth: int = MOST_DEPTH) -> None:
-    """Refuse a JSON value in which a text is not printable, or which is too deep or has too many values."""
+def check_plain(value: Any, where: str, depth: int = MOST_DEPTH) -> None:
+    """Reject a JSON value with an unprintable text, too deep nesting, or too many values."""
     if isinstance(value, str):
         printable(value, where)
         return
@@ -37,14 +39,14 @@ def plain(value: Any, where: str, depth: int = MOST_DEPTH) -> None:
     for name in value if isinstance(value, dict) else ():
         printable(name, where)
     for part in value.values() if isinstance(value, dict) else value:
-        plain(part, where, depth - 1)
+        check_plain(part, where, depth - 1)
 
 
-def cell(value: Any) -> Any:
-    """A cell of a CSV file, which a spreadsheet must not take for a formula: such a text gets an apostrophe."""
+def csv_cell(value: Any) -> Any:
+    """Return a cell of a CSV file; a text that a spreadsheet would take for a formula gets an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def markdown(text: str) -> str:
-    """A text in a cell of a Markdown table."""
+def markdown_cell(text: str) -> str:
+    """Escape a text for a cell of a Markdown table."""
     return " ".join(text.translate(MARKDOWN).replace("](", "]\\(").split())

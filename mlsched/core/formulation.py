@@ -1,9 +1,9 @@
-"""A question as mathematics, and what a solver says about it.
+"""Formulations of a problem, and outcomes of solvers.
 
-`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction of them). A backend in `solvers/backends/`
-runs it within `Limits` and returns an `Outcome`. A formulation never starts a solver, and a backend never knows what
-the variables mean. An algorithm in `solvers/<problem>/` may know both: it reads the instance, builds models as it needs
-them, and returns an `Outcome` as well.
+`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction). A backend in `solvers/backends/` runs it
+within `Limits` and returns an `Outcome`. A formulation never starts a solver, and a backend never knows the meaning of
+variables. An algorithm in `solvers/<problem>/` may know both: it reads the instance, builds models as needed, and
+returns an `Outcome` as well.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlsched.core.brief import brief
+from mlsched.core.brief import short_repr
 from mlsched.core.contract import Plan
 
 if TYPE_CHECKING:
     from mlsched.core.scalar import Assistant, Limited
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
-#: Why the search ended: a proof, the wall clock, the deterministic work limit, a backend that gave up, or Ctrl-C.
+#: Reason for the end of a search: a proof, the wall clock, the deterministic work limit, a failed backend, or Ctrl-C.
 StoppedBy = Literal["proof", "time limit", "work limit", "backend", "interrupt"]
-#: Relative slack within which a float bound counts as the integer below it.
+#: Relative tolerance within which a float bound counts as the integer below it.
 TOLERANCE = 1e-6
 
 
 def safe_bound(dual: float) -> int | None:
-    """The integer lower bound that a float dual bound of a minimisation proves, None where there is none."""
+    """Return the integer lower bound that a float dual bound of a minimisation proves, or None."""
     return math.ceil(dual - TOLERANCE * max(1.0, abs(dual))) if math.isfinite(dual) else None
 
 
@@ -35,9 +35,9 @@ def safe_bound(dual: float) -> int | None:
 class Term:
     """`weight * expression`; an objective is the sum of its terms, the most important first.
 
-    The weights are such that the weighted sum orders plans exactly as the lexicographic order of the expressions does.
-    A backend in exact arithmetic minimises the sum; one in floats minimises term after term, so that a big weight
-    cannot drown a small expression in rounding.
+    The weighted sum orders plans exactly as the lexicographic order of the expressions. A backend in exact arithmetic
+    minimises the sum. A backend in floats minimises term after term, so that a large weight does not hide a small
+    expression behind rounding.
     """
 
     weight: int
@@ -46,16 +46,17 @@ class Term:
 
 @dataclasses.dataclass(frozen=True)
 class Formulation:
-    """One model with its objectives as expressions, none of them set on the model yet.
+    """One model with its objectives as expressions; none is set on the model yet.
 
-    decode(value_of): the plan of a solution, whose values `value_of` gives. encode(plan): the (variable, value) pairs
-    of a warm start; it need not name every variable, and names none twice. constant[name]: added to the terms of that
-    objective.
-
-    assisted(make, threads, seed): what answers the sub-problems of a front, where the model alone does not do it well.
-    It may call `make(formulation, threads, parameters)` for a searcher of another model on the same backend.
-
-    parameters: of CP-SAT, with which it solves this model well; other backends have none.
+    Attributes:
+        model: Model of the backend's library.
+        objectives: Objective -> its terms.
+        decode: `decode(value_of)` returns the plan of a solution.
+        encode: `encode(plan)` returns (variable, value) pairs of a warm start; each variable occurs at most once.
+        constant: Objective -> constant added to its terms.
+        parameters: Parameters of CP-SAT with which it solves this model well; other backends have none.
+        assisted: `assisted(make, threads, seed)` returns a specialised solver for the sub-problems of a front. It may
+            call `make(formulation, threads, parameters)` for a searcher of another model on the same backend.
     """
 
     model: Any
@@ -67,12 +68,12 @@ class Formulation:
     assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Limited], int, int], Assistant] | None = None
 
     def __repr__(self) -> str:
-        return brief(self, f"{type(self.model).__module__.partition('.')[0]} {type(self.model).__name__}")
+        return short_repr(self, f"{type(self.model).__module__.partition('.')[0]} {type(self.model).__name__}")
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One branch of a disjunction. bound: no plan of it is better, as is cheaply proved. build: makes its model."""
+    """Branch of a disjunction: a cheap bound on its plans, and a function that builds its model."""
 
     bound: int
     build: Callable[[], Formulation]
@@ -80,7 +81,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """A disjunction: the best plan is the best of the parts and of `fallback`, a plan that needs no model, if any."""
+    """Disjunction: the best plan is the best of the parts and of `fallback`, a plan without a model."""
 
     parts: Sequence[Part]
     fallback: Plan | None = None
@@ -88,7 +89,7 @@ class OneOf:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What a solver may use: wall seconds and the backend's deterministic `work` (None for no limit), and threads."""
+    """Limits of a solver: wall seconds, the backend's deterministic `work` (None for unlimited), and threads."""
 
     seconds: float | None = None
     work: float | None = None
@@ -96,17 +97,22 @@ class Limits:
     seed: int = 0
 
 
-#: As much time and work as it takes.
+#: Unlimited time and work.
 NO_LIMITS = Limits()
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a solver returns: a plan or None, a bound on the optimum or None, and why it stopped.
+    """Outcome of a solver: a plan or None, a bound on the optimum or None, and why it stopped.
 
-    work: what it used, by unit, in measures that are the same on every machine (CP-SAT's deterministic time, HiGHS'
-    simplex iterations and nodes, plans examined by brute force). doubt: why a proof of the backend's is not taken for
-    one, or how the backend failed.
+    Attributes:
+        status: Status of the search.
+        plan: Best plan, or None.
+        bound: Bound on the optimum, or None.
+        stopped_by: Reason for the end of the search.
+        work: Work by unit, in machine-independent measures (CP-SAT's deterministic time, HiGHS' simplex iterations and
+            nodes, plans examined by brute force).
+        doubt: Why a backend's proof is not accepted, or how the backend failed.
     """
 
     status: Status

@@ -1,13 +1,13 @@
-"""How much worse an answer is than a reference: the one place in which a gap is computed, summed up and put in words.
+"""Gaps between values: the only place that computes, summarises and formats a gap.
 
-The gap of a value to a reference is (value - reference) / |reference| where less is better and
-(reference - value) / |reference| where more is better: positive means worse, and a cost 70 % above the optimum says
-70 %. Two kinds of pair have no percentage:
+The gap of a value to a reference is (value - reference) / |reference| if smaller is better, and (reference - value) /
+|reference| if larger is better. Positive means worse: a cost 70 % above the optimum has a gap of 70 %. Two kinds of
+pairs have no percentage:
 
-- The reference is 0 (traffic often): the gap is the difference itself, in the objective's unit.
-- The values differ in the objective's `Primary`, compared first (deferred TE jobs): the gap is that difference.
+- The reference is 0 (frequent for traffic): the gap is the difference, in the objective's unit.
+- The values differ in the primary criterion (deferred TE jobs): the gap is the difference of the counts.
 
-A solver's own gap between its value and its bound is another quantity, `Result.gap` (`core/result.py`).
+A solver's own gap between its value and its bound is a separate quantity, `Result.gap` (`core/result.py`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ import statistics
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Primary, Sense
 
 
 class Gap(float):
-    """How much worse a value is than its reference; negative means better.
+    """Gap of a value to its reference; positive means worse.
 
-    As a number it is difference / |reference|, to be compared, averaged and formatted like any other, and NaN where
-    there is no percentage: a mean over such a gap says so. difference: counted in `unit`, 0 exactly when the values
-    are equal. share: the number, or None where the reference is 0 and where the rank decides. rank: the name of the
-    rank when it decides, else None; it is then also the unit.
+    As a float it is difference / |reference|. It is NaN if there is no percentage, so that a mean over such gaps is
+    NaN.
+
+    Attributes:
+        difference: Difference in `unit`; 0 exactly if the values are equal.
+        unit: Unit of the difference; the primary criterion if it decides.
+        share: The float, or None if the reference is 0 or the primary criterion decides.
+        primary: Name of the primary criterion if it decides, else None.
 
     Examples:
         >>> inst = mlsched.generate("preemption", preset="surge", seed=21)
@@ -42,54 +46,65 @@ class Gap(float):
     primary: str | None
 
     def __new__(cls, difference: int | float, unit: str, share: float | None, rank: str | None = None) -> Gap:
-        """A gap whose number is `share`."""
+        """Create a gap with the float value `share`."""
         gap = super().__new__(cls, math.nan if share is None else share)
         gap.difference, gap.unit, gap.primary = difference, unit, rank
         return gap
 
     def __getnewargs__(self) -> tuple[int | float, str, float | None, str | None]:  # type: ignore[override]
-        """What a copy of it is made from."""
+        """Return the arguments with which a copy is created."""
         return self.difference, self.unit, self.share, self.primary
 
     def __repr__(self) -> str:
         return f"<Gap: {self}>"
 
     def __eq__(self, other: object) -> bool:
-        """Two gaps are equal when they say the same; to any other number a gap is its share."""
+        """Compare all parts with another gap, and the share with any other number."""
         if isinstance(other, Gap):
             return self.__getnewargs__() == other.__getnewargs__()
         return float(self) == other
 
     def __hash__(self) -> int:
-        return hash(self.share)  # as of a number that it equals; of NaN, float's own differs from object to object
+        return hash(self.share)  # equal numbers need equal hashes; float's hash of NaN differs between objects
 
     @property
     def share(self) -> float | None:
-        """difference / |reference|, or None."""
+        """The gap as difference / |reference|, or None."""
         return None if math.isnan(self) else float(self)
 
     def __str__(self) -> str:
-        """ "70.3 %", "12 volume" for a reference of 0, "2 more deferred TE jobs" where the rank decides."""
+        """Format the gap: "70.3 %", "12 volume" for a reference of 0, "2 more deferred TE jobs" for the primary
+        criterion.
+        """
         if self.share is not None:
-            return percentage(self.share)
+            return format_percentage(self.share)
         if self.primary is not None:
             return f"{abs(self.difference)} {'more' if self.difference > 0 else 'fewer'} {self.primary}"
-        return f"{amount(self.difference)} {self.unit}"
+        return f"{format_amount(self.difference)} {self.unit}"
 
     @property
     def rounded_up(self) -> str:
-        """As `str`, for a gap that is at most so large: rounding must not say less than is proved. 1/97 is "1.1 %"."""
-        return str(self) if self.share is None else percentage(self.share, up=True)
+        """Format an upper bound on a gap; rounding up never understates it: 1/97 becomes "1.1 %"."""
+        return str(self) if self.share is None else format_percentage(self.share, up=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class Gaps:
-    """Gaps of one solver to the optima of several instances, each kind of gap by itself.
+    """Summary of one solver's gaps to the optima of several instances, by kind of gap.
 
-    count: all of them; optimal: the share without a difference. relative: how many have a percentage; mean, median and
-    largest are over these alone, as shares. absolute: how many have a reference of 0; mean_difference: over these, in
-    `unit`. behind: how many are decided by the rank named `rank`; mean_behind: over these, counted in it. Means over
-    nothing are None.
+    Attributes:
+        count: Number of gaps.
+        optimal: Share of gaps that are 0.
+        relative: Number of gaps with a percentage.
+        mean: Mean of the percentages, as a share; None without any.
+        median: Median of the percentages, as a share.
+        largest: Largest percentage, as a share.
+        absolute: Number of gaps to a reference of 0.
+        mean_difference: Mean of those differences, in `unit`.
+        behind: Number of gaps that the primary criterion decides.
+        mean_behind: Mean of those differences, in counts.
+        unit: Unit of the objective.
+        primary: Name of the primary criterion.
     """
 
     count: int
@@ -109,14 +124,18 @@ class Gaps:
         return f"<Gaps: {self.count} gaps, {self}>"
 
     def __str__(self) -> str:
-        """Every kind that occurs: "mean gap 12.0 %, largest 40.0 %; 3 with optimum 0: 5 volume more on average"."""
+        """Format all kinds of gaps: "mean gap 12.0 %, largest 40.0 %; 3 with optimum 0: 5 volume more on average"."""
         parts = []
         if self.mean is not None and self.largest is not None:
-            parts.append(f"mean gap {percentage(self.mean)}, largest {percentage(self.largest)}")
+            parts.append(f"mean gap {format_percentage(self.mean)}, largest {format_percentage(self.largest)}")
         if self.mean_difference is not None:
-            parts.append(f"{self.absolute} with optimum 0: {amount(self.mean_difference)} {self.unit} worse on average")
+            parts.append(
+                f"{self.absolute} with optimum 0: {format_amount(self.mean_difference)} {self.unit} worse on average"
+            )
         if self.mean_behind is not None:
-            parts.append(f"{self.behind} not compared: {amount(self.mean_behind)} more {self.primary} on average")
+            parts.append(
+                f"{self.behind} not compared: {format_amount(self.mean_behind)} more {self.primary} on average"
+            )
         return "; ".join(parts) or "nothing to compare"
 
 
@@ -126,37 +145,36 @@ def gap_between(
     *,
     sense: Sense,
     unit: str,
-    rank: Primary | None = None,
+    primary: Primary | None = None,
     tolerance: float = 0.0,
 ) -> Gap:
-    """The gap of a value to a reference, both values (or proven bounds) of one objective on one instance.
+    """Return the gap of a value to a reference, both of one objective on one instance.
 
     Args:
-        value: what is measured.
-        reference: what it is held against.
+        value: Value or proven bound.
+        reference: Value or proven bound to compare with.
         sense: "min" or "max".
-        unit: of a difference, where the reference is 0.
-        rank: the instance's `rank(objective)`, taken off both values first.
-        tolerance: differences up to this share of the larger value (and of 1) count as none, for values that are real
-            numbers.
+        unit: Unit of a difference if the reference is 0.
+        primary: The instance's `primary(objective)`, split off both values first.
+        tolerance: Real values that differ by at most this share of the larger value (and of 1) count as equal.
     """
     sign = 1 if sense == "min" else -1
-    if rank is not None:
-        (count, value), (fewest, reference) = rank.split(value), rank.split(reference)
+    if primary is not None:
+        (count, value), (fewest, reference) = primary.split(value), primary.split(reference)
         if count != fewest:
-            return Gap(sign * (count - fewest), rank.name, None, rank.name)
+            return Gap(sign * (count - fewest), primary.name, None, primary.name)
     difference = sign * (value - reference)
     if abs(difference) <= tolerance * max(1, abs(value), abs(reference)):
         difference = 0
     return Gap(difference, unit, difference / abs(reference) if reference else None)
 
 
-@checked
+@validate_arguments
 def sum_up(gaps: Sequence[Gap]) -> Gaps:
-    """Means over the gaps of one objective; percentages, differences and ranks are never mixed.
+    """Summarise the gaps of one objective; percentages, differences and counts are never mixed.
 
     Args:
-        gaps: as `Result.gap_to` returns them.
+        gaps: Gaps as returned by `Result.gap_to`.
 
     Examples:
         >>> instances = [mlsched.generate("quality", "small", seed=seed) for seed in range(3)]
@@ -187,22 +205,24 @@ def _mean(values: Sequence[float]) -> float | None:
     return statistics.fmean(values) if values else None
 
 
-def percentage(share: float, *, up: bool = False) -> str:
-    """A gap as people read it: "0 %" for none at all and nothing else, "0.03 %", "41.2 %", "1234 %".
+def format_percentage(share: float, *, up: bool = False) -> str:
+    """Format a gap for people: "0 %" only for exactly 0, "0.03 %", "41.2 %", "1234 %".
 
-    up: round its size up, where it is a limit.
+    Args:
+        share: The gap as a share.
+        up: Round its size up, for an upper limit.
     """
     if share == 0:
         return "0 %"
-    size: float | Decimal = max(100 * abs(share), 0.01)  # rounding must not claim that there is no gap
+    size: float | Decimal = max(100 * abs(share), 0.01)  # a small gap must not be rounded to 0
     digits = 2 if size < 0.1 else 1 if size < 999.95 else 0
-    if up:  # of the decimals that are shown for the float: 0.07 is 7 %, though 100 * 0.07 is a little more
+    if up:  # round the shown decimals of the float: 0.07 is 7 %, although 100 * 0.07 is slightly more
         size = (100 * Decimal(repr(abs(float(share))))).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
     return f"{'-' if share < 0 else ''}{size:.{digits}f} %"
 
 
-def amount(difference: int | float) -> str:
-    """A difference in an objective's unit: whole numbers as they are, means to three significant digits."""
+def format_amount(difference: int | float) -> str:
+    """Format a difference in an objective's unit: integers in full, means to three significant digits."""
     if isinstance(difference, int) or difference == int(difference):
         return str(int(difference))
     return f"{difference:.0f}" if abs(difference) >= 100 else f"{difference:.3g}"

@@ -20,7 +20,7 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from mlsched.core.errors import InvalidInput, UnknownName, shortened
+from mlsched.core.errors import InvalidInput, UnknownName, shorten
 from mlsched.core.fields import UNLIMITED
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -214,7 +214,7 @@ def not_too_many(what: str, numbers: float) -> None:
 def shown_number(value: float) -> str:
     """A number for a message, shortened; Python does not write integers of thousands of digits."""
     try:
-        return shortened(str(value), 40)
+        return shorten(str(value), 40)
     except ValueError:
         return "a number of thousands of digits"
 

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mlsched.core.errors import one_line, said
+from mlsched.core.errors import describe_exception, one_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -39,7 +39,7 @@ def attempt(what: str, call: Callable[[], T]) -> T | None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit at import as well: a plug-in must not end the library
-        reason = said(error)
+        reason = describe_exception(error)
     warnings.warn(one_line(f"{what} is left out: {reason}"), stacklevel=2)
     return None
 

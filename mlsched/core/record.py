@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from mlsched.core import html
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import ArraySpec, LabelsSpec, Spec
 
 #: Signs of a record's text at most: one that has more says how many of what there are.
@@ -189,10 +189,10 @@ class Record:
         known = specs(cls)
         for name in body:
             if name not in known:
-                raise InvalidInput(f"{name}: unknown field of {a_or_an(cls.kind)}; it has {', '.join(known)}")
+                raise InvalidInput(f"{name}: unknown field of {with_article(cls.kind)}; it has {', '.join(known)}")
         for field in dataclasses.fields(cls):
             if field.name not in body and field.default is dataclasses.MISSING:
-                raise InvalidInput(f"{field.name}: is missing; {a_or_an(cls.kind)} needs it")
+                raise InvalidInput(f"{field.name}: is missing; {with_article(cls.kind)} needs it")
         return cls(**body)
 
     @functools.cached_property
@@ -291,7 +291,7 @@ class Record:
         """A validated copy with some fields changed; columns that hold their default take the length they must."""
         if unknown := [name for name in changes if name not in specs(type(self))]:
             raise InvalidInput(
-                f"{unknown[0]}: unknown field of {a_or_an(self.kind)}; it has {', '.join(specs(type(self)))}"
+                f"{unknown[0]}: unknown field of {with_article(self.kind)}; it has {', '.join(specs(type(self)))}"
             )
         said = self.stated_fields(specs(type(self)))
         arrays = [name for name, spec in specs(type(self)).items() if isinstance(spec, ArraySpec)]

@@ -23,8 +23,8 @@ from typing import Any, TypeVar, cast, get_args
 
 from mlsched.core import plugins
 from mlsched.core.contract import Problem
-from mlsched.core.errors import InvalidInput, UnknownName, meant
-from mlsched.core.gathered import Gathered
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
+from mlsched.core.gathered import LazyMapping
 from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
 from mlsched.core.solver import ENGINE, Algorithm, Kind, ModelBuilder, Solver, adapted
 
@@ -55,8 +55,8 @@ class Registry:
     """Problems and solvers by name. `mlsched.core.registry.registry()` is the library's one."""
 
     def __init__(self) -> None:
-        self.problems: Gathered[str, Problem] = Gathered(_folders, str, _problem_in)
-        self.solvers: Gathered[tuple[str, str], Solver] = Gathered(
+        self.problems: LazyMapping[str, Problem] = LazyMapping(_folders, str, _problem_in)
+        self.solvers: LazyMapping[tuple[str, str], Solver] = LazyMapping(
             lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._solvers_of, self._in_own_file
         )
 
@@ -117,7 +117,7 @@ class Registry:
         """The problem of that name, or UnknownName."""
         if name not in self.problems:
             known = sorted(self.problems)
-            raise UnknownName(f"no problem '{name}'{meant(name, known)}; there are {', '.join(known)}")
+            raise UnknownName(f"no problem '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}")
         return self.problems[name]
 
     def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Solver]:
@@ -136,7 +136,7 @@ class Registry:
         if found is None:
             known = [a.name for a in self.available(problem)]
             others = [p for p, other in self.solvers if other == name]
-            hint = f" (there is one for {', '.join(others)})" if others else meant(name, known)
+            hint = f" (there is one for {', '.join(others)})" if others else did_you_mean(name, known)
             raise UnknownName(f"no solver '{name}' for {problem}{hint}; there are {', '.join(known)}")
         return found, resolve(name, found.parameters, settings)
 

@@ -6,12 +6,12 @@ import dataclasses
 from typing import Any, ClassVar, Literal
 
 from mlsched.core import html, tables
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief
-from mlsched.core.contract import Instance, Plan, Primary, Sense, stated_bound, worded
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import short_repr
+from mlsched.core.contract import Instance, Plan, Primary, Sense, format_value, stated_bound
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
-from mlsched.core.gap import Gap, gap_between, percentage
+from mlsched.core.gap import Gap, format_percentage, gap_between
 
 #: How an optimum is backed: an independent checker accepted a proof of it; two engines of different code proved the
 #: same value; or one engine says so.
@@ -86,8 +86,8 @@ class Result:
     instance: Instance | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        value = worded(self.sort_key, self.primary, self.unit) if self.sort_key is not None else "no plan"
-        return brief(self, f"{self.solver} on {self.problem}", f"{self.objective} {value}", self.status)
+        value = format_value(self.sort_key, self.primary, self.unit) if self.sort_key is not None else "no plan"
+        return short_repr(self, f"{self.solver} on {self.problem}", f"{self.objective} {value}", self.status)
 
     @property
     def value(self) -> int | None:
@@ -105,7 +105,7 @@ class Result:
             (self.instance_hash, self.solver, self.objective, self.seed, self.status, self.plan, self.sort_bound)
         )
 
-    @checked
+    @validate_arguments
     def gap_to(self, reference: Result) -> Gap:
         """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.
 
@@ -118,7 +118,7 @@ class Result:
             raise InvalidInput(f"gap_to: {reference.solver} proved no bound; give an exact answer as reference")
         if self.sort_key is None:
             raise InvalidInput(f"gap_to: {self.solver} found no plan ({self.status})")
-        return gap_between(self.sort_key, reference.sort_bound, sense=self.sense, unit=self.unit, rank=self.primary)
+        return gap_between(self.sort_key, reference.sort_bound, sense=self.sense, unit=self.unit, primary=self.primary)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain JSON data: values in their units, and under "sort_keys" the numbers that order plans.
@@ -165,4 +165,4 @@ class Result:
 
 
 def _share(gap: float | None) -> str | None:
-    return None if gap is None else percentage(gap)
+    return None if gap is None else format_percentage(gap)

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from mlsched.core.brief import brief
+from mlsched.core.brief import short_repr
 from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.params import Parameter
@@ -142,7 +142,7 @@ class Solver:
     order: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.name} for {self.problem}", self.kind, self.paper)
+        return short_repr(self, f"{self.name} for {self.problem}", self.kind, self.paper)
 
     def __post_init__(self) -> None:
         if self.rule is None and self.algorithm is None and self.model is None:

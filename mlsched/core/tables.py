@@ -47,7 +47,7 @@ def write(table: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> N
     with atomic_write(path) as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(columns)
-        rows.writerows(map(foreign.cell, row) for row in zip(*columns.values(), strict=True))
+        rows.writerows(map(foreign.csv_cell, row) for row in zip(*columns.values(), strict=True))
 
 
 def _arrow() -> Any:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import functools
 
 from mlsched.core.errors import UnknownName
-from mlsched.core.gathered import Gathered
+from mlsched.core.gathered import LazyMapping
 from mlsched.core.registry import home, registry, scan, scan_problems
 from mlsched.simulation.run import Run, Simulation
 
 
 @functools.cache
-def simulations() -> Gathered[str, Simulation]:
+def simulations() -> LazyMapping[str, Simulation]:
     """Problem name -> its simulation; of several, the first. A look-up imports that problem's world alone."""
-    return Gathered(lambda: registry().problems, str, _first_of)
+    return LazyMapping(lambda: registry().problems, str, _first_of)
 
 
 def _first_of(problem: str) -> dict[str, Simulation]:

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import short_repr
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import MlschedError, SolverError, Stuck, said
+from mlsched.core.errors import MlschedError, SolverError, Stuck, describe_exception
 from mlsched.core.interrupts import interrupts
 from mlsched.core.params import Share
 from mlsched.simulation.wake import Wake
@@ -63,7 +63,7 @@ class Decision:
     memory: Any = None
 
     def __repr__(self) -> str:
-        return brief(self, f"number {self.number} at time {self.time}", self.instance.kind)
+        return short_repr(self, f"number {self.number} at time {self.time}", self.instance.kind)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Rule:
     order: Any = None
 
     def __repr__(self) -> str:
-        return brief(self, self.name)
+        return short_repr(self, self.name)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: `call` alone decides again."""
@@ -101,7 +101,7 @@ def decision_rng(seed: int, number: int) -> np.random.Generator:
     return np.random.default_rng([seed, number])
 
 
-@checked
+@validate_arguments
 def run(
     world: World,
     rule: Rule,
@@ -181,5 +181,7 @@ def _answer(
     except BaseException as error:
         if interrupted():
             raise
-        raise SolverError(f"{rule.name}: decision {number} at {now:.10g} s: raised {said(error)}") from error
+        raise SolverError(
+            f"{rule.name}: decision {number} at {now:.10g} s: raised {describe_exception(error)}"
+        ) from error
     return plan, after

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Nodes
 
@@ -46,11 +46,11 @@ def is_text(cluster: str) -> bool:
         each = [f"{found['count']} nodes of {found['gpus']} GPUs" for found in short]
         meant = "+".join(f"{found['count']}x({found['gpus']}gpu{found['kind'] or ''})" for found in short)
         raise InvalidInput(
-            f"cluster '{shortened(cluster)}': {shortened(' and '.join(each))} each are written {shortened(meant)}"
+            f"cluster '{shorten(cluster)}': {shorten(' and '.join(each))} each are written {shorten(meant)}"
         )
     if PER_TYPE.fullmatch(cluster.replace(" ", "")) and not os.path.lexists(cluster):
         raise InvalidInput(
-            f"cluster '{shortened(cluster)}': here GPUs are in nodes, such as {TYPED_EXAMPLE}; write so, or choose the "
+            f"cluster '{shorten(cluster)}': here GPUs are in nodes, such as {TYPED_EXAMPLE}; write so, or choose the "
             "simulator of rounds (gavel), where they are not"
         )
     return "(" in cluster
@@ -63,7 +63,7 @@ def parse_nodes(text: str) -> Nodes | IntArray:
         return plain
     if (plain[:, 2] % 1000).any():
         raise InvalidInput(
-            f"cluster '{shortened(text)}': GPUs of a type must be whole; write for example {TYPED_EXAMPLE}"
+            f"cluster '{shorten(text)}': GPUs of a type must be whole; write for example {TYPED_EXAMPLE}"
         )
     return Nodes(
         ids=tuple(f"node-{k}" for k in range(len(plain))),
@@ -71,7 +71,7 @@ def parse_nodes(text: str) -> Nodes | IntArray:
         memory_mib=plain[:, 1],
         gpus=plain[:, 2] // 1000,
         model=tuple(models),
-        source=f"{shortened(text)} (nodes)",
+        source=f"{shorten(text)} (nodes)",
     )
 
 
@@ -80,7 +80,7 @@ def parse_cluster(text: str) -> IntArray:
     rows, models = _read(text)
     if any(models):
         raise InvalidInput(
-            f"cluster '{shortened(text)}': all GPUs are alike here; leave out their types, for example {EXAMPLE}"
+            f"cluster '{shorten(text)}': all GPUs are alike here; leave out their types, for example {EXAMPLE}"
         )
     return rows
 
@@ -93,11 +93,11 @@ def _read(text: str) -> tuple[IntArray, list[str]]:
         match = re.fullmatch(r"(\d{1,6})x\(([^()]*)\)", part)
         if not match or not 1 <= int(match[1]) <= MOST_NODES:
             raise InvalidInput(
-                f"cluster '{shortened(text)}': '{shortened(part)}' is not COUNTx(SHAPE), "
+                f"cluster '{shorten(text)}': '{shorten(part)}' is not COUNTx(SHAPE), "
                 f"with a count of 1 to {MOST_NODES}; write for example {EXAMPLE}"
             )
         if len(rows) + int(match[1]) > MOST_NODES:
-            raise InvalidInput(f"cluster '{shortened(text)}': has more than {MOST_NODES} nodes")
+            raise InvalidInput(f"cluster '{shorten(text)}': has more than {MOST_NODES} nodes")
         amounts, model = _shape(text, match[2])
         rows += [amounts] * int(match[1])
         models += [model] * int(match[1])
@@ -112,7 +112,7 @@ def _shape(text: str, shape: str) -> tuple[list[int], str]:
         unit = match[2].partition(":")[0] if match else ""
         if not match or UNITS[unit][0] in amounts:
             raise InvalidInput(
-                f"cluster '{shortened(text)}': '{shortened(item)}' is not an amount of cpu, gb or gpu, each at most "
+                f"cluster '{shorten(text)}': '{shorten(item)}' is not an amount of cpu, gb or gpu, each at most "
                 f"once; write for example {EXAMPLE}{f' or {TYPED_EXAMPLE}' if ':' in text else ''}"
             )
         resource, factor = UNITS[unit]

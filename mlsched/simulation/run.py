@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from mlsched.core import html, tables
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
@@ -131,7 +131,7 @@ class Simulation:
     lint: Callable[[Any], list[Any]] = _nothing_found
 
     def __repr__(self) -> str:
-        return brief(self, self.problem, self.simulator)
+        return short_repr(self, self.problem, self.simulator)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """A world of mlsched is sent to other processes by its name; what it calls is found there."""
@@ -209,9 +209,11 @@ class Run:
     rule: Rule = dataclasses.field(compare=False)
 
     def __repr__(self) -> str:
-        jobs = counted(len(self.workload.submit), "job")
+        jobs = count_of(len(self.workload.submit), "job")
         where = f"{jobs} on {self.workload.cluster}"
-        return brief(self, f"{self.solver} on {self.simulation.problem}", where, counted(self.decisions, "decision"))
+        return short_repr(
+            self, f"{self.solver} on {self.simulation.problem}", where, count_of(self.decisions, "decision")
+        )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Run:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlsched import api
 from mlsched.core.contract import Instance, Objective
-from mlsched.core.errors import MlschedError, Stuck, TooLarge, a_or_an, said
+from mlsched.core.errors import MlschedError, Stuck, TooLarge, describe_exception, with_article
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
@@ -92,7 +92,7 @@ class Examiner:
             return
         except Exception as error:
             self.raised = self.raised or error
-            self._found("answers", f"the scheduler raised {said(error)}", instance)
+            self._found("answers", f"the scheduler raised {describe_exception(error)}", instance)
             return
         for check, sentence in self._wrong(instance, before, plan, again):
             self._found(check, sentence, instance, plan, again if check == "reproducible" else None)
@@ -121,7 +121,8 @@ class Examiner:
         if not isinstance(plan, instance.plan_type):
             yield (
                 "answers",
-                f"the scheduler returned {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}",
+                f"the scheduler returned {with_article(type(plan).__name__)}: "
+                f"must be {with_article(instance.plan_type.kind)}",
             )
             return
         for sentence in instance.violations(plan)[:1]:
@@ -141,7 +142,7 @@ class Examiner:
             best.sort_key,
             sense=self.goal.sense,
             unit=self.goal.unit,
-            rank=instance.primary(name),
+            primary=instance.primary(name),
             tolerance=instance.tolerance,
         )
         if gap.difference < 0:
@@ -161,7 +162,7 @@ class Examiner:
             try:
                 now = self.answer(instance)
             except Exception as error:
-                now = said(error)
+                now = describe_exception(error)
             if now != plan:
                 sentence = f"call {2 * self.seen + number + 1} answers an instance otherwise than an earlier one did"
                 self._found("reproducible", sentence, instance, plan, now)

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
@@ -127,7 +127,7 @@ class Stepped:
         assert not wrong, f"the replay check says: {wrong[0]}"
 
 
-@checked
+@validate_arguments
 def clock_machine(
     problem: str,
     scheduler: str | Callable[..., Any] | None = None,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, MetamorphicRelation, Objective
 from mlsched.core.errors import InvalidInput, TooLarge
 from mlsched.core.gap import sum_up
@@ -31,7 +31,7 @@ class _Broken(Exception):
         self.counterexample = counterexample
 
 
-@checked
+@validate_arguments
 def check_metamorphic_relations(
     solver: Any,
     problem: str,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from mlsched.core import html
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.gap import Gaps
 from mlsched.testing.counterexample import Counterexample
 
@@ -57,7 +57,7 @@ class Report:
 
     def __repr__(self) -> str:
         failed = ", ".join(name for name, outcome in self.outcomes.items() if outcome.status == "failed")
-        return brief(self, f"{self.scheduler} on {self.problem}", str(self), f"fails {failed}" if failed else None)
+        return short_repr(self, f"{self.scheduler} on {self.problem}", str(self), f"fails {failed}" if failed else None)
 
     def _repr_html_(self) -> str:
         """For notebooks: every check, and the gaps."""
@@ -74,8 +74,8 @@ class Report:
     def __str__(self) -> str:
         """One line: how many instances, how often optimal, and the gaps."""
         if self.gaps.optimal is None:
-            return counted(self.instances, "instance")
-        return f"{counted(self.instances, 'instance')}: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
+            return count_of(self.instances, "instance")
+        return f"{count_of(self.instances, 'instance')}: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
 
     def lines(self) -> list[str]:
         """The whole report, a line a check."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Problem, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import sum_up
@@ -29,7 +29,7 @@ CALLS, FULL = 400, 100
 STARVED = "in {} of them jobs wait for ever, which it serves in a larger cluster"
 
 
-@checked
+@validate_arguments
 def check_scheduler(
     scheduler: str | Callable[..., Any],
     problem: str,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mlsched.core.brief import brief
+from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched_papers.report import Report, matches
 from mlsched_papers.statement import Statement
@@ -52,7 +52,7 @@ class Experiment:
     statements: tuple[Statement, ...] = ()
 
     def __repr__(self) -> str:
-        return brief(self, self.name, self.doc)
+        return short_repr(self, self.name, self.doc)
 
     def has(self, claim: str) -> bool:
         """Whether some claim's name or text has `claim` in it, as far as that is known before they are measured."""

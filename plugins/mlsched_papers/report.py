@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from mlsched.benchmark import html, plots
-from mlsched.core.brief import brief
+from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched_papers.claim import Claim, Estimate
 from mlsched_papers.digits import signed_percent, significant
@@ -149,7 +149,7 @@ class Report:
     recorded: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return brief(self, self.title, self.summary)
+        return short_repr(self, self.title, self.summary)
 
     @property
     def rule(self) -> str:

@@ -6,8 +6,8 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 
-from mlsched.core.arguments import checked
-from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.params import Number
 from mlsched.core.registry import scan
 from mlsched_papers.experiment import Experiment, Progress, Settings
@@ -18,7 +18,7 @@ from mlsched_papers.report import Report
 EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan("mlsched_papers", "EXPERIMENT", Experiment)}
 
 
-@checked
+@validate_arguments
 def reproduce(
     name: str,
     *,
@@ -58,7 +58,9 @@ def reproduce(
         'slaq'
     """
     if name not in EXPERIMENTS:
-        raise UnknownName(f"no experiment '{name}'{meant(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}")
+        raise UnknownName(
+            f"no experiment '{name}'{did_you_mean(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}"
+        )
     if cluster is not None and trace is None:
         raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
     if quick and papers_size:

@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.params import parameters_of, resolve
 from mlsched.core.registry import registry
 
@@ -100,5 +100,5 @@ def recipe(policy: str) -> Recipe:
     """The recipe of that name, or UnknownName."""
     if policy not in recipes():
         known = sorted(recipes())
-        raise UnknownName(f"no policy '{policy}' to train{meant(policy, known)}; there are {', '.join(known)}")
+        raise UnknownName(f"no policy '{policy}' to train{did_you_mean(policy, known)}; there are {', '.join(known)}")
     return recipes()[policy]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import target_of
 from mlsched.core.params import Count, Range
@@ -48,7 +48,7 @@ def checkpoint_of(output: str | os.PathLike[str]) -> Path:
     return Path(output).with_suffix(".checkpoint")
 
 
-@checked
+@validate_arguments
 def train(
     policy: str,
     *,

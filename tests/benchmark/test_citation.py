@@ -13,7 +13,7 @@ from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.report import report
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.table import gap_lines
-from mlsched.core.gap import percentage
+from mlsched.core.gap import format_percentage
 
 
 def parsed(text):
@@ -46,7 +46,7 @@ def test_every_mean_gap_has_one_entry(rows, tmp_path):
         (entry,) = (e for key, e in entries.items() if f"-{line.objective.replace('_', '-')}-" in key)
         assert "preemption small, 2 instances, hash " in entry["note"]
         assert "; optima: 2 confirmed; " in entry["note"]
-        assert percentage(line.gaps.mean).replace("%", "\\%") in entry["title"]
+        assert format_percentage(line.gaps.mean).replace("%", "\\%") in entry["title"]
         assert entry["howpublished"] == r"\texttt{mlsched bench tiny --solver fitgpp:s=8.0}"
         assert {"title", "author", "year", "note", "howpublished"} == set(entry)
 

@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Number, Positive, Share
 
 
-@checked
+@validate_arguments
 def plain(number: Positive | None = None, *, kind: Literal["a", "b"] = "a", flag: bool = False, text: str | int = ""):
     return number, kind, flag, text
 
@@ -40,7 +40,7 @@ def test_arguments_by_place_are_looked_at_too():
 def test_an_error_from_inside_is_left_as_it_is():
     """Only where an argument is of another type than annotated is it blamed."""
 
-    @checked
+    @validate_arguments
     def broken(numbers: list[int]) -> int:
         return len(numbers) + None
 
@@ -54,7 +54,7 @@ def test_an_error_from_inside_is_left_as_it_is():
 
 
 def test_types_that_are_unknown_at_run_time_blame_nobody():
-    @checked
+    @validate_arguments
     def odd(thing: NotThere[str] | not_there.Frame | None, number: int):  # noqa: F821
         return thing.name + number
 
@@ -65,7 +65,7 @@ def test_types_that_are_unknown_at_run_time_blame_nobody():
 
 
 @dataclasses.dataclass(frozen=True)
-class Bounded(Checked):
+class Bounded(ValidatedFields):
     share: Share = 0.5
     n: Number = 1
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, array, as_int, fail, integer, labels, record, text
+from mlsched.core.fields import EXACT, array, as_int, field_error, integer, labels, record, text
 from mlsched.core.record import Record
 
 
@@ -129,7 +129,7 @@ def test_the_largest_exact_integer_is_accepted_and_the_next_refused():
 
 
 def test_long_values_are_shortened():
-    assert len(str(fail("f", "x" * 1000, "rule"))) < 80
+    assert len(str(field_error("f", "x" * 1000, "rule"))) < 80
 
 
 def test_as_int_takes_numpy_integers_and_no_numpy_bool():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mlsched
 from mlsched.core.contract import Primary
-from mlsched.core.gap import Gap, Gaps, gap_between, percentage, sum_up
+from mlsched.core.gap import Gap, Gaps, format_percentage, gap_between, sum_up
 
 DEFERRED = Primary("deferred TE jobs", 100)
 values = st.integers(-(2**53), 2**53)
@@ -62,14 +62,14 @@ def test_a_reference_of_0_has_no_percentage(sense, value, difference, shown):
     ],
 )
 def test_a_rank_is_compared_first(value, reference, expected, shown):
-    found = gap_between(value, reference, sense="min", unit="score", rank=DEFERRED)
+    found = gap_between(value, reference, sense="min", unit="score", primary=DEFERRED)
     assert found == expected
     assert str(found) == shown
 
 
 @given(values, values, st.sampled_from(["min", "max"]), st.sampled_from([None, DEFERRED]))
 def test_it_is_0_exactly_for_equal_values_and_positive_exactly_for_worse_ones(value, reference, sense, rank):
-    found = gap_between(value, reference, sense=sense, unit="s", rank=rank)
+    found = gap_between(value, reference, sense=sense, unit="s", primary=rank)
     worse = value > reference if sense == "min" else value < reference
     assert (found.difference == 0) == (value == reference)
     assert (found.difference > 0) == worse
@@ -97,7 +97,7 @@ def test_real_numbers_agree_up_to_a_tolerance():
 
 def test_means_hold_only_what_can_be_compared():
     made = [
-        gap_between(value, reference, sense="min", unit="volume", rank=DEFERRED)
+        gap_between(value, reference, sense="min", unit="volume", primary=DEFERRED)
         for value, reference in [(20, 10), (10, 10), (7, 0), (0, 0), (130, 10), (399, 10)]
     ]
     found = sum_up(made)
@@ -122,7 +122,7 @@ def test_nothing_to_sum_up():
     [(0, "0 %"), (1e-9, "0.01 %"), (0.0005, "0.05 %"), (0.4116, "41.2 %"), (-1e-9, "-0.01 %"), (12.3, "1230 %")],
 )
 def test_percentages(share, shown):
-    assert percentage(share) == shown
+    assert format_percentage(share) == shown
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Number, Range, parameters_of, resolve, split, ungrouped
@@ -134,7 +134,7 @@ def test_an_unknown_parameter_lists_the_known_ones():
 KINDS = {"pairwise": 1, "linear": 2}
 
 
-@checked
+@validate_arguments
 def bounded(
     instance,
     *,

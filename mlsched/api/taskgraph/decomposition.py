@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mlsched.api.runs import simulate
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations import Jobs, replay
@@ -31,7 +31,7 @@ INFORMED = {True: ("srpt:preempt=true", "srpt:size=time,preempt=true"), False: (
 RATES = {True: ("fastest-first:preempt=true",), False: ("fastest-first", "earliest-finish")}
 
 
-@checked
+@validate_arguments
 def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
     """Tell of what a run's distance from a bound is made: parts that add up, each at least and at most so much.
 

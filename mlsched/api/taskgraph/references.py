@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from mlsched.api.runs import simulate
 from mlsched.certificates.prices import intervals
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.clock import cpu_time
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import InvalidInput, one_line
@@ -41,7 +41,7 @@ KEPT_EVERY = 1000
 Told = Callable[[str, int, int], bool]
 
 
-@checked
+@validate_arguments
 def make_reference(
     workload: Any,
     folder: str | os.PathLike[str],
@@ -278,7 +278,7 @@ def _runs_of_rules(workload: Jobs, claim: Reference, better: Callable[..., None]
                 return
 
 
-@checked
+@validate_arguments
 def read_reference(folder: str | os.PathLike[str]) -> Reference:
     """What a reference claims, unchecked; `check_reference` recomputes it.
 
@@ -296,7 +296,7 @@ def read_reference(folder: str | os.PathLike[str]) -> Reference:
     return files.claimed(Path(folder))
 
 
-@checked
+@validate_arguments
 def check_reference(
     folder: str | os.PathLike[str], workload: Any, *, time_limit: Positive | None = 300.0
 ) -> tuple[Reference, dict[str, int], list[str]]:
@@ -331,7 +331,7 @@ def check_reference(
         return claim, {}, [f"the check did not end in {time_limit:g} s; give it more time (--time-limit)"]
 
 
-@checked
+@validate_arguments
 def losses(run: Run, reference: Reference) -> tuple[float, float]:
     """How much a run loses against the best schedule: at least, and at most, as shares of it.
 

@@ -27,7 +27,7 @@ from mlsched.benchmark.collection.table import plain
 from mlsched.benchmark.formats import latex_text
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json
-from mlsched.core.foreign import cell
+from mlsched.core.foreign import csv_cell
 from mlsched.core.opening import MOST_TEXT, read_text, shown_path
 
 CROISSANT, CARD, TABLE = "croissant.json", "README.md", "entries.csv"
@@ -162,7 +162,7 @@ def _table(folder: Path, known: list[Entry]) -> str:
     written = io.StringIO()
     rows = csv.DictWriter(written, list(COLUMNS), lineterminator="\n")
     rows.writeheader()
-    rows.writerows({name: cell(value) for name, value in _row(folder, entry).items()} for entry in known)
+    rows.writerows({name: csv_cell(value) for name, value in _row(folder, entry).items()} for entry in known)
     return written.getvalue()
 
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from mlsched.api import load
 from mlsched.api.records import record_types
 from mlsched.core.contract import Instance, Objective, Plan
-from mlsched.core.errors import InvalidFile, InvalidInput, shortened
+from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import EXACT
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import shown_path
@@ -87,7 +87,7 @@ def _check_description(said: dict[str, Any]) -> None:
 def check_line(field: str, text: object, most: int) -> None:
     """Refuse what is not one line of at most `most` characters that can be printed."""
     if not isinstance(text, str) or not text.strip() or len(text) > most or not text.isprintable():
-        shown = shortened(ascii(text))
+        shown = shorten(ascii(text))
         raise InvalidInput(f"{field} = {shown}: must be one line of 1 to {most} characters that can be printed")
 
 
@@ -154,13 +154,13 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
         raise InvalidInput(f"an entry has exactly {', '.join(FIELDS)}")
     if data["instance_hash"] != instance.hash:
         raise InvalidInput(
-            f"is for instance {shortened(ascii(data['instance_hash']), 20)}; the file beside it holds another"
+            f"is for instance {shorten(ascii(data['instance_hash']), 20)}; the file beside it holds another"
         )
     if data["evidence"] is not None and data["evidence"] not in get_args(Evidence):
-        shown = shortened(ascii(data["evidence"]))
+        shown = shorten(ascii(data["evidence"]))
         raise InvalidInput(f"evidence = {shown}: must be {', '.join(get_args(Evidence))} or null")
     if not isinstance(data["objective"], str):
-        raise InvalidInput(f"objective = {shortened(ascii(data['objective']))}: must be a string")
+        raise InvalidInput(f"objective = {shorten(ascii(data['objective']))}: must be a string")
     objective = instance.objective(data["objective"])
     value, bound = _number("value", data["value"], instance), _bound("bound", data["bound"], instance)
     lines = data["history"]
@@ -177,7 +177,7 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
 
 def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance) -> None:
     if not isinstance(line["date"], str) or not _DATE.fullmatch(line["date"]):
-        raise InvalidInput(f"{where}.date = {shortened(ascii(line['date']))}: must be YYYY-MM-DD")
+        raise InvalidInput(f"{where}.date = {shorten(ascii(line['date']))}: must be YYYY-MM-DD")
     check_line(f"{where}.by", line["by"], LONGEST_NAME)
     _number(f"{where}.value", line["value"], instance)
     _bound(f"{where}.bound", line["bound"], instance)
@@ -198,5 +198,5 @@ def _number(name: str, value: object, instance: Instance, *, real: bool = False)
     kinds = (int, float) if real or instance.tolerance else (int,)
     if isinstance(value, bool) or not isinstance(value, kinds) or not abs(value) <= EXACT:
         what = "a number" if float in kinds else "an integer"
-        raise InvalidInput(f"{name} = {shortened(ascii(value))}: must be {what} of at most 2^53")
+        raise InvalidInput(f"{name} = {shorten(ascii(value))}: must be {what} of at most 2^53")
     return value

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.entry import DIGITS, Entry, described, entries
-from mlsched.core.contract import worded
+from mlsched.core.contract import format_value
 from mlsched.core.files import atomic_write
-from mlsched.core.gap import gap_between, percentage
+from mlsched.core.gap import format_percentage, gap_between
 from mlsched.core.result import relative_gap
 
 COLUMNS = (
@@ -47,13 +47,13 @@ def _cells(entry: Entry) -> list[str]:
     goal, rank = entry.objective, entry.instance.primary(name)
     gap = "–"
     if proven is not None:
-        behind = gap_between(entry.value, proven, sense=goal.sense, unit=goal.unit, rank=rank)
+        behind = gap_between(entry.value, proven, sense=goal.sense, unit=goal.unit, primary=rank)
         same = (v if rank is None else rank.split(v)[1] for v in (entry.value, proven))
-        gap = percentage(relative_gap(*same)) if behind.primary is None else str(behind)
+        gap = format_percentage(relative_gap(*same)) if behind.primary is None else str(behind)
     claimed = None if certified else entry.bound
     cells = [entry.instance.problem, entry.instance.hash[:DIGITS], name]
-    cells += [worded(entry.value, rank), worded(proven, rank), gap]
-    return [*cells, worded(claimed, rank), entry.evidence or "open", plain(str(entry.history[-1]["by"]))]
+    cells += [format_value(entry.value, rank), format_value(proven, rank), gap]
+    return [*cells, format_value(claimed, rank), entry.evidence or "open", plain(str(entry.history[-1]["by"]))]
 
 
 def _row(cells: list[str]) -> str:

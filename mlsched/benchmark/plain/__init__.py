@@ -17,7 +17,7 @@ from typing import Any
 
 from mlsched.benchmark.row import PLAIN
 from mlsched.core import plugins
-from mlsched.core.contract import Instance, Plan, entry
+from mlsched.core.contract import Instance, Plan, objective_entry
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 
@@ -35,7 +35,7 @@ def _file(problem: str) -> str:
 def build(instance: Instance, objective: str) -> tuple[Any, Callable[[Any], Plan]]:
     """The plain model (`cp_model.CpModel`, with its objective), and what reads the plan off a solver that solved it."""
     module = importlib.import_module(_file(instance.problem))
-    entry(module.OBJECTIVES, objective, f"OBJECTIVES of {module.__name__}")
+    objective_entry(module.OBJECTIVES, objective, f"OBJECTIVES of {module.__name__}")
     made: tuple[Any, Callable[[Any], Plan]] = module.build(instance, objective)
     return made
 

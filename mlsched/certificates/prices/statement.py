@@ -12,7 +12,7 @@ from typing import Any
 
 from mlsched.certificates.prices import command, core, documents, points_command
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.registry import scan_problems
 
 #: Pairs of an objective and a value, for plans that are as good in it.
@@ -56,7 +56,9 @@ class Statement:
         for name, _ in within:
             self.check(name)
         if within and not self.limits:
-            raise InvalidInput(f"plans of {a_or_an(self.kind)} that are as good in another objective cannot be bounded")
+            raise InvalidInput(
+                f"plans of {with_article(self.kind)} that are as good in another objective cannot be bounded"
+            )
         data = instance.to_json()
         if not self.agrees(instance, data):
             raise core.Wrong("the tables that the checker makes of the instance are not the judge's")
@@ -67,7 +69,7 @@ class Statement:
         """InvalidInput where the objective cannot be certified by prices."""
         if objective not in self.module.CLAIMS:
             can = ", ".join(self.module.CLAIMS)
-            raise InvalidInput(f"{objective} of {a_or_an(self.kind)} cannot be certified by prices; {can} can")
+            raise InvalidInput(f"{objective} of {with_article(self.kind)} cannot be certified by prices; {can} can")
 
     def sources(self, end: ModuleType = command) -> tuple[str, str, str]:
         """What the checker is made of: the core that is the same for all problems, the statement, and its command."""
@@ -100,6 +102,6 @@ def statement_of(instance: Instance) -> Statement:
     statement = statements().get(instance.kind)
     if statement is None:
         raise InvalidInput(
-            f"{a_or_an(instance.kind)} cannot be certified by prices; {', '.join(sorted(statements()))} can"
+            f"{with_article(instance.kind)} cannot be certified by prices; {', '.join(sorted(statements()))} can"
         )
     return statement

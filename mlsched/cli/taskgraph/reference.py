@@ -22,7 +22,7 @@ from mlsched.cli.output import (
     settings,
     waiting,
 )
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import shown_path
 
@@ -100,10 +100,10 @@ def reference(
     workload = _workload(log, given)
     deadline = Deadline(time_limit)
     many = {} if moves is None else {"moves": moves}
-    with waiting(f"reference of {counted(len(workload.submit), 'job')}", time_limit) as tell, only_documents():
+    with waiting(f"reference of {count_of(len(workload.submit), 'job')}", time_limit) as tell, only_documents():
 
         def told(stage: str, made: int, value: int) -> bool:
-            tell(f"{stage}: {value}" + (f" after {counted(made, 'move')}" if made else ""))
+            tell(f"{stage}: {value}" + (f" after {count_of(made, 'move')}" if made else ""))
             return deadline.passed()
 
         with going_on(lambda: _kept(output)):
@@ -153,7 +153,7 @@ def shown(folder: Path, found: Reference) -> list[str]:
     unit = "ticks" if found.weights == "jobs" else "ticks x weight"
     return [
         f"{found.source}",
-        f"{counted(found.jobs, 'job')} on {found.cluster}, {kind}{weighted}",
+        f"{count_of(found.jobs, 'job')} on {found.cluster}, {kind}{weighted}",
         f"no schedule has less than {number(found.bound)} {unit} of completion - arrival in all; one has "
         f"{number(found.value)}, {gap(found.width)} more ({found.how})",
         f"{folder}: `mlsched check {folder} --log LOG` recomputes both",

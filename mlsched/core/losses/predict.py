@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
 from mlsched.core.losses.fits import Fits, Mask, fit
@@ -69,7 +69,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Predictor(Checked):
+class Predictor(ValidatedFields):
     """Weighted curve fitting of 4.2.2, with the numbers that the paper leaves open.
 
     The defaults were chosen by looking at the AlgoPerf and Pollux curves, where the error ten observations ahead varies
@@ -167,7 +167,7 @@ def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
     return names != "superlinear", names == "unknown"
 
 
-@checked
+@validate_arguments
 def strawman(window: Window, k: Floats, *, deltas: Number = 1, nonnegative: bool = False) -> FloatArray:
     """The paper's strawman (4.2): the latest reduction per iteration, repeated for ever.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mlsched.core.contract import entry
+from mlsched.core.contract import objective_entry
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
 from mlsched.formulations.taskgraph._gang_schedule import Gangs
 
@@ -55,7 +55,7 @@ SHARES: dict[str, tuple[Callable[[Values, Mode, int], int], str]] = {
 
 def share_of(objective: str) -> tuple[Callable[[Values, Mode, int], int], str]:
     """The objective's entry of SHARES."""
-    return entry(SHARES, objective, "SHARES of formulations/taskgraph/_gang_values.py")
+    return objective_entry(SHARES, objective, "SHARES of formulations/taskgraph/_gang_values.py")
 
 
 def best_of(plans: list[Gangs], values: Values, objective: str) -> Gangs:

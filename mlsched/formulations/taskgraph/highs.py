@@ -21,7 +21,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlsched.core.contract import entry
+from mlsched.core.contract import objective_entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
@@ -148,7 +148,7 @@ class _Mip:
         layout, horizon = self.layout, self.layout.horizon()
         if self.complete:
             return False, [horizon] * layout.jobs
-        matter = {entry(TIMES, name, "TIMES of formulations/taskgraph/highs.py") for name in self.objectives}
+        matter = {objective_entry(TIMES, name, "TIMES of formulations/taskgraph/highs.py") for name in self.objectives}
         if "all" in matter:
             alone = len(self.objectives) == 1 and layout.reason is None
             return False, self._latest(horizon) if alone else [horizon] * layout.jobs

@@ -39,7 +39,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.placement._room import PS, WORKER, Choose, Room, place_all
@@ -71,7 +71,7 @@ def quadratic(use: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings(Checked):
+class Settings(ValidatedFields):
     """The parameters of LIF.
 
     score: what the slowdowns of a server's tasks add up to: "excess" over running alone,

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlsched.core.arguments import checked
-from mlsched.core.errors import InvalidInput, MlschedError, SolverError, meant, said, shortened
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.errors import InvalidInput, MlschedError, SolverError, describe_exception, did_you_mean, shorten
 from mlsched.core.fields import IntArray
 from mlsched.core.solver import Solver, adapted
 from mlsched.heuristics.taskgraph.measures import (
@@ -274,7 +274,7 @@ _FACTS: dict[str, Callable[[Facts], Any]] = {
 def unknown(name: str) -> AttributeError:
     """Return the error about a fact that jobs do not have."""
     known = sorted(Job.__annotations__)
-    return AttributeError(f"job.{name}: unknown fact{meant(name, known)}; there are {', '.join(known[:8])}, ...")
+    return AttributeError(f"job.{name}: unknown fact{did_you_mean(name, known)}; there are {', '.join(known[:8])}, ...")
 
 
 class SnapshotJob:
@@ -295,7 +295,7 @@ def by_order(snapshot: Snapshot, *, rng: np.random.Generator, key: Any) -> Round
     return answer(snapshot, key.__order__)
 
 
-@checked
+@validate_arguments
 def order(
     key: Callable[[Any], Key] | None = None, *, strict: bool = False, preempts: bool = False, ages: bool = False
 ) -> Any:
@@ -344,11 +344,13 @@ class _Checked:
         except MlschedError:
             raise
         except Exception as error:  # anyone's function raises what it likes
-            raise SolverError(f"{name}: job {job.number} at tick {job.now}: raised {said(error)}") from error
+            raise SolverError(
+                f"{name}: job {job.number} at tick {job.now}: raised {describe_exception(error)}"
+            ) from error
         for part in key if type(key) is tuple else (key,):
             if not isinstance(part, (int, float, np.integer, np.floating)) or math.isnan(part):
                 rule = "expected a number or a tuple of numbers that are not NaN"
-                raise SolverError(f"{name}: job {job.number} at tick {job.now}: key {shortened(repr(part))}, {rule}")
+                raise SolverError(f"{name}: job {job.number} at tick {job.now}: key {shorten(repr(part))}, {rule}")
         return key
 
 

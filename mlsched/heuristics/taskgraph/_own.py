@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph.measures import by_job
 from mlsched.heuristics.taskgraph.place import Placer
@@ -17,7 +17,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
 Floats = npt.NDArray[np.float64]
 
 
-@checked
+@validate_arguments
 def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Round:
     """A round that starts what may start, jobs of the smallest key first, jobs of equal key in order of arrival.
 
@@ -40,7 +40,7 @@ def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Rou
     return placer.round()
 
 
-@checked
+@validate_arguments
 def pause_in_order(snapshot: Snapshot, key: Any) -> Round:
     """Return a round that serves jobs of the smallest key first, and pauses running jobs behind them.
 

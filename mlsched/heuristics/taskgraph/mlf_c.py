@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import MIN_LOSSES
 from mlsched.core.params import NotNegative, Range
@@ -55,7 +55,7 @@ def _world(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings(Checked):
+class Settings(ValidatedFields):
     """The parameters of MLF-C.
 
     options: "given" - the jobs' own; "evaluation" - as in Section 4.1, all OptStop, and to be switched to the required

@@ -31,7 +31,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive, Share
 from mlsched.core.registry import solver
@@ -59,7 +59,7 @@ def world(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings(Checked):
+class Settings(ValidatedFields):
     """The parameters of MLF-H.
 
     alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. scale: ticks

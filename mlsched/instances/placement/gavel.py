@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
-from mlsched.core.errors import InvalidFile, InvalidInput, shortened
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.opening import gunzipped, read_bytes
 from mlsched.core.params import Number, Range
@@ -59,7 +59,7 @@ class Measured:
         }
 
 
-@checked
+@validate_arguments
 def read_gavel(
     path: str | os.PathLike[str],
     *,
@@ -95,7 +95,7 @@ def read_gavel(
             if m != scale_factor or other not in position:
                 continue
             if not isinstance(rates, list) or len(rates) != 2:
-                raise InvalidFile(f"{path}: {shortened(text)}: must be a list of two rates")
+                raise InvalidFile(f"{path}: {shorten(text)}: must be a list of two rates")
             mine, theirs = (rate_of(path, rate) for rate in rates)
             if min(mine, theirs) <= 0:
                 apart[position[name], position[other]] = apart[position[other], position[name]] = 1
@@ -121,7 +121,7 @@ def read_gavel(
     return Measured(types, sigma, apart, _network(path, data, gpu, types), coverage)
 
 
-@checked
+@validate_arguments
 def generate_measured(
     rng: np.random.Generator,
     measured: Measured,

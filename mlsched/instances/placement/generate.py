@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
 from mlsched.instances.placement.instance import Instance
@@ -22,7 +22,7 @@ from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SER
 EPOCHS = 4
 
 
-@checked
+@validate_arguments
 def generate(
     rng: np.random.Generator,
     *,

@@ -18,7 +18,7 @@ import dataclasses
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched.instances.placement.instance import Instance, Plan
@@ -43,7 +43,7 @@ class Job:
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     malformed = _malformed(instance, answer)
     return malformed or _overfull(instance, answer) + _too_many(instance, answer) + _together(instance, answer)

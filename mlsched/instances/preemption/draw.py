@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import a_or_an
+from mlsched.core.errors import with_article
 from mlsched.instances.preemption.draw_run import draw_run
 from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.instance import Instance, Plan
@@ -30,7 +30,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Any) -> Non
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:
-        raise TypeError(f"{a_or_an(plan.kind)} is no answer to {a_or_an(instance.kind)}")
+        raise TypeError(f"{with_article(plan.kind)} is no answer to {with_article(instance.kind)}")
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:

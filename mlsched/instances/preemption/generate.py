@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
@@ -47,7 +47,7 @@ PRESETS: Mapping[str, Preset] = {
 LENGTH_BIASED = (2000.0, 566.0, 1.0, 86400.0)
 
 
-@checked
+@validate_arguments
 def generate(
     rng: np.random.Generator,
     *,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Preset
 from mlsched.core.params import Count, CountOrNone, Positive, Range
 from mlsched.instances.preemption._state import te_demand
@@ -38,7 +38,7 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-@checked
+@validate_arguments
 def generate_horizon(
     rng: np.random.Generator,
     *,

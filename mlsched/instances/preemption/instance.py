@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.contract import Objective, Primary, entry
+from mlsched.core.contract import Objective, Primary, objective_entry
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
 from mlsched.instances.preemption import judge
@@ -145,7 +145,7 @@ class Instance(contract.Instance):
 
     def primary(self, objective: str) -> Primary:
         """The deferred TE jobs, which are compared before the base value (judge, rule 4; the weight is its D)."""
-        largest, _ = entry(LARGEST, objective, "LARGEST of instances/preemption/instance.py")
+        largest, _ = objective_entry(LARGEST, objective, "LARGEST of instances/preemption/instance.py")
         return Primary("deferred TE jobs", 1 + int(largest(self)))
 
     def deferrals(self, plan: Plan) -> list[str]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Objective
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched.instances.preemption.instance import Instance, Plan
@@ -38,7 +38,7 @@ BASES: dict[Objective, Callable[[Instance, list[int]], int]] = {
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     te_node, victims = answer.te_node.tolist(), answer.victims.tolist()
     malformed = _malformed(instance, te_node, victims)

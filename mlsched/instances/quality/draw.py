@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import a_or_an
+from mlsched.core.errors import with_article
 from mlsched.instances.quality.draw_epochs import draw_epochs
 from mlsched.instances.quality.horizon import Epochs, Horizon
 from mlsched.instances.quality.instance import PPM, Instance, Plan
@@ -22,7 +22,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:
-        raise TypeError(f"{a_or_an(plan.kind)} is no answer to {a_or_an(instance.kind)}")
+        raise TypeError(f"{with_article(plan.kind)} is no answer to {with_article(instance.kind)}")
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import Family
@@ -48,7 +48,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes(Checked):
+class Sizes(ValidatedFields):
     """Parameters of `generate`, whose docstring has their meaning."""
 
     jobs: Count = 4
@@ -66,7 +66,7 @@ class Sizes(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 

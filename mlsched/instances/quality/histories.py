@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.losses.curves import Family, FloatArray, Floats
 from mlsched.core.params import NotNegative, Number, within
 from mlsched.instances.quality.table1 import TABLE_1, Algorithm
@@ -45,7 +45,7 @@ class History:
         return self.steps[:seen], self.losses[:seen]
 
 
-@checked
+@validate_arguments
 def synthetic(
     algorithm: Algorithm,
     rng: np.random.Generator,

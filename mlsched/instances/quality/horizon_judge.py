@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Objective
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched.instances.quality.horizon import Epochs, Horizon
@@ -106,7 +106,7 @@ class Run:
 def violations(horizon: Horizon, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible. The first epoch with faults ends it."""
     if not isinstance(plan, horizon.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(horizon.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(horizon.plan_type.kind)}"]
     return _carried_out(horizon, plan)[0]
 
 

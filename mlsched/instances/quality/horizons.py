@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Preset
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.losses.curves import FAMILIES
@@ -38,7 +38,7 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-@checked
+@validate_arguments
 def generate_horizon(
     rng: np.random.Generator,
     *,

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
 from mlsched.core.losses.curves import Family, FloatArray, sublinear, superlinear
@@ -37,7 +37,7 @@ LossAt = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Epoch(Checked):
+class Epoch(ValidatedFields):
     """What is to be shared out for how long.
 
     cores, reserved: C and what non-ML jobs hold of it. milliseconds: T. rounding: "floor" or "fluid" iterations.

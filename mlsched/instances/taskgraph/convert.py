@@ -21,8 +21,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import UNLIMITED, IntArray, as_int, ints
 from mlsched.core.params import Range
 from mlsched.instances.taskgraph.instance import Instance
@@ -33,7 +33,7 @@ OF_TASK = {"parameters": 0, "role": 0, "replica": 0}
 OF_EDGE = {"lag": 0, "volume": 0, "delay": 0}
 
 
-@checked
+@validate_arguments
 def from_networkx(
     graphs: Any,
     nodes: Sequence[Mapping[str, int]],
@@ -119,7 +119,7 @@ class _Reader:
     def job(self, where: str, number: int, graph: Any) -> None:
         if not (hasattr(graph, "adj") and graph.is_directed()):
             raise InvalidInput(
-                f"{where}: is {a_or_an(type(graph).__name__)}: must be a networkx DiGraph or MultiDiGraph"
+                f"{where}: is {with_article(type(graph).__name__)}: must be a networkx DiGraph or MultiDiGraph"
             )
         self._job_row(where, graph.graph)
         first = len(self.tasks["task_job"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph.draw_usage import draw_usage
 from mlsched.instances.taskgraph.instance import Instance, Timetable
@@ -32,7 +32,9 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
     apart, or tasks where there is one job. Below a single node that is shared, what is in use of its resources.
     """
     if not isinstance(instance, Instance) or not isinstance(plan, Timetable):
-        raise InvalidInput(f"there is no picture of {a_or_an(plan.kind)} that answers {a_or_an(instance.kind)}")
+        raise InvalidInput(
+            f"there is no picture of {with_article(plan.kind)} that answers {with_article(instance.kind)}"
+        )
     rows, heights = _rows(instance, plan)
     place = _places(rows, heights, axes)
     runs = _runs(plan)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.contract import Reader
-from mlsched.core.errors import InvalidFile, InvalidInput, shortened
+from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.core.opening import read_text, shown_path
 from mlsched.core.params import not_too_many, within
@@ -189,7 +189,7 @@ class _Lines:
             if colon and name.strip() == label:
                 word = (rest.split() or [""])[0]
                 if not (word.isascii() and word.isdigit() and len(word) <= 18 and int(word) <= MOST):
-                    raise self.wrong(f"{label}: {shortened(word)!r}: must be an integer between 0 and {MOST}")
+                    raise self.wrong(f"{label}: {shorten(word)!r}: must be an integer between 0 and {MOST}")
                 return int(word)
         raise self.wrong(f"the file ends without '{label}'")
 

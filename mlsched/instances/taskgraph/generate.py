@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Count, Range, Share, not_too_many, ungrouped, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
@@ -35,7 +35,7 @@ PARALLELISM = ("mixed", "both", "data", "model", "none")
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes(Checked):
+class Sizes(ValidatedFields):
     """Parameters of `generate`, whose docstring has their meaning."""
 
     jobs: int = 2
@@ -62,7 +62,7 @@ class Sizes(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 

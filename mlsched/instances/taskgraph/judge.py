@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched.instances.taskgraph.gpus import gpu_column
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Labels = dict[tuple[int, int], int]
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     if malformed := _malformed(instance, answer) or _counts(instance, answer):
         return malformed

@@ -20,7 +20,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import parse_json
 from mlsched.core.opening import open_tar, read_text, shown_path
@@ -140,7 +140,7 @@ def _number(where: str, value: Any) -> float:
     return number
 
 
-@checked
+@validate_arguments
 def job_graph(
     profile: Any,
     parts: int,

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.core.errors import a_or_an
+from mlsched.core.errors import with_article
 from mlsched.instances.taskgraph.gpus import GPU_UNITS
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, STATES, WAITING
 
@@ -45,7 +45,7 @@ Pairs = list[tuple[int, int]]
 def violations(snapshot: Snapshot, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, snapshot.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(snapshot.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(snapshot.plan_type.kind)}"]
     answer: Any = plan
     if malformed := _malformed(snapshot, answer):
         return malformed

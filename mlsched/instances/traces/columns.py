@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mlsched.core.errors import InvalidInput, meant, shortened
+from mlsched.core.errors import InvalidInput, did_you_mean, shorten
 from mlsched.instances.traces.pods import LABELS
 from mlsched.instances.traces.source import SEPARATORS, shown
 from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, is_missing
@@ -120,7 +120,7 @@ def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = 
     for field, column in given.items():
         if field not in known and field not in SETTINGS:
             there = ", ".join((*known, *SETTINGS))
-            raise InvalidInput(f"read: there is no field {shown(field)}{meant(field, known)}; there are {there}")
+            raise InvalidInput(f"read: there is no field {shown(field)}{did_you_mean(field, known)}; there are {there}")
         if not isinstance(column, str):
             raise InvalidInput(f"read: {field} = {shown(column)}: must be the name of a column; {USAGE}")
     separator, header = given.pop("separator", None), given.pop("header", "yes")
@@ -263,7 +263,7 @@ def _default_unit(place: Place, field: str, name: str) -> str:
 
 
 def _listed(header: Sequence[str]) -> str:
-    return shortened(", ".join(header), 120)
+    return shorten(", ".join(header), 120)
 
 
 def described(columns: Mapping[str, Column]) -> str:

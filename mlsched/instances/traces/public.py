@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean
 from mlsched.instances.traces.source import shown
 
 SAMPLE, DATA = "sample:", "data:"
@@ -101,7 +101,7 @@ def public(name: str) -> Public:
     """The public trace of that name, or UnknownName."""
     if name not in CATALOGUE:
         known = ", ".join(CATALOGUE)
-        raise UnknownName(f"there is no public trace {shown(name)}{meant(name, CATALOGUE)}; there are {known}")
+        raise UnknownName(f"there is no public trace {shown(name)}{did_you_mean(name, CATALOGUE)}; there are {known}")
     return CATALOGUE[name]
 
 

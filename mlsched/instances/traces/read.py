@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.params import CountOrNone, Number
 from mlsched.instances.traces import alibaba, helios, mapped, nodes, own, philly, slurm, supercloud, swf
@@ -42,7 +42,7 @@ OWN = "own log"
 """How the source of a trace calls a log of no known format."""
 
 
-@checked
+@validate_arguments
 def read_trace(
     source: Any,
     *,
@@ -163,7 +163,7 @@ def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
         place.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
 
 
-@checked
+@validate_arguments
 def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | None = None) -> Nodes:
     """The machines of the node list at `path`, plain or gzip: Alibaba's v2023, or one with common names (`nodes`).
 

@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from mlsched.core.errors import InvalidFile, InvalidInput, meant
+from mlsched.core.errors import InvalidFile, InvalidInput, did_you_mean
 from mlsched.core.files import parse_json
 from mlsched.core.opening import gunzipped, read_bytes, shown_path
 from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
@@ -44,7 +44,7 @@ class Throughputs:
             raise InvalidInput(
                 f"model {model!r} on {gpus} GPUs: {self.source} has it on {', '.join(map(str, measured))}; add a row"
             )
-        close = meant(model, sorted({name for name, _ in self.rates}))
+        close = did_you_mean(model, sorted({name for name, _ in self.rates}))
         raise InvalidInput(f"model {model!r}: {self.source} has no such model{close}; add a row")
 
 

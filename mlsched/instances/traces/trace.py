@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core import html
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.traces.account import Account
 
@@ -210,12 +210,12 @@ class Trace(_Table):
     clock: int = 0
 
     def __repr__(self) -> str:
-        return brief(self, counted(len(self), "job"), self.source)
+        return short_repr(self, count_of(len(self), "job"), self.source)
 
     def _repr_html_(self) -> str:
         """For notebooks: what was read, what became of the rows, and what the log lacks."""
         lines = [[line] for line in (*self.account.sentences(), *self.notes)]
-        return html.block("log", [counted(len(self), "job"), self.source], html.table(["what was read"], lines))
+        return html.block("log", [count_of(len(self), "job"), self.source], html.table(["what was read"], lines))
 
     def __post_init__(self) -> None:
         for name in _TEXTS:

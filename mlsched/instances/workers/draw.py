@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import a_or_an
+from mlsched.core.errors import with_article
 from mlsched.instances.workers.draw_policy import draw_policy
 from mlsched.instances.workers.draw_stages import draw_stages
 from mlsched.instances.workers.horizon import Horizon, Stages
@@ -28,7 +28,7 @@ def draw(
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:
-        raise TypeError(f"{a_or_an(plan.kind)} is no answer to {a_or_an(instance.kind)}")
+        raise TypeError(f"{with_article(plan.kind)} is no answer to {with_article(instance.kind)}")
     return {"ms": ("minutes", 1 / 60_000)}
 
 

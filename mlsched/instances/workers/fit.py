@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous
 
@@ -32,7 +32,7 @@ class Fitted:
     points: int
 
 
-@checked
+@validate_arguments
 def fit(
     points: Sequence[Point], *, mode: Literal["synchronous", "asynchronous"] = "synchronous", relative: bool = True
 ) -> Fitted:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many, ungrouped
 from mlsched.instances.workers.instance import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
@@ -24,7 +24,7 @@ NOISE = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes(Checked):
+class Sizes(ValidatedFields):
     """Parameters of `generate`, whose docstring has their meaning."""
 
     jobs: CountOrNone = 3
@@ -42,7 +42,7 @@ class Sizes(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched.instances.workers.horizon import Horizon, Stages
@@ -36,7 +36,7 @@ NS = 1000000
 def violations(horizon: Horizon, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, horizon.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(horizon.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(horizon.plan_type.kind)}"]
     answer: Any = plan
     malformed = _malformed(horizon, answer)
     return malformed or [*_early_or_late(horizon, answer), *_overfull(horizon, answer), *_unfinished(horizon, answer)]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.errors import UnknownName
 from mlsched.core.fields import IntArray
@@ -38,7 +38,7 @@ def horizon(preset: str, seed: int = 0) -> Horizon:
     return generate_horizon(np.random.default_rng(seed), **sizes)
 
 
-@checked
+@validate_arguments
 def generate_horizon(
     rng: np.random.Generator,
     *,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched.instances.workers.instance import Instance, Plan
@@ -24,7 +24,7 @@ CANNOT = 9007199254740992
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     return _malformed(instance, answer) or _overfull(instance, answer)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched.instances.workers.stream import Policy, Stream
@@ -34,7 +34,7 @@ State = tuple[int, Jobs]
 def violations(stream: Stream, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, stream.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(stream.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(stream.plan_type.kind)}"]
     policy: Any = plan
     try:
         _expected(stream, policy)

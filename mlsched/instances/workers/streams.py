@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Count, Positive, Range
@@ -26,7 +26,7 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-@checked
+@validate_arguments
 def generate_stream(
     rng: np.random.Generator,
     *,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.instances.workers.instance import DELAY, Instance, pair_terms, waiting_terms
@@ -18,7 +18,7 @@ from mlsched.instances.workers.models import TrainingModel
 WAITING = {"slowest": waiting_terms, "pair": pair_terms}
 
 
-@checked
+@validate_arguments
 def from_models(
     models: Sequence[TrainingModel],
     resources: Sequence[str],

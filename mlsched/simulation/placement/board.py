@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.instances.placement import Instance, Plan
@@ -30,7 +30,7 @@ Size = Annotated[int, Range(1, 10**4)]
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape(Checked):
+class Shape(ValidatedFields):
     """Sizes of a state: types L, servers M, resources K, new N' and running R slots, which together are N."""
 
     types: Size

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options(Checked):
+class Options(ValidatedFields):
     """How the placement world behaves.
 
     most_jobs: N, most concurrent jobs. most_new: N', most jobs placed at one scheduling event.

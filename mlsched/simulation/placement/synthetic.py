@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, Positive, Range, Share, ungrouped
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
@@ -32,7 +32,7 @@ LOAD = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
-class Jobs(Checked):
+class Jobs(ValidatedFields):
     """The parameters of all patterns.
 
     load: see the module. model: "pairwise", "linear" or "quadratic" interference, times sigma_scale. most_tasks: most
@@ -50,7 +50,7 @@ class Jobs(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workload:
     """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
 
@@ -61,7 +61,7 @@ def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workloa
 
 
 @ungrouped
-@checked
+@validate_arguments
 def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
     """Pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
     submit = _counted(_stream(given), np.full(DAY, mean), given.jobs, 0.0)
@@ -69,7 +69,7 @@ def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
 
 
 @ungrouped
-@checked
+@validate_arguments
 def google(
     *, given: Jobs, mean: Positive = 2.0, daily: Share = 0.5, burst: Annotated[float, Range(0, 100)] = 1.0
 ) -> Workload:
@@ -90,7 +90,7 @@ def google(
 SOURCES: Mapping[str, Callable[..., Workload]] = {"uniform": uniform, "poisson": poisson, "google": google}
 
 
-@checked
+@validate_arguments
 def variants(
     rng: np.random.Generator, count: int, *, most_tasks: Annotated[int, Range(1, 1000)] = 3, all_reduce: Share = 0.0
 ) -> tuple[IntArray, IntArray, IntArray, Any]:

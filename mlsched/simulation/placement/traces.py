@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive, Range
@@ -20,7 +20,7 @@ from mlsched.simulation.placement.workload import INTERVAL, Workload
 MILLI, MEBI = 1000, 1024
 
 
-@checked
+@validate_arguments
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options(Checked):
+class Options(ValidatedFields):
     """How the preemption world behaves.
 
     te_first: TE jobs go to the top of the queue (False: one queue for both kinds, the paper's FIFO).

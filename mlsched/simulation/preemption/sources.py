@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import NotNegative, Positive, Share
@@ -31,7 +31,7 @@ AUTO_QUANTILE = 0.75
 PAPER_NODE = (32_000, 262_144, 8_000)
 
 
-@checked
+@validate_arguments
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,

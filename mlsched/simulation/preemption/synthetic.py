@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive, Range, Share
 from mlsched.instances.preemption.demand import (
@@ -51,7 +51,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 TICK = 60
 
 
-@checked
+@validate_arguments
 def synthetic(
     *,
     calibration: Annotated[str, CALIBRATIONS] = "z",

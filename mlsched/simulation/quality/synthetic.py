@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.losses.curves import FAMILIES
@@ -32,7 +32,7 @@ MEAN_CORE_SECONDS = float(np.mean([row.core_seconds for row in TABLE_1]) * np.ex
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes(Checked):
+class Sizes(ValidatedFields):
     """Parameters of `table1`, whose docstring has their meaning."""
 
     jobs: Count = 160
@@ -50,7 +50,7 @@ class Sizes(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
     """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
 
@@ -90,7 +90,7 @@ def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
     )
 
 
-@checked
+@validate_arguments
 def recorded(
     *,
     path: str = "",
@@ -134,7 +134,7 @@ def recorded(
 SOURCES: Mapping[str, Callable[..., Workload]] = {"table1": table1, "recorded": recorded}
 
 
-@checked
+@validate_arguments
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
@@ -197,7 +197,7 @@ def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> fl
     return load * cores * mean_arrival / expected if mean_arrival else 1.0
 
 
-@checked
+@validate_arguments
 def _workload(
     histories: Sequence[History],
     submit: IntArray,

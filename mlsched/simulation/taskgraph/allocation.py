@@ -30,7 +30,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
@@ -69,7 +69,7 @@ class Allocation:
     (`FEATURES_OF`).
     """
 
-    @checked
+    @validate_arguments
     def __init__(
         self,
         snapshot: Snapshot,

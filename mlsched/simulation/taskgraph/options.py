@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 
 
 @dataclasses.dataclass(frozen=True)
-class Options(Checked):
+class Options(ValidatedFields):
     """How the task-graph world behaves.
 
     pausing: "none" - a run, once started, goes on to its end; "keep" - a paused run goes on later with the work it has

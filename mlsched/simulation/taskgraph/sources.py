@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import Count, Positive, Range, Share, ungrouped
@@ -32,7 +32,7 @@ GPUS_A_NODE = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes(Checked):
+class Sizes(ValidatedFields):
     """Parameters of `generated`, whose docstring has their meaning."""
 
     jobs: Count = 40
@@ -50,7 +50,7 @@ class Sizes(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def generated(*, seed: int = 0, graph: str = "mlfs", sizes: Sizes) -> Workload:
     """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
 
@@ -99,7 +99,7 @@ def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: 
 
 
 @dataclasses.dataclass(frozen=True)
-class GraphOptions(Checked):
+class GraphOptions(ValidatedFields):
     """Parameters of `from_trace`, whose docstring has their meaning."""
 
     tick: Count = 60
@@ -116,7 +116,7 @@ class GraphOptions(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: GraphOptions) -> Workload:
     """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.
 

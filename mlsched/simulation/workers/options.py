@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options(Checked):
+class Options(ValidatedFields):
     """How the workers world behaves.
 
     window: I, how many jobs, the first in arrival order, are asked about; the others wait as backlog, and their

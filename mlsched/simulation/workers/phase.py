@@ -29,7 +29,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, Range
@@ -44,7 +44,7 @@ ITERATIONS_UNIT, TASKS_UNIT, BACKLOG_UNIT = 200.0, 10.0, 10.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Phase(Checked):
+class Phase(ValidatedFields):
     """window: I. pair: Chic-Pair's actions. limit: most steps of a phase; the paper has none, but an action that
     changes nothing could go on for ever. void_ends: whether the void action ends the phase once a slot could train;
     otherwise it lets a step pass, and the phase ends by Conditions 1 and 2 or by the limit.

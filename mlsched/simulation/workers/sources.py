@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Positive, Range
@@ -23,7 +23,7 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {"chic": chic}
 AUTO_LOAD = 0.75
 
 
-@checked
+@validate_arguments
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,

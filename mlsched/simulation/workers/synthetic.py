@@ -7,14 +7,14 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, Range, within
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.simulation.workers.workload import MS, Workload
 
 
-@checked
+@validate_arguments
 def chic(
     *,
     jobs: Count = 30,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.scalar import Bounds, Status
 from mlsched.solvers.front.zones import BIG, Zones
 
@@ -89,7 +89,7 @@ class Certificate:
     subproblems: tuple[Subproblem, ...]
 
     def __repr__(self) -> str:
-        return brief(self, counted(len(self.subproblems), "sub-problem"))
+        return short_repr(self, count_of(len(self.subproblems), "sub-problem"))
 
     def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
         """(lower, upper), each m x p: the m zones in which points may be missing that no known point weakly dominates.

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mlsched.core.arguments import checked
-from mlsched.core.errors import BackendError, InvalidInput, a_or_an
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.errors import BackendError, InvalidInput, with_article
 from mlsched.core.params import Number, Positive, Seed, Threads, one_of
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
@@ -30,7 +30,7 @@ METHODS: dict[str, Callable[[Search], None]] = {
 AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 
-@checked
+@validate_arguments
 def enumerate_front(
     model: Any,
     objectives: Sequence[Any],
@@ -142,7 +142,7 @@ def scalar_of(
         from mlsched.solvers.front.program import from_pyomo
 
         return HighsScalar(from_pyomo(model, objectives, senses), threads=threads, seed=seed)
-    raise InvalidInput(f"model = {a_or_an(type(model).__name__)}: must be an ortools CpModel or a Pyomo model")
+    raise InvalidInput(f"model = {with_article(type(model).__name__)}: must be an ortools CpModel or a Pyomo model")
 
 
 def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlsched.core import html, tables
-from mlsched.core.arguments import checked
-from mlsched.core.brief import brief, counted
+from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.contract import Instance
 from mlsched.core.errors import BackendError, Contradiction, InvalidInput
 from mlsched.core.result import Evidence
@@ -88,8 +88,8 @@ class Front:
     unproven_plans: tuple[Any, ...] | None = None
 
     def __repr__(self) -> str:
-        goals = " and ".join(self.objectives) if self.objectives else counted(len(self.senses), "objective")
-        return brief(self, counted(len(self), "point"), f"by {goals}", self.status)
+        goals = " and ".join(self.objectives) if self.objectives else count_of(len(self.senses), "objective")
+        return short_repr(self, count_of(len(self), "point"), f"by {goals}", self.status)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but a model of the caller's own; `verify` then needs an object with `minimise`."""
@@ -157,7 +157,7 @@ class Front:
         header = [f"{name} ({senses.get(name, 'min')})" for name in columns]
         facts = [
             self.status,
-            f"{counted(len(self), 'point')} from {counted(self.solves, 'solve')} by {self.backend} "
+            f"{count_of(len(self), 'point')} from {count_of(self.solves, 'solve')} by {self.backend} "
             f"in {self.seconds:.3g} s",
         ]
         facts += [f"points may be missing in {len(self.open)} boxes"] if self.open else []
@@ -167,12 +167,12 @@ class Front:
     def _signs(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
 
-    @checked
+    @validate_arguments
     def hypervolume(self, ref: Sequence[float]) -> float:
         """The volume between the points and `ref` (natural senses, worse than the points), by moocore."""
         return self.hypervolume_bounds(ref)[0]
 
-    @checked
+    @validate_arguments
     def hypervolume_bounds(self, ref: Sequence[float]) -> tuple[float, float]:
         """(lower, upper) bounds on the hypervolume of the complete front.
 
@@ -192,7 +192,7 @@ class Front:
             return lower, float("inf")
         return lower, _volume(np.vstack([points, reachable]), end) if len(reachable) else lower
 
-    @checked
+    @validate_arguments
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
         """Replay the certificate; sentences that say what does not hold, empty when all of it does.
 

@@ -51,7 +51,7 @@ def trees(
         return made, spend
 
     def said(part: str, bound: int, done: str) -> None:
-        away = gap_between(value, bound, sense=goal.sense, unit=goal.unit, rank=rank)
+        away = gap_between(value, bound, sense=goal.sense, unit=goal.unit, primary=rank)
         progress(f"{part}{done}, at most {away.rounded_up} from the best")
 
     try:

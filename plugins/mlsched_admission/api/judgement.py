@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlsched.core import html
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.systems.permits import Permit
 from mlsched_admission.solvers.verdicts import Needs, Point, Verdict
@@ -55,7 +55,7 @@ class Judgement:
 
     def __repr__(self) -> str:
         said = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
-        return brief(self, self.system, said, counted(len(self.verdict.front), "optimal plan"))
+        return short_repr(self, self.system, said, count_of(len(self.verdict.front), "optimal plan"))
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict, what it would take, and the plans on the front."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlsched.api.answers import solve
 from mlsched.api.records import load_with_hash
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.result import Result
@@ -49,8 +49,8 @@ def questions(documents: list[Document], paths: Sequence[Paths], options: Option
     state = State("mlsched")
     state.read += said
     state.read.append(
-        f"an instance: {counted(len(loaded.node_free), 'node')}, {counted(len(loaded.unit_group), 'running unit')}, "
-        f"{counted(len(loaded.job_priority), 'waiting job')}"
+        f"an instance: {count_of(len(loaded.node_free), 'node')}, {count_of(len(loaded.unit_group), 'running unit')}, "
+        f"{count_of(len(loaded.job_priority), 'waiting job')}"
     )
     return [(state, loaded)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlsched.api.certificates import certify_front
 from mlsched.certificates.fronts import CheckedFront
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import read_text
 from mlsched.core.params import Positive, Seed
@@ -28,7 +28,7 @@ from mlsched_admission.solvers.waits import why_it_waits
 _KINDS = ("unknown", "ineligible", "does not start", "needless", "dominated", "on the front")
 
 
-@checked
+@validate_arguments
 def judge(
     *states: Paths,
     decision: Paths | Plan | Sequence[str] | None = None,
@@ -91,7 +91,7 @@ def judge(
     return dataclasses.replace(best, cycle=cycle_of(found[0][0], best, request))
 
 
-@checked
+@validate_arguments
 def certify_judgement(
     found: Judgement,
     folder: Paths,

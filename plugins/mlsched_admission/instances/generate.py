@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.params import Count, CountOrNone, Share, not_too_many
 from mlsched_admission.instances.instance import Instance
@@ -36,7 +36,7 @@ RACK = 4
 SIZES, SHARES = (1, 2, 4, 8, 16), (0.35, 0.2, 0.2, 0.15, 0.1)
 
 
-@checked
+@validate_arguments
 def generate(
     rng: np.random.Generator,
     *,

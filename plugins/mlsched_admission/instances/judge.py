@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Objective
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 from mlsched_admission.instances import judge_quotas
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def base_values(instance: Instance, plan: Plan) -> dict[str, int]:
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     if wrong := malformed(instance, answer):
         return wrong

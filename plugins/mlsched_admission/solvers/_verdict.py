@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched_admission.instances import Plan
 
 #: In the order in which they are looked for. "unknown": a limit ended the search before anything was proved.
@@ -60,7 +60,7 @@ class Verdict:
     front_evidence: str | None = None
 
     def __repr__(self) -> str:
-        return brief(self, self.sentence or self.kind, counted(len(self.front), "optimal plan"))
+        return short_repr(self, self.sentence or self.kind, count_of(len(self.front), "optimal plan"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,4 +100,4 @@ class Needs:
 
     def __repr__(self) -> str:
         changes = [change.sentence for change in self.changes]
-        return brief(self, *["starts now"] if self.starts_now else changes, None if changes else self.cannot)
+        return short_repr(self, *["starts now"] if self.starts_now else changes, None if changes else self.cannot)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
@@ -53,7 +53,7 @@ def what_it_takes(
     listed = [_change(question, made, plan) for plan in found]
     listed.sort(key=lambda change: (_kinds(change), change.wait, sum(change.nodes.values()), len(change.moves)))
     complete = complete and made.complete
-    proof = f"cp-sat found the front in {counted(asked.solves, 'solve')}" + (
+    proof = f"cp-sat found the front in {count_of(asked.solves, 'solve')}" + (
         " and proved that it is complete" if complete else ""
     )
     if not listed and complete:
@@ -136,7 +136,7 @@ def _change(question: Instance, made: Changes, plan: Plan) -> Change:
         for (q, f), more in quota.items()
     ]
     parts += [f"{named('limit', question.limit_names, h)} raised by {more}" for h, more in limits.items()]
-    parts += [f"{counted(len(pods), 'pod')} fewer"] if pods else []
+    parts += [f"{count_of(len(pods), 'pod')} fewer"] if pods else []
     parts += [f"wait {_span(wait)} until {several('unit', question.unit_names, ended)} {_ends(ended)}"] if ended else []
     return Change("; ".join(parts), dict(nodes), moves, quota, limits, len(pods), wait, ended)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.brief import counted
-from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.brief import count_of
+from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.fields import as_int, ints
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
@@ -91,7 +91,9 @@ def _objectives(instance: Instance, given: Sequence[str] | None) -> tuple[str, .
     known = [o.name for o in instance.objectives]
     for name in given:
         if name not in known:
-            raise UnknownName(f"admission has no objective '{name}'{meant(name, known)}; there are {', '.join(known)}")
+            raise UnknownName(
+                f"admission has no objective '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     if len(set(given)) < 2:
         raise InvalidInput("objectives: must be two or more; for one, solve the instance")
     return tuple(given)
@@ -224,7 +226,7 @@ class _Judgement:
         if not fewest:
             sentence = f"nobody need be evicted: {self._units(needless)} can stay"
         minimal = ", and fewer of them do not (proved by cp-sat)" if best.proved else ""
-        proof = f"a plan that evicts {counted(fewest, 'unit')} of them starts the jobs{minimal}"
+        proof = f"a plan that evicts {count_of(fewest, 'unit')} of them starts the jobs{minimal}"
         return self._made(
             "needless", sentence, starts=True, needless=needless, witness=point, proof=proof, evidence="unconfirmed"
         )
@@ -268,7 +270,7 @@ class _Judgement:
         points = [self._point(plan) for plan in front.plans or ()]
         points.sort(key=lambda point: [point.values[name] for name in self.objectives])
         complete = bool(front.complete) and proved
-        proof = f"cp-sat found the front in {counted(front.solves, 'solve')}" + (
+        proof = f"cp-sat found the front in {count_of(front.solves, 'solve')}" + (
             " and proved that it is complete" if complete else ""
         )
         return tuple(points), complete, proof, front.evidence

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
 from mlsched_admission.solvers._names import named, place
@@ -68,22 +68,22 @@ def _nodes(instance: Instance, j: int) -> str:
         demand, count = instance.shape_demand[k], int(instance.shape_count[k])
         able = instance.shape_nodes[k] == 1
         if not able.any():
-            return f"asks {counted(count, 'pod')}; no node is open to them"
+            return f"asks {count_of(count, 'pod')}; no node is open to them"
         there = np.maximum(instance.node_free[able], 0)
         for r in np.flatnonzero(demand > 0).tolist():
             fits = int((there[:, r] // demand[r]).sum())
             if fits < count:
                 resource, free = instance.resources[r], int(there[:, r].sum())
-                has, pods = f"{_have(able)} {free} free", counted(count, "pod")
+                has, pods = f"{_have(able)} {free} free", count_of(count, "pod")
                 return f"asks {count} x {int(demand[r])} {resource}; {has}, room for {fits} of {pods}"
         fits = int((there[:, demand > 0] // demand[demand > 0]).min(axis=1).sum()) if (demand > 0).any() else count
         if fits < count:
-            return f"asks {counted(count, 'pod')}; {_have(able)} room for {fits} of them"
+            return f"asks {count_of(count, 'pod')}; {_have(able)} room for {fits} of them"
         if int(instance.shape_level[k]) >= 0:
-            return f"asks {counted(count, 'pod')} in one domain; the nodes have room for {fits}, but no domain for all"
+            return f"asks {count_of(count, 'pod')} in one domain; the nodes have room for {fits}, but no domain for all"
     return ""
 
 
 def _have(able: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
     """ "1 node has", "4 nodes have"."""
-    return f"{counted(int(able.sum()), 'node')} {'has' if able.sum() == 1 else 'have'}"
+    return f"{count_of(int(able.sum()), 'node')} {'has' if able.sum() == 1 else 'have'}"

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlsched.core.contract import entry
+from mlsched.core.contract import objective_entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Formulation, Term
 from mlsched_rounds.formulations.tables import OBJECTIVES, Table
@@ -74,7 +74,7 @@ class Model:
         self.rows += [Row(gpus, int(instance.capacity[m]), "capacity", (m,)) for m, gpus in held.items()]
         self.objectives: dict[str, Expressed] = {}
         for name in objectives:
-            table = entry(OBJECTIVES, name, "OBJECTIVES of formulations/rounds/tables.py")(instance)
+            table = objective_entry(OBJECTIVES, name, "OBJECTIVES of formulations/rounds/tables.py")(instance)
             self.objectives[name] = self._worst(name, table, deadline) if table.worst else self._total(table, deadline)
 
     def _total(self, table: Table, deadline: Deadline) -> Expressed:

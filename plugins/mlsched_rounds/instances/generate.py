@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.params import Count, Range, Share, not_too_many
 from mlsched_rounds.instances.goodput import Configurations
@@ -36,7 +36,7 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-@checked
+@validate_arguments
 def generate(
     rng: np.random.Generator,
     *,

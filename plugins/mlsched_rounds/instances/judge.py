@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Objective
-from mlsched.core.errors import InvalidInput, a_or_an
+from mlsched.core.errors import InvalidInput, with_article
 
 if TYPE_CHECKING:
     from mlsched_rounds.instances.instance import Instance, Plan
@@ -40,7 +40,7 @@ OBJECTIVES = (
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {a_or_an(type(plan).__name__)}: must be {a_or_an(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     chosen: list[int] = answer.config.tolist()
     jobs, configs = len(instance.remaining), len(instance.config_type)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlsched.core.errors import InvalidFile, InvalidInput, shortened
+from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import EXACT, ints
 from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
 from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
@@ -62,16 +62,16 @@ def parse_types(text: str) -> dict[str, int]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d{1,9})\s*", part)
         if match and match[1] in found:
-            raise InvalidInput(f"cluster = {shortened(text)}: names {shortened(match[1])} twice; remove one of them")
+            raise InvalidInput(f"cluster = {shorten(text)}: names {shorten(match[1])} twice; remove one of them")
         if not match:
             nodes = "; on nodes, a rule of rounds runs as round-by-round:rule=NAME" if "(" in text else ""
             raise InvalidInput(
-                f"cluster = {shortened(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
+                f"cluster = {shorten(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
             )
         if int(match[2]):
             found[match[1]] = int(match[2])
     if not found:
-        raise InvalidInput(f"cluster = {shortened(text)}: has no GPU")
+        raise InvalidInput(f"cluster = {shorten(text)}: has no GPU")
     return found
 
 
@@ -133,7 +133,7 @@ def read_jobs(
         source=f"{Path(path).name} with {Path(table.source).name}"
         + (f", jobs on {gpus} GPUs" if gpus else "")
         + (f", the first {limit}" if limit is not None else "")
-        + "".join(f", steps of {shortened(model)} by {unit}" for model, unit in units.items()),
+        + "".join(f", steps of {shorten(model)} by {unit}" for model, unit in units.items()),
     )
 
 

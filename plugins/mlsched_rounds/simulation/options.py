@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options(Checked):
+class Options(ValidatedFields):
     """How the world of rounds behaves. Its paper's program is Gavel's simulator: what it does is the default.
 
     round: seconds that a round lasts at most.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import ints
 from mlsched.core.params import Range
@@ -46,7 +46,7 @@ def from_trace(trace: Any, nodes: Any, *, seed: int = 0) -> Workload:
     raise InvalidInput("rounds: runs logs with a table of throughputs; give the path of the log, and throughputs=TABLE")
 
 
-@checked
+@validate_arguments
 def mixed(
     *,
     seed: int = 0,

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.core.contract import entry
+from mlsched.core.contract import objective_entry
 from mlsched.core.errors import BackendError
 from mlsched_rounds.formulations.tables import OBJECTIVES
 from mlsched_rounds.instances import Instance
@@ -27,7 +27,7 @@ class Fractional:
 
 def fractional(instance: Instance, objective: str) -> Fractional:
     """The optimum of an objective over shares of the round."""
-    table = entry(OBJECTIVES, objective, "OBJECTIVES of formulations/rounds/tables.py")(instance)
+    table = objective_entry(OBJECTIVES, objective, "OBJECTIVES of formulations/rounds/tables.py")(instance)
     shares = np.zeros(instance.rate.shape)
     job, config = np.nonzero(instance.rate)
     able = np.unique(job)

@@ -28,7 +28,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Range, one_of
 from mlsched.simulation.placement.board import NOBODY, Board, Shape
@@ -72,7 +72,7 @@ class HarmonyEnv(MaskedEnv):
     | N A + m B + K + 2 n + k | workers or PSs of slot n on server m, in units of 3 |
     """
 
-    @checked
+    @validate_arguments
     def __init__(
         self,
         pattern: str = "uniform",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import parameters_of, resolve
 from mlsched.instances.placement import Instance, Plan, generate
@@ -53,7 +53,7 @@ class PlacementEnv(InstanceEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
-    @checked
+    @validate_arguments
     def __init__(
         self,
         servers: int | None = None,

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import gymnasium
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Range, one_of, parameters_of, resolve, ungrouped
 from mlsched.heuristics.taskgraph.measures import STOPS, stops_after, tasks_of
@@ -64,7 +64,7 @@ class RoundsEnv(MaskedEnv):
     """
 
     @ungrouped
-    @checked
+    @validate_arguments
     def __init__(
         self,
         *,

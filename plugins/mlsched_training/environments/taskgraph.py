@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.params import Number, one_of, parameters_of, resolve, within
 from mlsched.heuristics.taskgraph.measures import STOPS, by_job, per_job, remaining_ticks
@@ -77,7 +77,7 @@ class TaskGraphEnv(InstanceEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
-    @checked
+    @validate_arguments
     def __init__(
         self,
         preset: str | None = None,

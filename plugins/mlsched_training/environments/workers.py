@@ -17,7 +17,7 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Number
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
@@ -39,7 +39,7 @@ class Task:
     floor: what a re-schedule costs ("always", Eq. 7, or "never").
     """
 
-    @checked
+    @validate_arguments
     def __init__(
         self,
         *,
@@ -185,7 +185,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    @checked
+    @validate_arguments
     def __init__(self, num_envs: Number = 1, mask_observation: bool = False, **keywords: Any) -> None:
         self.task, self.num_envs = Task(**keywords), num_envs
         self.single_action_space = self.task.actions

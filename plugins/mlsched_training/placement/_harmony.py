@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
 from mlsched.learned.net import sample
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class HarmonyParams(Checked):
+class HarmonyParams(ValidatedFields):
     """Hyper-parameters, with the paper's values (Section VI-A) where it prints them.
 
     servers, new, running: M, N', R (N is both together). hidden: layers behind those of jobs (job_units) and

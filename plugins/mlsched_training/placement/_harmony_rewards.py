@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned.net import Mlp
@@ -38,7 +38,7 @@ EPS = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
-class RewardParams(Checked):
+class RewardParams(ValidatedFields):
     """samples: placements of the history. held_out: share of them that is tested on. form: see `harmony_speeds`.
     shuffle: of the flat form. hidden, learning_rate, minibatch: the paper's. model: interference of the history's
     cluster. servers: M. slots: N of the flat form. error: the criterion, a relative error on the held-out placements.

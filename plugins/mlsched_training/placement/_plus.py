@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, CountOrNone, Range
 from mlsched.instances.placement import Plan
 from mlsched.instances.placement.models import KINDS
@@ -39,7 +39,7 @@ Decisions = list[tuple[View, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
-class PlusParams(Checked):
+class PlusParams(ValidatedFields):
     """interference: kind of the simulated cluster whose history is recorded; history: jobs in it. hidden: neurons.
     questions: exact answers to imitate (those without a proof are left out); walks: ways through each; imitation:
     iterations that imitate them alone, each of `steps` of Adam on `batch` decisions, at a learning rate that falls from

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, Range, Share, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.net import Mlp
@@ -26,7 +26,7 @@ from mlsched_training.taskgraph._scorer import Scorer
 
 
 @dataclasses.dataclass(frozen=True)
-class MirhoseiniParams(Checked):
+class MirhoseiniParams(ValidatedFields):
     """jobs, servers, hours, low, high: workloads as for mlf-rl. workloads: of an iteration. hidden: neurons of the two
     hidden layers. learning_rate: Adam's; entropy: weight of its bonus; batch: choices of a step; moving: share of the
     old in the moving average. validation: workloads; every: iterations between validations.

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Count, CountOrNone, NotNegative, Range, Share, within
 from mlsched.heuristics.taskgraph.measures import stops_after
@@ -49,7 +49,7 @@ BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")
 
 
 @dataclasses.dataclass(frozen=True)
-class MlfRlParams(Checked):
+class MlfRlParams(ValidatedFields):
     """jobs: of an episode; servers: of four GPUs; hours: median running time; low, high: load x of the evaluation,
     drawn between them for every workload (validation: evenly from low to high). queueing: "held" or "iteration"; pause:
     what one costs, seconds. begin: "mlf-h" or "random"; runs: of MLF-H to imitate; imitation_steps: of Adam, each on

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, NotNegative, Range, within
 from mlsched.core.student import half_width
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
@@ -35,7 +35,7 @@ MEAN = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
-class MlfRlPlusParams(Checked):
+class MlfRlPlusParams(ValidatedFields):
     """jobs: of a workload at load x = 1; servers: of four GPUs; hours: median running time; low, high: the two loads x.
     exponent: of the size in the order that training begins with. pause: what one costs, seconds; stretch: factor on
     running times, for what splitting jobs and sharing nodes cost; wake: seconds between two orders where nothing

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import NotNegative, within
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
-class Reward(Checked):
+class Reward(ValidatedFields):
     """beta1 to beta5: weights of JCT, deadlines met, bandwidth, accuracy requirements met, accuracy (Section 4.1)."""
 
     beta1: NotNegative = 0.5

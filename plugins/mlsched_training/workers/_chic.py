@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, CountOrNone, Range, Share
 from mlsched.learned.net import Mlp, sample
 from mlsched.learned.workers.chic_policy import PAPER, VOIDS, allowed_actions
@@ -47,7 +47,7 @@ from mlsched_training.workers.batch import Batch, Rewards
 
 
 @dataclasses.dataclass(frozen=True)
-class ChicParams(Checked):
+class ChicParams(ValidatedFields):
     """Every hyper-parameter of the paper, with its value there (Sections 5 and 6.1) or, where the paper prints none or
     can be read in several ways, ours (see the module's docstring).
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.arguments import Checked
+from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, CountOrNone, Range, within
 from mlsched.learned.net import sample
 from mlsched.learned.workers.plus_net import CODE, DYNAMIC, STATIC, PlusNet
@@ -29,7 +29,7 @@ from mlsched_training.workers.batch import Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class PlusParams(Checked):
+class PlusParams(ValidatedFields):
     """window: most jobs looked at while training. hidden: neurons of the hidden layers. teacher: solver to imitate
     ("": none); questions: how many; imitation_steps: of Adam, each on `imitation_batch` decisions;
     imitation_rate: its learning rate. sequences (S), episodes (K): of an iteration; jobs: in an episode; low, rate:

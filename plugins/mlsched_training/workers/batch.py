@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked, checked
+from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
 from mlsched.core.params import Number
@@ -35,7 +35,7 @@ _COUNT = (1 << 20) - 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Rewards(Checked):
+class Rewards(ValidatedFields):
     """The paper's rewards (Eq. 8 and Section 6.1).
 
     p1: punishment of an action for an empty slot; p2: taken when a job gets its first worker or PS, given back when it
@@ -71,7 +71,7 @@ class Batch:
     All are views that `step` updates in place: copy what must last. An episode that is done ignores its actions.
     """
 
-    @checked
+    @validate_arguments
     def __init__(
         self,
         workloads: Sequence[Workload],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Objective, Preset, Problem
 from mlsched.core.fields import IntArray, array, integer, refuse_first
 from mlsched.core.params import Count
@@ -64,7 +64,7 @@ class Instance(contract.Instance):
         return {"largest_load": max(load), "moves": moves}
 
 
-@checked
+@validate_arguments
 def generate(rng: np.random.Generator, *, jobs: Count = 6, machines: Count = 3, longest: Count = 100) -> Instance:
     """Draw jobs whose work is uniform in 1..longest s, each on a random machine."""
     work, before = rng.integers(1, longest + 1, jobs), rng.integers(0, machines, jobs)

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
@@ -86,8 +86,8 @@ def _refuse_large(trace: Trace, rows: IntArray, sizes: IntArray) -> None:
     """Refuse jobs of more tasks than any cluster here has, before memory is filled with them."""
     largest = int(sizes.argmax())
     if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:
-        name = shortened(repr(trace.ids[int(rows[largest])]))
+        name = shorten(repr(trace.ids[int(rows[largest])]))
         raise InvalidInput(
-            f"{shortened(trace.source, 100)}: job {name} asks for {sizes[largest]} GPUs or CPUs: jobs must be of at "
+            f"{shorten(trace.source, 100)}: job {name} asks for {sizes[largest]} GPUs or CPUs: jobs must be of at "
             f"most {MOST_TASKS}, and of fewer sizes if they are so large; check the unit of the column"
         )

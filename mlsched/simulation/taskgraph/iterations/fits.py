@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.errors import shortened
+from mlsched.core.errors import shorten
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.simulation.nodes import amount, called
@@ -52,7 +52,7 @@ def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
             if (demand // part * count).sum() > (capacity // part).sum():
                 asked = sorted(zip(demand.tolist(), count.tolist(), strict=True))
                 sizes = " and ".join(f"{many} of {amount(size, name)}" for size, many in asked)
-                return f"ask for tasks all at once, {shortened(sizes, 60)}, and never fit the nodes together"
+                return f"ask for tasks all at once, {shorten(sizes, 60)}, and never fit the nodes together"
     return ""
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import Checked, checked
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.arguments import ValidatedFields, validate_arguments
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Number, Positive, Range, ungrouped
 from mlsched.instances.traces import ABSENT, Nodes, Trace
@@ -34,7 +34,7 @@ SHORT = 5
 
 
 @dataclasses.dataclass(frozen=True)
-class GangOptions(Checked):
+class GangOptions(ValidatedFields):
     """Parameters of `from_trace`, whose docstring has their meaning."""
 
     tick: Number = 60
@@ -59,7 +59,7 @@ class GangOptions(Checked):
 
 
 @ungrouped
-@checked
+@validate_arguments
 def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, settings: GangOptions) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
 
@@ -178,9 +178,7 @@ def _changed(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[T
     if unlogged == "drop" and len(known := np.unique(trace.runs.job)) < len(trace):
         said.append(f"{len(trace) - len(known)} jobs left out of which the log does not say when they ran")
         if not len(known):
-            raise InvalidInput(
-                f"{shortened(trace.source, 100)}: does not say of any job when it ran; read start=COLUMN"
-            )
+            raise InvalidInput(f"{shorten(trace.source, 100)}: does not say of any job when it ran; read start=COLUMN")
         trace = picked(trace, known, trace.submit[known])
     if attempts == "separate":
         trace, more = separated(trace)

@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.opening import shown_path
@@ -47,7 +47,7 @@ SHORTEST = 60
 SPANS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
-@checked
+@validate_arguments
 def joined(
     *,
     trace: str = "sample:philly",

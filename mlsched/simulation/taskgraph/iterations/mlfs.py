@@ -26,7 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, Positive, Range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, partition, training_graph
@@ -87,7 +87,7 @@ class Templates:
         return {name: np.array(values) for name, values in self.columns.items()}
 
 
-@checked
+@validate_arguments
 def mlfs(
     *,
     jobs: Count = 155,

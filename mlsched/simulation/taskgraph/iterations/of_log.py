@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.opening import shown_path
 from mlsched.instances.traces import ABSENT, UNKNOWN, Nodes, Trace
@@ -50,14 +50,14 @@ def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, st
     if classes == "log":
         numbers = trace.priority[kept]
         if (numbers == ABSENT).all():
-            raise InvalidInput(f"classes=log: {shortened(trace.source, 60)} has no priorities; read priority=COLUMN")
+            raise InvalidInput(f"classes=log: {shorten(trace.source, 60)} has no priorities; read priority=COLUMN")
         order = np.unique(numbers)  # jobs without one come last
         return np.asarray(np.searchsorted(order, numbers)), f"{len(order)} classes by the priorities of the log"
     names = classes.split("/")
     found = [trace.qos[row] for row in kept.tolist()]
     if unknown := sorted(set(found) - set(names)):
         raise InvalidInput(
-            f"classes={shortened(classes)}: there are jobs of {shown(unknown[0])}; name every QoS, the first served "
+            f"classes={shorten(classes)}: there are jobs of {shown(unknown[0])}; name every QoS, the first served "
             f"first: {'/'.join(sorted(set(found)))}"
         )
     rank = {name: len(names) - k - 1 for k, name in enumerate(names)}
@@ -96,7 +96,7 @@ def eligible(
                 there = ", ".join(sorted(set().union(*had_names)))
                 raise InvalidInput(
                     f"job {shown(job)} asks for {name} {shown(text)}, which no node has; the cluster has "
-                    f"{shortened(there, 80)}: correct the list of nodes, or run it anywhere with {name}s=ignore"
+                    f"{shorten(there, 80)}: correct the list of nodes, or run it anywhere with {name}s=ignore"
                 )
     kinds, again = np.unique(rows, axis=0, return_inverse=True)
     said = " and ".join({"partition": "partitions", "gpu_type": "GPU types"}[name] for name, *_ in rules)
@@ -164,7 +164,7 @@ def failing(jobs: Jobs, path: str, nodes: Nodes | None, tick_ms: float) -> dict[
         if failure.node not in number:
             raise InvalidInput(
                 f"{failure.where}: node {shown(failure.node)} is not one of the cluster's {len(names)} nodes "
-                f"({shortened(', '.join(names), 60)}); correct the name"
+                f"({shorten(', '.join(names), 60)}); correct the name"
             )
         start = max(0, math.floor((failure.start_ms - jobs.origin_ms) / tick_ms))
         end = UNLIMITED if failure.end_ms is None else math.ceil((failure.end_ms - jobs.origin_ms) / tick_ms)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlsched.core.errors import shortened
+from mlsched.core.errors import shorten
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.simulation.taskgraph.iterations.devices import Devices
@@ -343,7 +343,7 @@ class Placements:
         """Which nodes have failed, and will not come back where nothing will happen any more."""
         names = [self.workload.node_names[n] if self.workload.node_names else n for n in np.flatnonzero(self._down)]
         many = "nodes have" if len(names) > 1 else "node has"
-        return f"{len(names)} {many} failed for good: {shortened(', '.join(map(str, names)), 60)}" if names else ""
+        return f"{len(names)} {many} failed for good: {shorten(', '.join(map(str, names)), 60)}" if names else ""
 
     def _settle_eligible(self) -> None:
         """Nothing may run on nodes that have failed, not even what holds nothing there."""

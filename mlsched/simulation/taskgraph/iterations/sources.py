@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.arguments import checked
+from mlsched.core.arguments import validate_arguments
 from mlsched.core.params import Count, Positive, Range
 from mlsched.simulation.taskgraph import sources as of_tasks
 from mlsched.simulation.taskgraph.iterations.gangs import Cluster, made_gangs
@@ -66,7 +66,7 @@ def _converted(graph: str) -> Callable[..., Jobs]:
     return made
 
 
-@checked
+@validate_arguments
 def gangs(
     *,
     jobs: Count = 1000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlsched.core.errors import shortened
+from mlsched.core.errors import shorten
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Thrashing:
             return ""
         names = world.workload.job_names
         jobs = ", ".join(names[job] if names else str(job) for job in sorted(self._jobs))
-        return f"{len(self._jobs)} jobs are paused again and again and get no further ({shortened(jobs, 40)}); {REMEDY}"
+        return f"{len(self._jobs)} jobs are paused again and again and get no further ({shorten(jobs, 40)}); {REMEDY}"
 
     def remark(self) -> str:
         """Return a sentence if most pauses were shorter than their cost; else ""."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlsched.core.errors import InvalidInput, meant, shortened
+from mlsched.core.errors import InvalidInput, did_you_mean, shorten
 from mlsched_admission.instances.states.state import Options, State
 
 
@@ -39,11 +39,11 @@ def _named(wanted: str, waiting: Sequence[Waiting], state: State) -> str:
     if len(named) == 1:
         return named[0]
     if named:
-        several = shortened(", ".join(named), 120)
+        several = shorten(", ".join(named), 120)
         raise InvalidInput(f"{wanted}: {len(named)} waiting jobs are called so; name one of {several}")
     held = [name for name in state.held if wanted in (name, name.rpartition("/")[2])]
     if held:
         raise InvalidInput(f"{wanted}: {state.held[held[0]]}: not asked about")
     names = [one.name for one in waiting]
-    there = shortened(", ".join(names), 120) or "none"
-    raise InvalidInput(f"{wanted}: no waiting job is called so{meant(wanted, names)}; waiting: {there}")
+    there = shorten(", ".join(names), 120) or "none"
+    raise InvalidInput(f"{wanted}: no waiting job is called so{did_you_mean(wanted, names)}; waiting: {there}")

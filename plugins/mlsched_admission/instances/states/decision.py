@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlsched.core.errors import InvalidFile, InvalidInput, meant, shortened
+from mlsched.core.errors import InvalidFile, InvalidInput, did_you_mean, shorten
 from mlsched.core.files import parse_json
 from mlsched.core.opening import gunzipped, read_bytes, shown_path
 from mlsched_admission.instances.instance import Instance
@@ -39,7 +39,7 @@ def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
     content = gunzipped(path, read_bytes(path, most=MOST_STATE), most=MOST_STATE).removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] not in (b"{", b"["):
         return Decision(_units(instance, _lines(name, content), name))
-    data = parse_json(path, content, most_signs=MOST_SIGNS, constant=str)
+    data = parse_json(path, content, max_characters=MOST_SIGNS, constant=str)
     if isinstance(data, list):
         return Decision(_units(instance, _texts(data, name), name))
     if data.get("kind") in _KINDS:
@@ -75,7 +75,7 @@ def _lines(name: str, content: bytes) -> list[str]:
 
 def _texts(values: Any, name: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-        raise InvalidFile(f"{name}: {shortened(repr(values))}: must be a list of names")
+        raise InvalidFile(f"{name}: {shorten(repr(values))}: must be a list of names")
     return values
 
 
@@ -121,7 +121,7 @@ def _only(name: str, known: Sequence[str], where: str, what: str = "running unit
     if len(short) == 1:
         return short
     if short:
-        several = shortened(", ".join(known[n] for n in short), 100)
+        several = shorten(", ".join(known[n] for n in short), 100)
         raise InvalidInput(f"{where}: {len(short)} of them are called {name!r}; name one of {several}")
     raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_meant(name, known)}")
 
@@ -129,4 +129,4 @@ def _only(name: str, known: Sequence[str], where: str, what: str = "running unit
 def _meant(name: str, known: Sequence[str]) -> str:
     """The known name that is like it, by its whole or by its last part."""
     by_last = {one.rpartition("/")[2]: one for one in known}
-    return meant(name, known) or meant(name, by_last)
+    return did_you_mean(name, known) or did_you_mean(name, by_last)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mlsched.core.errors import InvalidFile, shortened
+from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import parse_json, refuse_duplicates
 from mlsched.core.opening import gunzipped, read_bytes, shown_path
 from mlsched_admission.instances.states.entries import Entry
@@ -82,7 +82,7 @@ def _read(path: str | os.PathLike[str]) -> Document:
         raise InvalidFile(f"{name}: is empty; write it again, e.g. kubectl get workloads -A -o json > {name}")
     if content.lstrip()[:1] not in (b"{", b"["):
         return _text(name, content)
-    data = parse_json(path, content, most_signs=MOST_SIGNS, constant=_constant, pairs=_without_ignored)
+    data = parse_json(path, content, max_characters=MOST_SIGNS, constant=_constant, pairs=_without_ignored)
     if not isinstance(data, dict):
         raise InvalidFile(f"{name}: holds a JSON list; give the whole document that the command printed")
     return _recognised(name, Entry(data, name))
@@ -114,7 +114,7 @@ def _text(name: str, content: bytes) -> Document:
     if not _CONFIG.search(text[:100_000]):
         raise InvalidFile(
             f"{name}: is neither JSON nor what `scontrol show config` prints (it begins "
-            f"{shortened(text.split(chr(10))[0], 40)!r}); write JSON: kubectl get -o json, squeue --json"
+            f"{shorten(text.split(chr(10))[0], 40)!r}); write JSON: kubectl get -o json, squeue --json"
         )
     return Document("config", name, Entry({"text": text}, name))
 
@@ -172,7 +172,7 @@ def _recognised(name: str, entry: Entry) -> Document:
         return Document("config", name, entry)
     known = ", ".join(list(value)[:4])
     raise InvalidFile(
-        f"{name}: is no state that is known (its fields: {shortened(known, 60)}); give kubectl get -o json, "
+        f"{name}: is no state that is known (its fields: {shorten(known, 60)}); give kubectl get -o json, "
         f"squeue --json, scontrol show nodes --json, or a KAI snapshot"
     )
 

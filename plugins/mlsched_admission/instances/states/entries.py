@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from mlsched.core.errors import InvalidFile, shortened
+from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.fields import EXACT
 
 
@@ -27,7 +27,7 @@ class Entry:
 
     def bad(self, keys: tuple[str, ...], value: object, rule: str, remedy: str = "") -> NoReturn:
         """Refuse one field of it."""
-        self.fail(f"{'.'.join(keys)} = {shortened(repr(value), 60)}: {rule}", remedy)
+        self.fail(f"{'.'.join(keys)} = {shorten(repr(value), 60)}: {rule}", remedy)
 
     def get(self, *keys: str) -> Any:
         """What stands there; None where nothing does."""

@@ -12,7 +12,7 @@ import pickle
 import re
 from collections.abc import Iterable
 
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states import values
@@ -143,8 +143,8 @@ class _Snapshot:
         losses.settle(state.units)
         gangs = {unit.gang for unit in state.units.values()}
         state.read.append(
-            f"KAI: {counted(len(state.nodes), 'node')}, {counted(len(self.queues), 'queue')}, "
-            f"{counted(len(gangs), 'running pod group')}, {len(line)} waiting"
+            f"KAI: {count_of(len(state.nodes), 'node')}, {count_of(len(self.queues), 'queue')}, "
+            f"{count_of(len(gangs), 'running pod group')}, {len(line)} waiting"
         )
         if any(not group.text("spec", "priorityClassName") for group in self.groups.values()):
             state.assume(f"priority: {UNKNOWN_PRIORITY} where a pod group names no class (KAI's default, train)")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 
-from mlsched.core.brief import counted
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.asked import Waiting, asked_about
@@ -168,11 +168,11 @@ def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: 
     if grace is None:
         state.assume(f"grace: {k8s.GRACE} s where a pod does not say")
     start = k8s.when(pod, "status", "startTime")
-    counted = k8s.gpus_thousandths(held) if losses.counted == "GPU" else held.get("cpu", 0)
+    amount = k8s.gpus_thousandths(held) if losses.counted == "GPU" else held.get("cpu", 0)
     return Unit(
         name=name,
         priority=pod.whole("spec", "priority"),
-        lost=losses.of(counted, start, saved_at(pod.mapping("metadata", "annotations"), options), name),
+        lost=losses.of(amount, start, saved_at(pod.mapping("metadata", "annotations"), options), name),
         grace=pod.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0),
         age=0 if start is None or losses.now is None else max(0, losses.now - start),
         rank=pod.text("metadata", "uid"),
@@ -252,6 +252,6 @@ def budgets(found: k8s.Objects, state: State) -> list[Budget]:
 
 def _counts(state: State, pods: list[Entry], waiting: dict[str, Entry]) -> str:
     draining = sum(1 for pod in pods if pod.get("metadata", "deletionTimestamp"))
-    running = f"{counted(len(state.nodes), 'node')}, {counted(len(state.units), 'running pod')}"
+    running = f"{count_of(len(state.nodes), 'node')}, {count_of(len(state.units), 'running pod')}"
     found = f"Kubernetes: {running}, {len(waiting)} waiting"
     return found + (f", {draining} on their way out" if draining else "")

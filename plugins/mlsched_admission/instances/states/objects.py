@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mlsched.core.errors import shortened
+from mlsched.core.errors import shorten
 from mlsched_admission.instances.states import values
 from mlsched_admission.instances.states.documents import Document
 from mlsched_admission.instances.states.entries import Entry
@@ -62,7 +62,7 @@ def objects(documents: Iterable[Document]) -> Objects:
             elif kind not in _GROUPS or api_group(entry) != _GROUPS[kind]:
                 continue
             name = entry.needed("metadata", "name")
-            entry.where = f"{document.path}: {kind} {shortened(full_name(entry), 80)}"
+            entry.where = f"{document.path}: {kind} {shorten(full_name(entry), 80)}"
             _check_version(entry, kind)
             key = (kind, entry.text("metadata", "namespace"), name)
             if key not in seen:

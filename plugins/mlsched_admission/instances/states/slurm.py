@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mlsched.core.brief import counted
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.brief import count_of
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched_admission.instances.states import slurm_jobs, slurm_limits
 from mlsched_admission.instances.states import slurm_rules as rules
 from mlsched_admission.instances.states import slurm_values as sv
@@ -101,7 +101,7 @@ def read_slurm(documents: list[Document], options: Options) -> State:
     _take(state, cluster, by_name, held)
     line = _line(by_name, cluster, state)
     state.read.append(
-        f"Slurm: {counted(len(cluster.nodes), 'node')}, {counted(len(running), 'running job')}, {len(line)} waiting, "
+        f"Slurm: {count_of(len(cluster.nodes), 'node')}, {count_of(len(running), 'running job')}, {len(line)} waiting, "
         f"preempt/{cluster.config.by}"
     )
     asked = asked_about(line, options, state)
@@ -129,7 +129,7 @@ def _cluster(documents: list[Document], options: Options) -> Cluster:
         for what in _SEEN:
             for one in document.entry.entries(what):
                 called = one.get("name") if what != "jobs" else one.get("job_id")
-                one.where = f"{document.path}: {what.removesuffix('s')} {shortened(str(called), 60)}"
+                one.where = f"{document.path}: {what.removesuffix('s')} {shorten(str(called), 60)}"
                 found[what].append(one)
     for what, command in (
         ("jobs", "squeue --json"),
@@ -233,13 +233,13 @@ def _unit(
     there: Amounts = {}
     for part in held:
         there = plus(there, *part.values())
-    counted = 1000 * there.get("gres/gpu" if losses.counted == "GPU" else "cpu", 0)
+    amount = 1000 * there.get("gres/gpu" if losses.counted == "GPU" else "cpu", 0)
     unit = Unit(name, rules.victim_rank(job, cluster), preempted=sv.count(job, "restart_cnt"), rank=f"{int(name):020d}")
     if mode == "SUSPEND":
         state.assume("suspended jobs lose no work and give back CPUs alone, neither memory nor GPUs")
     else:
         saved = None if mode == "CANCEL" else saved_at(_comment(job), options)
-        unit.lost = losses.of(counted, start or None, saved, f"job {name}")
+        unit.lost = losses.of(amount, start or None, saved, f"job {name}")
     if mode == "CANCEL":
         state.assume("cancelled jobs lose all their run time, whatever they have saved")
     unit.grace = rules.grace_time(job, cluster, state)

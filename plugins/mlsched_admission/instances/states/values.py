@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import EXACT
 
 _QUANTITY = re.compile(r"([+-]?)([0-9]{1,30})?(?:\.([0-9]{0,20}))?([eE][+-]?[0-9]{1,2}|[numkMGTPE]|[KMGTPE]i)?")
@@ -68,8 +68,8 @@ def span(name: str, text: str) -> int:
     if (text and (match := _SPAN.fullmatch(text))) or (match := _CLOCK.fullmatch(text)):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     else:
-        raise InvalidInput(f"{name} = {shortened(text)!r}: must be a time such as 2h, 90m, 1h30m or 02:00:00")
+        raise InvalidInput(f"{name} = {shorten(text)!r}: must be a time such as 2h, 90m, 1h30m or 02:00:00")
     total = 86400 * days + 3600 * hours + 60 * minutes + seconds
     if not total:
-        raise InvalidInput(f"{name} = {shortened(text)!r}: must be longer than nothing")
+        raise InvalidInput(f"{name} = {shorten(text)!r}: must be longer than nothing")
     return total

@@ -6,7 +6,7 @@ A policy may remember what it has given; it is made anew for each run. `POLICIES
 
 from __future__ import annotations
 
-from mlsched.core.errors import UnknownName, meant
+from mlsched.core.errors import UnknownName, did_you_mean
 from mlsched_rounds.heuristics.shares import allox, fifo, fluid, isolated, linear, ordered
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, recall, remembered
 
@@ -30,7 +30,7 @@ POLICIES: dict[str, Policy] = {
 def policy(name: str) -> Policy:
     """The policy of that name, or UnknownName."""
     if name not in POLICIES:
-        raise UnknownName(f"no policy '{name}' of Gavel{meant(name, POLICIES)}; there are {', '.join(POLICIES)}")
+        raise UnknownName(f"no policy '{name}' of Gavel{did_you_mean(name, POLICIES)}; there are {', '.join(POLICIES)}")
     return POLICIES[name]
 
 

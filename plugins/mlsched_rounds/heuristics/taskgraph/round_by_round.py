@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput, meant
+from mlsched.core.errors import InvalidInput, did_you_mean
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
 from mlsched.core.params import resolve
@@ -70,8 +70,8 @@ def _kinds(jobs: Typed, name: str, rng: np.random.Generator, seconds: float) -> 
     known = {a.name: a for a in registry().available("rounds") if a.rule is not None and not a.stateful}
     if name not in known:
         raise InvalidInput(
-            f"round-by-round: rule = {name}: must be a rule of rounds that remembers nothing{meant(name, known)}: "
-            f"{', '.join(known)}"
+            f"round-by-round: rule = {name}: must be a rule of rounds that remembers nothing"
+            f"{did_you_mean(name, known)}: {', '.join(known)}"
         )
     found = known[name]
     assert found.rule is not None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core import html, tables
-from mlsched.core.brief import brief
+from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -105,7 +105,7 @@ class Decomposition:
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{part.name} {100 * self._share(part.value):.1f} %" for part in self.parts)
-        return brief(self, self.policy, f"{100 * self.distance:.1f} % {SUM}", parts)
+        return short_repr(self, self.policy, f"{100 * self.distance:.1f} % {SUM}", parts)
 
     def _repr_html_(self) -> str:
         """For notebooks: a row per part."""

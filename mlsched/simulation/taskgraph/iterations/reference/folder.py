@@ -19,7 +19,7 @@ import numpy as np
 
 from mlsched.certificates.prices import intervals
 from mlsched.core import foreign, html
-from mlsched.core.brief import brief, counted
+from mlsched.core.brief import count_of, short_repr
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
@@ -74,14 +74,14 @@ class Reference:
 
     def __repr__(self) -> str:
         interval = f"bound {self.bound}, schedule {self.value} ticks, {100 * self.width:.1f} % above"
-        return brief(self, f"{counted(self.jobs, 'job')} on {self.cluster}", interval, f"weights {self.weights}")
+        return short_repr(self, f"{count_of(self.jobs, 'job')} on {self.cluster}", interval, f"weights {self.weights}")
 
     def _repr_html_(self) -> str:
         """For notebooks: the interval, and what it is of."""
         above = f"{100 * self.width:.2f} %"
         unit = "ticks" if self.weights == "jobs" else f"ticks x weight, by {self.weights}"
         rows: list[list[Any]] = [["bound", self.bound], ["schedule", self.value], ["above the bound", above]]
-        facts = [f"{counted(self.jobs, 'job')} on {self.cluster}", self.source, "may pause" if self.pausing else ""]
+        facts = [f"{count_of(self.jobs, 'job')} on {self.cluster}", self.source, "may pause" if self.pausing else ""]
         return html.block("reference", facts, html.table(["", unit], rows))
 
     @property
@@ -156,7 +156,7 @@ def claimed(folder: Path) -> Reference:
     if not 0 <= data["cpu_seconds"] < MOST_CLAIMED:
         raise InvalidFile(f"{shown_path(path)}: cpu_seconds: must be a number from 0 on, below 2^100")
     for name in data:
-        foreign.plain(data[name], f"{shown_path(path)}: {name}")
+        foreign.check_plain(data[name], f"{shown_path(path)}: {name}")
     if data["weights"] not in proof.WEIGHTS:
         raise InvalidFile(f"{shown_path(path)}: weights: there are {', '.join(proof.WEIGHTS)}")
     return Reference(**data)
@@ -256,7 +256,7 @@ def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Refe
     if prices.values.shape[1] != len(asked.capacity):
         return claim, {}, [f"the prices are of {prices.values.shape[1]} resources, there are {len(asked.capacity)}"]
     count = len(jobs.arrival)
-    wrong = [] if claim.jobs == count else [f"there are {counted(count, 'job')}, {claim.jobs} are claimed"]
+    wrong = [] if claim.jobs == count else [f"there are {count_of(count, 'job')}, {claim.jobs} are claimed"]
     try:
         bound = intervals.proven(proof.checked_jobs(asked), prices, pausing=claim.pausing, look=deadline.check)
     except (ValueError, OverflowError) as error:

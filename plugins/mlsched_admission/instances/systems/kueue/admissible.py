@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.core.errors import meant
+from mlsched.core.errors import did_you_mean
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
@@ -62,7 +62,7 @@ def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, lo
     cluster = queue.needed("spec", "clusterQueue")
     if cluster not in snapshot.queues:
         known = list(snapshot.queues)
-        return f"ClusterQueue {cluster!r} of its LocalQueue {name!r} is not in the state{meant(cluster, known)}"
+        return f"ClusterQueue {cluster!r} of its LocalQueue {name!r} is not in the state{did_you_mean(cluster, known)}"
     workload.queue = cluster
     if entry.get("spec", "active") is False:
         return "it is not active"

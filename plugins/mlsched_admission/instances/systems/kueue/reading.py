@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from mlsched.core.errors import InvalidInput, meant
+from mlsched.core.errors import InvalidInput, did_you_mean
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states import values
 from mlsched_admission.instances.states.entries import Entry
@@ -210,7 +210,7 @@ def _reserve(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
     if one.queue not in snapshot.queues:
         entry.fail(
             f"was admitted by ClusterQueue {one.queue!r}, which the state does not have"
-            f"{meant(one.queue, list(snapshot.queues))}",
+            f"{did_you_mean(one.queue, list(snapshot.queues))}",
             "add what `kubectl get clusterqueues -o json` prints",
         )
     reserved = k8s.condition(entry, "QuotaReserved")
