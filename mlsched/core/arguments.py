@@ -6,8 +6,8 @@ a solver: `threads = 0: must be at least 1`.
 
 Other types are only checked after a failed call. If the call raises a TypeError or an AttributeError, all arguments are
 compared with their annotations, and the first mismatch is named: `gap_to: reference = 5: must be a Result`. If every
-argument matches its annotation, the original error is raised. `research/notes/argument-checks.md` compares this module with
-beartype and pydantic.
+argument matches its annotation, the original error is raised. `research/notes/argument-checks.md` compares this
+module with beartype and pydantic.
 """
 
 from __future__ import annotations
