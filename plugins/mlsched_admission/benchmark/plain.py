@@ -36,6 +36,7 @@ class _Plain:
 
     def _places(self, nodes: range) -> None:
         instance, model = self.instance, self.model
+        counts = instance.shape_count.tolist()
         for k, job in enumerate(instance.shape_job.tolist()):
             count, level, spread = (
                 int(x[k]) for x in (instance.shape_count, instance.shape_level, instance.shape_spread)
@@ -53,6 +54,18 @@ class _Plain:
                     sum(self.put[k, n] for n in nodes if instance.node_domain[level, n] == domain) == size * slices
                 )
 
+        for group, level in enumerate(instance.shape_group_level.tolist()):
+            shapes = np.flatnonzero(instance.shape_group == group).tolist()
+            self._one_domain(level, [(self.put[k, n], counts[k], n) for k in shapes for n in nodes])
+
+    def _one_domain(self, level: int, coming: list[tuple[Any, int, int]]) -> None:
+        """All that comes is in one domain of the level. coming: (variable, its largest value, node)."""
+        domain = self.instance.node_domain[level].tolist()
+        chosen = {d: self.model.new_bool_var("") for d in set(domain)}
+        self.model.add_at_most_one(chosen.values())
+        for variable, most, n in coming:
+            self.model.add(variable <= (most * chosen[domain[n]] if domain[n] >= 0 else 0))
+
     def _moves(self, nodes: range) -> None:
         instance, model = self.instance, self.model
         holders = set(instance.pod_unit.tolist())
@@ -66,6 +79,10 @@ class _Plain:
             for n in nodes:
                 if chosen >= 0 and not instance.node_sets[chosen, n]:
                     model.add(self.to[p, n] == 0)
+        for u, level in enumerate(instance.unit_level.tolist()):
+            if level >= 0:
+                pods = np.flatnonzero(instance.pod_unit == u).tolist()
+                self._one_domain(level, [(self.to[p, n], 1, n) for p in pods for n in nodes])
 
     def _room(self, nodes: range) -> None:
         instance = self.instance

@@ -52,6 +52,7 @@ class Stated:
         """Rules 1 and 2."""
         instance, formula = self.instance, self.formula
         most = [self._most(n) for n in range(len(instance.node_free))]
+        on_node: dict[tuple[int, int], list[int]] = {}
         for k, job in enumerate(instance.shape_job.tolist()):
             count, level = int(instance.shape_count[k]), int(instance.shape_level[k])
             demand, spread = instance.shape_demand[k].tolist(), int(instance.shape_spread[k])
@@ -69,6 +70,7 @@ class Stated:
                 for fewer, more in zip(here, here[1:], strict=False):
                     formula.implies("pods of a shape on a node are counted", more, fewer)
                 self.coming[n] += [(demand, y) for y in here]
+                on_node[k, n] = here
                 pods += here
                 inside[domain] += here
             formula.exactly(
@@ -83,6 +85,29 @@ class Stated:
                     ]
                     terms = [*((1, y) for y in variables), *((-size, s) for s in slices)]
                     formula.exactly("rule 2: whole slices in each domain", terms, 0)
+        self._shape_groups(on_node)
+
+    def _shape_groups(self, on_node: dict[tuple[int, int], list[int]]) -> None:
+        """Rule 2: groups of shapes. on_node: the variables of each shape on each node."""
+        instance = self.instance
+        for group, level in enumerate(instance.shape_group_level.tolist()):
+            shapes = [k for k, g in enumerate(instance.shape_group.tolist()) if g == group]
+            pods = [(n, y) for k in shapes for n in range(len(instance.node_free)) for y in on_node.get((k, n), ())]
+            self._one_domain(f"group {group} of shapes", level, pods, "rule 2: a group of shapes in one domain")
+
+    def _one_domain(self, who: str, level: int, pods: list[tuple[int, int]], rule: str) -> None:
+        """State that all pods that come are in one domain. pods: (node, variable that is 1 if the pod is there)."""
+        inside: dict[int, list[int]] = defaultdict(list)
+        for n, y in pods:
+            inside[int(self.instance.node_domain[level, n])].append(y)
+        chosen = {d: self.formula.variable(f"{who} is in domain {d}") for d in sorted(inside) if d >= 0}
+        self.formula.at_most(rule, [(1, c) for c in chosen.values()], 1)
+        for d, variables in sorted(inside.items()):
+            for y in variables:
+                if d < 0:
+                    self.formula.at_most(rule, [(1, y)], 0)
+                else:
+                    self.formula.implies(rule, y, chosen[d])
 
     def _moves(self) -> None:
         """Rule 3."""
@@ -92,6 +117,7 @@ class Stated:
             formula.at_most("rule 3: not both evicted and moved", [(1, self.evict[u]), (1, m)], 1)
             if u not in pods:
                 formula.at_most("rule 3: a unit without pods is not moved", [(1, m)], 0)
+        goes: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for p, u in enumerate(pods):
             if u not in self.move:
                 continue
@@ -103,6 +129,10 @@ class Stated:
             formula.exactly(
                 "rule 3: every pod of a moved unit goes somewhere", [*((1, w) for w in to), (-1, self.move[u])], 0
             )
+            goes[u] += zip(able, to, strict=True)
+        for u in self.move:
+            if (level := int(instance.unit_level[u])) >= 0:
+                self._one_domain(f"the moved unit {u}", level, goes[u], "rule 3: a moved unit in one domain")
 
     def _room(self) -> None:
         """Rule 4."""

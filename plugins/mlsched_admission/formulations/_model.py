@@ -6,7 +6,9 @@ place p.
 
     sum_p y[k,p] = count[k] s[job of k]                                                      (1)
     y[k,p] <= spread on one node; sum of y over a domain = slice * (number of slices there)  (2)
+    sum of y[k,p] over a domain d = count[k] b[group of k, d];  sum_d b[g,d] = s[job of g]   (2)
     x[u] + m[u] <= 1;   sum_p w[i,p] = pods of i * m[unit of i]                              (3)
+    sum of w[i,p] over a domain d = pods of i * h[unit of i, d];   sum_d h[u,d] = m[u]       (3)
     sum_k demand y + sum_i demand w <= room + sum_u released (x[u] + m[u])   in every place  (4)
     x[u] <= sum of s[j] over the jobs that may evict u                                       (5)
     sum over a gang of pods x[u] <= what it can spare + (the rest) z;  z <= x[u]             (6)
@@ -59,6 +61,8 @@ class Model:
             self._place(p, place)
         self._counts()
         self._domains()
+        self._groups()
+        self._together()
         self._units()
         self._limits()
 
@@ -150,6 +154,53 @@ class Model:
             for domain, variables in inside.items():
                 slices = self.program.variable("slices", k, domain, high=count // size)
                 self.program.equal(total([*((1, v) for v in variables), (-size, slices)]), 0, "domain", k, domain)
+
+    def _groups(self) -> None:
+        """Rule 2: the shapes of a group share a domain."""
+        instance = self.instance
+        for group, level in enumerate(instance.shape_group_level.tolist()):
+            shapes = np.flatnonzero(instance.shape_group == group).tolist()
+            if shapes:
+                put = {k: [(p, v) for (shape, p), v in self.put.items() if shape == k] for k in shapes}
+                sizes = {k: int(instance.shape_count[k]) for k in shapes}
+                starts = self.start[int(instance.shape_job[shapes[0]])]
+                self._one_domain("group", group, level, starts, put, sizes)
+
+    def _together(self) -> None:
+        """Rule 3: the pods of a moved unit share a domain of its level."""
+        shift: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for (i, p), v in self.shift.items():
+            shift[i].append((p, v))
+        for u, moves in self.move.items():
+            if (level := int(self.instance.unit_level[u])) >= 0:
+                sizes = {i: len(kind.pods) for i, kind in enumerate(self.kinds) if kind.unit == u}
+                self._one_domain("unit", u, level, moves, {i: shift[i] for i in sizes}, sizes)
+
+    def _one_domain(
+        self,
+        what: str,
+        number: int,
+        level: int,
+        active: int,
+        members: Mapping[int, Sequence[tuple[int, int]]],
+        sizes: Mapping[int, int],
+    ) -> None:
+        """Rows that put all pods of `members` in one domain if `active` is 1.
+
+        members: (place, variable) pairs by member. sizes: pods of each member.
+        """
+        inside: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for member, variables in members.items():
+            for p, v in variables:
+                inside[int(self.instance.node_domain[level, self.places[p].nodes[0]])][member].append(v)
+        chosen = {d: self.program.variable(f"{what}_domain", number, d) for d in sorted(inside) if d >= 0}
+        row = total([*((1, c) for c in chosen.values()), (-1, active)])
+        self.program.equal(row, 0, f"{what}_has_domain", number)
+        for domain, there in sorted(inside.items()):
+            for member, size in sizes.items():
+                in_domain = [(-size, chosen[domain])] if domain in chosen else []
+                row = total([*((1, v) for v in there[member]), *in_domain])
+                self.program.equal(row, 0, f"{what}_in_domain", number, domain, member)
 
     def _units(self) -> None:
         """Rules 5, 6, 8 and 9, and the variables of gangs that are lost."""

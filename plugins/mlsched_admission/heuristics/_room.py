@@ -15,6 +15,8 @@ from mlsched_admission.instances.quotas import Quotas, within_limits
 #: Shape -> how many of its pods come to each node.
 Places = dict[int, IntArray]
 Fill = Literal["first", "fullest"]
+#: Nodes -> whether pods may come there.
+Nodes = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 class Room:
@@ -65,20 +67,44 @@ class Room:
     def places(self, j: int, gone: Collection[int] = ()) -> Places | None:
         """Nodes for all pods of a job once these units are gone, shape by shape; None where one finds none."""
         free, found = self.released(gone), Places()
+        groups: dict[int, list[int]] = defaultdict(list)
         for k in np.flatnonzero(self.instance.shape_job == j).tolist():
-            counts = self._shape(k, free)
+            group = int(self.instance.shape_group[k])
+            groups[group if group >= 0 else -1 - k].append(k)
+        for group, shapes in groups.items():
+            places = self._group(shapes, free) if group < 0 else self._grouped(group, shapes, free)
+            if places is None:
+                return None
+            found |= places
+            for k, counts in places.items():
+                free -= counts[:, None] * self.instance.shape_demand[k][None, :]
+        return found
+
+    def _grouped(self, group: int, shapes: list[int], free: IntArray) -> Places | None:
+        """Return places of a group's shapes in its first domain that holds all, by the order of `fill`."""
+        domains = self.instance.node_domain[int(self.instance.shape_group_level[group])]
+        inside = {d: int(free[domains == d].sum()) for d in sorted(set(domains.tolist()) - {-1})}
+        order = sorted(inside, key=lambda d: inside[d]) if self.fill == "fullest" else list(inside)
+        placed = (self._group(shapes, free, domains == d) for d in order)
+        return next((places for places in placed if places is not None), None)
+
+    def _group(self, shapes: list[int], free: IntArray, allowed: Nodes | None = None) -> Places | None:
+        """Return places of the shapes, one after the other, on the allowed nodes. None: one shape finds none."""
+        free, found = free.copy(), Places()
+        for k in shapes:
+            counts = self._shape(k, free, allowed)
             if counts is None:
                 return None
             found[k] = counts
             free -= counts[:, None] * self.instance.shape_demand[k][None, :]
         return found
 
-    def _shape(self, k: int, free: IntArray) -> IntArray | None:
+    def _shape(self, k: int, free: IntArray, allowed: Nodes | None) -> IntArray | None:
         instance, count = self.instance, int(self.instance.shape_count[k])
         demand, spread = instance.shape_demand[k], int(instance.shape_spread[k])
         asks = demand > 0
         fits = (free[:, asks] // demand[asks]).min(axis=1) if asks.any() else np.full(len(free), count)
-        fits = np.clip(fits, 0, spread or count) * instance.shape_nodes[k]
+        fits = np.clip(fits, 0, spread or count) * instance.shape_nodes[k] * (1 if allowed is None else allowed)
         level, size = int(instance.shape_level[k]), int(instance.shape_slice[k]) or count
         if level < 0:
             return self._filled(fits, count, free)

@@ -36,6 +36,8 @@ def relaxations(instance: Instance) -> dict[str, Instance]:
         "room on nodes": instance.replace(shape_demand=0 * instance.shape_demand),
         "allowed nodes": instance.replace(shape_nodes=np.ones_like(instance.shape_nodes)),
         "domains": instance.replace(shape_level=np.full_like(instance.shape_level, -1)),
+        "domains of groups": instance.replace(shape_group=np.full_like(instance.shape_group, -1)),
+        "domains of moved units": instance.replace(unit_level=np.full_like(instance.unit_level, -1)),
         "pods per node": instance.replace(shape_spread=0 * instance.shape_spread),
         "who may evict whom": instance.replace(may=np.ones_like(instance.may)),
         "who may move": instance.replace(unit_movable=np.ones_like(instance.unit_movable)),

@@ -85,6 +85,26 @@ def _slices(instance: Instance, rng: Rng) -> Instance:
     return _set(_domains(made, rng), shape, shape_level=len(made.node_domain))
 
 
+def _shape_group(instance: Instance, rng: Rng) -> Instance:
+    """All shapes of a job share a domain of a level with two domains."""
+    job = int(rng.choice(instance.shape_job))
+    group, level = len(instance.shape_group_level), len(instance.node_domain)
+    return instance.replace(
+        node_domain=np.vstack([instance.node_domain, rng.integers(0, 2, (1, len(instance.node_free)))]),
+        shape_group=np.where(instance.shape_job == job, group, instance.shape_group),
+        shape_group_level=np.append(instance.shape_group_level, level),
+    )
+
+
+def _unit_level(instance: Instance, rng: Rng) -> Instance:
+    """A unit with pods may be moved within one of two domains."""
+    made = _movable(instance, rng)
+    unit = int(rng.choice(np.flatnonzero(made.unit_movable == 1)))
+    domain = rng.integers(0, 2, (1, len(instance.node_free)))
+    made = made.replace(node_domain=np.vstack([made.node_domain, domain]))
+    return _set(made, unit, unit_level=len(made.node_domain) - 1)
+
+
 def _two_jobs(instance: Instance, rng: Rng) -> Instance:
     """A second job with a shape like one of the first; which units it may evict no longer depends on their quota."""
     shape, jobs = int(rng.integers(len(instance.shape_job))), len(instance.job_priority)
@@ -103,6 +123,7 @@ def _two_jobs(instance: Instance, rng: Rng) -> Instance:
         **named,
         above_nominal=0,
         shape_job=np.append(instance.shape_job, jobs),
+        shape_group=np.append(instance.shape_group, -1),
         limit_job=np.hstack([instance.limit_job, instance.limit_job[:, job : job + 1]]),
     )
 
@@ -156,6 +177,8 @@ FEATURES = {
     "slices": Feature(
         lambda i: bool(((i.shape_level >= 0) & (i.shape_slice > 0) & (i.shape_slice < i.shape_count)).any()), _slices
     ),
+    "group of shapes": Feature(lambda i: bool((i.shape_group >= 0).any()), _shape_group),
+    "level of a moved unit": Feature(lambda i: bool(((i.unit_level >= 0) & (i.unit_movable == 1)).any()), _unit_level),
     "two jobs": Feature(lambda i: len(i.job_priority) >= 2, _two_jobs),
     "two priorities of jobs": Feature(lambda i: len(np.unique(i.job_priority)) > 1, _priorities),
     "disruption budget": Feature(lambda i: bool(i.pod_budget.any()), _budget),

@@ -76,6 +76,9 @@ class Instance(contract.Instance):
     unit_grace: IntArray = array("units", fill=0, doc="grace period, s")
     unit_preempted: IntArray = array("units", fill=0, doc="how often it was preempted before")
     unit_movable: IntArray = array("units", high=1, fill=0, doc="1: it may be moved to other nodes")
+    unit_level: IntArray = array(
+        "units", low=-1, fill=-1, doc="level of which one domain holds all pods of a moved unit; -1: any nodes"
+    )
     unit_age: IntArray = array("units", fill=0, doc="s since it started, or got its quota")
     unit_ends: IntArray = array("units", low=-1, fill=-1, doc="s until it ends by itself at the latest; -1: unknown")
     shape_level: IntArray = array(
@@ -83,6 +86,10 @@ class Instance(contract.Instance):
     )
     shape_slice: IntArray = array("shapes", fill=0, doc="pods of a slice (divides the count); 0: all are one slice")
     shape_spread: IntArray = array("shapes", fill=0, doc="at most so many of its pods on one node; 0: any number")
+    shape_group: IntArray = array(
+        "shapes", low=-1, fill=-1, doc="group of shapes of one job that share a domain; -1: none"
+    )
+    shape_group_level: IntArray = array("shape_groups", fill=0, doc="level of which one domain holds the group")
     node_sets: IntArray = array("sets", "nodes", high=1, fill=0, doc="sets of nodes that pods refer to; 1: is in it")
     pod_set: IntArray = array("pods", low=-1, fill=-1, doc="set of nodes that a moved pod may go to; -1: any node")
 
@@ -131,6 +138,9 @@ class Instance(contract.Instance):
             ("unit_queue", len(self.quota_parent), "queues"),
             ("shape_job", len(self.job_priority), "jobs"),
             ("shape_level", len(self.node_domain), "levels"),
+            ("shape_group", len(self.shape_group_level), "groups of shapes"),
+            ("shape_group_level", len(self.node_domain), "levels"),
+            ("unit_level", len(self.node_domain), "levels"),
             ("job_queue", len(self.quota_parent), "queues"),
             ("quota_parent", len(self.quota_parent), "queues"),
         ):
@@ -138,6 +148,12 @@ class Instance(contract.Instance):
             refuse_first(values >= size, name, values, f"must be below {size} (the number of {what})")
         uneven = (self.shape_slice > 0) & (self.shape_count % np.maximum(self.shape_slice, 1) != 0)
         refuse_first(uneven, "shape_slice", self.shape_slice, "must divide the shape's count")
+        grouped = self.shape_group >= 0
+        first = np.full(len(self.shape_group_level), -1, dtype=np.int64)
+        first[self.shape_group[grouped]] = self.shape_job[grouped]
+        mixed = np.zeros_like(grouped)
+        mixed[grouped] = first[self.shape_group[grouped]] != self.shape_job[grouped]
+        refuse_first(mixed, "shape_group", self.shape_group, "must not join shapes of several jobs")
         self._check_quotas()
         for objective in judge.BASES:
             rank = self.primary(objective.name)

@@ -3,8 +3,9 @@
 1. A job starts or waits. One that starts places all pods of all its shapes; one that waits places none.
 2. A pod of a shape runs on a node that the shape may use; with `shape_spread`, at most so many of them on one node;
    with a required level, the pods in each domain of that level are whole slices, and nodes without a domain take none.
+   All pods of a group of shapes run in one domain of the group's level.
 3. A unit is evicted, or moved, or neither. Only movable units are moved, with all their pods, each to a node of its
-   set.
+   set. A moved unit with a level has all its pods in one domain of that level.
 4. On every node that something is placed on or moved to, and for every resource that it asks for: demand of what comes
    <= free + draining + demand of the pods there whose units are evicted or moved. Free is negative on a node that is
    over-committed.
@@ -181,6 +182,20 @@ def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
         )
         if (level := int(instance.shape_level[k])) >= 0:
             yield from _torn(instance, k, level, int(instance.shape_slice[k]) or count, placed)
+    for group, level in enumerate(instance.shape_group_level.tolist()):
+        shapes = [k for k, g in enumerate(instance.shape_group.tolist()) if g == group]
+        rows = [plan.place[k].tolist() for k in shapes if plan.place.size]
+        nodes = {n for row in rows for n, count in enumerate(row) if count}
+        yield from _not_one_domain(instance, f"group {group} of shapes", level, nodes)
+
+
+def _not_one_domain(instance: Instance, who: str, level: int, nodes: set[int]) -> Iterator[str]:
+    """Yield a sentence unless all these nodes are in one domain of the level."""
+    domains = {int(instance.node_domain[level, n]) for n in nodes}
+    if -1 in domains:
+        yield f"{who} has pods on a node that is in no domain of level {level}"
+    elif len(domains) > 1:
+        yield f"{who} has pods in {len(domains)} domains of level {level}, must be one"
 
 
 def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
@@ -203,6 +218,9 @@ def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
             yield f"unit {u} is moved: it may not be"
         if int(plan.evict[u]):
             yield f"unit {u} is both evicted and moved"
+        if (level := int(instance.unit_level[u])) >= 0:
+            to = {n for v, n in zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True) if v == u and n >= 0}
+            yield from _not_one_domain(instance, f"the moved unit {u}", level, to)
     for p, (u, n) in enumerate(zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True)):
         if u in moved and n < 0:
             yield f"pod {p} of the moved unit {u} goes nowhere"

@@ -74,12 +74,15 @@ def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrateg
             "unit_lost": d.array((u,), 0, 1, 5),
             "unit_grace": d.array((u,), 0, 30, 60),
             "unit_movable": d.array((u,), 0, 0, 1),
+            "unit_level": d.array((u,), -1, -1, *range(levels)),
             "shape_level": d.array((k,), -1, *range(levels)),
             "shape_slice": np.where(count % np.maximum(size, 1) == 0, size, 0),
             "shape_spread": d.array((k,), 0, 0, 1),
             "node_sets": d.array((1, n), 0, 1),
             "pod_set": d.array((pods,), -1, -1, 0),
         }
+        if levels and d.one(0, 1):  # the shapes of a job share a domain
+            fields |= {"shape_group": fields["shape_job"], "shape_group_level": d.array((j,), *range(levels))}
         if d.one(0, 1):
             fields |= _quotas(d, u, j)
         b, h = d.one(0, 0, 1), d.one(0, 0, 1)

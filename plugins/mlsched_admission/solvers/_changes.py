@@ -82,7 +82,12 @@ def _without_worse_domains(instance: Instance) -> Instance:
     A domain is no better than another where fewer pods find room now, and fewer on the best node that could be added.
     Where units may move or end by themselves, the room of a domain is not one number, and all are kept.
     """
-    if len(instance.shape_job) != 1 or instance.unit_movable.any() or (instance.unit_ends >= 0).any():
+    if (
+        len(instance.shape_job) != 1
+        or (instance.shape_group >= 0).any()
+        or instance.unit_movable.any()
+        or (instance.unit_ends >= 0).any()
+    ):
         return instance
     count, level, size = int(instance.shape_count[0]), int(instance.shape_level[0]), int(instance.shape_slice[0])
     if level < 0 or size not in (0, count):
@@ -148,7 +153,8 @@ def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool
 
 def _levels(instance: Instance) -> list[int]:
     """Levels of which some job needs one domain; by the others no two nodes differ."""
-    return sorted(set(instance.shape_level.tolist()) - {-1})
+    groups = instance.shape_group_level.tolist()
+    return sorted({*instance.shape_level.tolist(), *groups, *instance.unit_level.tolist()} - {-1})
 
 
 def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
@@ -176,12 +182,12 @@ def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
 def _fewer_pods(instance: Instance, added: _Added) -> tuple[list[int], bool]:
     """Units that stand for a pod less: of every shape all but one, in every domain where one is required.
 
-    Shapes of several slices are left as they are.
+    Shapes of several slices and groups of shapes are left as they are.
     """
     found: list[int] = []
     for k, count in enumerate(instance.shape_count.tolist()):
         level, size = int(instance.shape_level[k]), int(instance.shape_slice[k])
-        if count == 1 or (size and size != count):
+        if count == 1 or (size and size != count) or int(instance.shape_group[k]) >= 0:
             continue
         open_to = np.flatnonzero(instance.shape_nodes[k])
         domains = sorted(set(instance.node_domain[level, open_to].tolist()) - {-1}) if level >= 0 else [-1]
@@ -273,6 +279,7 @@ def _question(instance: Instance, added: _Added, pods: list[int]) -> Instance:
         unit_lost=np.concatenate([np.zeros(units, dtype=np.int64), is_node]),
         unit_grace=np.concatenate([np.where(ends, np.maximum(instance.unit_ends, 1), 0), zeros]),
         unit_movable=np.concatenate([instance.unit_movable, zeros]),
+        unit_level=np.concatenate([instance.unit_level, zeros - 1]),
         job_priority=np.zeros(jobs, dtype=np.int64),
         may=np.tile(np.concatenate([ends.astype(np.int64), np.ones(extra, dtype=np.int64)]), (jobs, 1)),
         shape_job=instance.shape_job,
@@ -282,6 +289,8 @@ def _question(instance: Instance, added: _Added, pods: list[int]) -> Instance:
         shape_level=instance.shape_level,
         shape_slice=instance.shape_slice,
         shape_spread=instance.shape_spread,
+        shape_group=instance.shape_group,
+        shape_group_level=instance.shape_group_level,
         quota_parent=instance.quota_parent,
         quota_nominal=instance.quota_nominal + held,
         quota_borrow=instance.quota_borrow,

@@ -23,10 +23,8 @@ def about(instance: Instance, jobs: Sequence[int]) -> Instance:
     if rows == list(range(len(instance.job_priority))):
         return instance
     shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
-    changed = {
-        name: getattr(instance, name)[shapes]
-        for name in ("shape_count", "shape_demand", "shape_nodes", "shape_level", "shape_slice", "shape_spread")
-    }
+    kept = ("count", "demand", "nodes", "level", "slice", "spread", "group")
+    changed = {f"shape_{name}": getattr(instance, f"shape_{name}")[shapes] for name in kept}
     changed |= {name: getattr(instance, name)[rows] for name in ("job_priority", "job_queue", "job_use", "may")}
     return instance.replace(
         **changed,

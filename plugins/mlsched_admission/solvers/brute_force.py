@@ -116,7 +116,7 @@ class _Search:
             gang = ("alone", int(instance.group_min[group])) if sizes[group] == 1 else ("in", group)
             numbers = [
                 getattr(instance, f"unit_{name}")[u].tolist()
-                for name in ("priority", "lost", "grace", "movable", "queue", "use")
+                for name in ("priority", "lost", "grace", "movable", "level", "queue", "use")
             ]
             columns = (instance.may[:, u].tolist(), instance.limit_unit[:, u].tolist())
             classes[repr((pods, gang, numbers, columns))].append(u)
@@ -162,7 +162,11 @@ class _Search:
         move = [-1] * len(instance.pod_node)
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
         for _ in self._moves([p for u in moved for p in self.pods[u]], room, move):
+            if not all(self._together(u, move) for u in moved):
+                continue
             for _ in self._places(shapes, room, place):
+                if not self._groups_together(place):
+                    continue
                 evict = np.isin(np.arange(len(instance.unit_group)), evicted).astype(np.int64)
                 return Plan(start=ints(flags), place=place, evict=evict, move=ints(move))
         return None
@@ -183,6 +187,22 @@ class _Search:
                 room[n], move[p] = [a - d for a, d in zip(there, demand, strict=True)], n
                 yield from self._moves(others, room, move, p)
                 room[n], move[p] = there, -1
+
+    def _together(self, u: int, move: list[int]) -> bool:
+        """Return whether a moved unit obeys its level (rule 3)."""
+        return self._in_one_domain(int(self.instance.unit_level[u]), {move[p] for p in self.pods[u]})
+
+    def _groups_together(self, place: IntArray) -> bool:
+        """Return whether each group of shapes is in one domain (rule 2)."""
+        for group, level in enumerate(self.instance.shape_group_level.tolist()):
+            nodes = np.flatnonzero(place[self.instance.shape_group == group].sum(axis=0)).tolist()
+            if not self._in_one_domain(level, set(nodes)):
+                return False
+        return True
+
+    def _in_one_domain(self, level: int, nodes: set[int]) -> bool:
+        domains = {int(self.instance.node_domain[level, n]) for n in nodes} if level >= 0 else set()
+        return len(domains) <= 1 and -1 not in domains
 
     def _kind(self, p: int) -> tuple[list[int], int]:
         return self.instance.pod_demand[p].tolist(), int(self.instance.pod_set[p])
