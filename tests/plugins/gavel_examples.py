@@ -45,19 +45,19 @@ def logged(data: Path, run: dict) -> list | None:
     return json.loads(gzip.decompress(path.read_bytes())) if path.exists() and run["seed"] == 0 else None
 
 
-def workload_of(data: Path, run: dict, folder: Path) -> Workload:
-    """The workload of a run of the reference; its trace is unpacked to `folder`."""
-    key = data, run["trace"], run["cluster"]
+def workload_of(data: Path, run: dict, folder: Path, packing: bool = False) -> Workload:
+    """The workload of a run of the reference; its trace is unpacked to `folder`. packing: with the rates of pairs."""
+    key = data, run["trace"], run["cluster"], packing
     if key not in _READ:
-        _READ[key] = _workload(data, run, folder)
+        _READ[key] = _workload(data, run, folder, packing)
     return _READ[key]
 
 
-#: (data, trace, cluster) -> what was read: many runs are of the same workload.
-_READ: dict[tuple[Path, str, str], Workload] = {}
+#: (data, trace, cluster, packing) -> what was read: many runs are of the same workload.
+_READ: dict[tuple[Path, str, str, bool], Workload] = {}
 
 
-def _workload(data: Path, run: dict, folder: Path) -> Workload:
+def _workload(data: Path, run: dict, folder: Path, packing: bool) -> Workload:
     name = SINGLE.get(run["trace"], run["trace"])
     if not (folder / name).exists():
         with tarfile.open(data / "gavel/physical_cluster_traces.tar.gz") as archive:
@@ -67,4 +67,5 @@ def _workload(data: Path, run: dict, folder: Path) -> Workload:
         throughputs=data / "gavel/simulation_throughputs.json.gz",
         cluster=run["cluster"],
         gpus=1 if run["trace"] in SINGLE else 0,
+        packing=packing,
     )

@@ -25,15 +25,22 @@ MOST_RATE = 1e12
 SPREAD = "_unconsolidated"
 #: Most rows of an own table.
 MOST_ROWS = 100_000
+#: A model and the GPUs that its job spans.
+Key = tuple[str, int]
 
 
 @dataclasses.dataclass(frozen=True)
 class Throughputs:
-    """Steps per second of jobs that run alone. types: of GPUs; rates: (model, GPUs) -> type -> rate, 0: cannot run."""
+    """Steps per second of jobs.
+
+    types: of GPUs. rates: (model, GPUs) -> type -> rate of a job that runs alone, 0: cannot run. pairs: two such keys
+    -> type -> the rates of both jobs while they share their GPUs, 0: they do not fit. Pairs are read on request.
+    """
 
     types: tuple[str, ...]
     rates: Mapping[tuple[str, int], Mapping[str, float]]
     source: str = ""
+    pairs: Mapping[tuple[Key, Key], Mapping[str, tuple[float, float]]] = dataclasses.field(default_factory=dict)
 
     def of(self, model: str, gpus: int) -> Mapping[str, float]:
         """The rates of a job; InvalidInput for one that was not measured."""
@@ -48,11 +55,18 @@ class Throughputs:
         raise InvalidInput(f"model {model!r}: {self.source} has no such model{close}; add a row")
 
 
-def read_throughputs(path: str | os.PathLike[str]) -> Throughputs:
-    """A table of throughputs: a JSON file of Gavel or Shockwave, or an own CSV file (see the module)."""
+def read_throughputs(path: str | os.PathLike[str], pairs: bool = False) -> Throughputs:
+    """Read a table of throughputs: a JSON file of Gavel or Shockwave, or an own CSV file (see the module).
+
+    pairs: read the rates of pairs that share their GPUs, too. A CSV file has none: InvalidFile.
+    """
     content = gunzipped(path, read_bytes(path))
     if content.lstrip()[:1] == b"{":
-        return _of_gavel(path, throughputs_of(path, content))
+        data = throughputs_of(path, content)
+        alone = _of_gavel(path, data)
+        return dataclasses.replace(alone, pairs=_pairs_of_gavel(path, data, alone)) if pairs else alone
+    if pairs:
+        raise InvalidFile(f"{path}: a CSV table has no rates of pairs; give a throughputs file of Gavel (JSON)")
     return _own(path)
 
 
@@ -96,6 +110,28 @@ def _of_gavel(path: str | os.PathLike[str], data: dict[str, Any]) -> Throughputs
     if not rates:
         raise InvalidFile(f"{path}: has no job; give a throughputs file of Gavel, or a CSV with model,gpus,TYPE,...")
     return Throughputs(types, rates, shown_path(path))
+
+
+def _pairs_of_gavel(
+    path: str | os.PathLike[str], data: dict[str, Any], alone: Throughputs
+) -> dict[tuple[Key, Key], dict[str, tuple[float, float]]]:
+    """The rates of pairs that span as many GPUs."""
+    pairs: dict[tuple[Key, Key], dict[str, tuple[float, float]]] = {}
+    for name in alone.types:
+        for text, entry in data[name].items():
+            key = key_of(path, text)
+            for other_text, rates in entry.items():
+                if other_text == "null":
+                    continue
+                other = key_of(path, other_text)
+                if not isinstance(rates, list) or len(rates) != 2:
+                    raise InvalidFile(f"{path}: {text} with {other_text}: must be a list of two rates")
+                first, second = (rate_of(path, rate) for rate in rates)
+                if key[1] == other[1] and first > 0 and second > 0:
+                    pairs.setdefault((key, other), {})[name] = first, second
+    if not pairs:
+        raise InvalidFile(f"{path}: has no rates of pairs; give a throughputs file of Gavel that has them")
+    return pairs
 
 
 def _own(path: str | os.PathLike[str]) -> Throughputs:

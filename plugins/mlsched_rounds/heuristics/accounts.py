@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+#: A job, or two jobs that share their GPUs, the smaller number first.
+Unit = tuple[int, ...]
 
 #: Priority of a share of 1 on a type on which nothing has run since the reset.
 UNTOUCHED = 1e9
@@ -32,9 +34,21 @@ class Accounts:
         self.total = np.zeros(types)
         self.last_reset = 0.0
 
-    def book(self, job: int, kind: int, seconds: float) -> None:
-        """A job ran for so long on a type. However many GPUs it holds, the type's account grows once."""
-        self.time[job, kind] += seconds
+    def rows(self, active: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Rows that may run, given the active jobs: these jobs."""
+        return active
+
+    def unit(self, row: int) -> Unit:
+        """The jobs of a row."""
+        return (row,)
+
+    def row(self, unit: Unit) -> int:
+        """The row of a job."""
+        return unit[0]
+
+    def book(self, unit: Unit, kind: int, seconds: float) -> None:
+        """A job, or a pair, ran for so long on a type. However many GPUs it holds, the type's account grows once."""
+        self.time[self.row(unit), kind] += seconds
         self.total[kind] += seconds
 
     def reset(self, active: npt.NDArray[np.int64], now: float) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import solver
 from mlsched_rounds.heuristics.shares import Asked, Readings
 from mlsched_rounds.heuristics.shares import policy as named
@@ -31,9 +32,14 @@ def answer(instance: Instance, *, rng: np.random.Generator, policy: str = "max_m
 
     policy: fifo, fifo_perf, isolated, allox, max_min, max_min_perf, water_filling, water_filling_perf,
     finish_time_fairness, finish_time_fairness_perf, min_total_duration, min_total_duration_perf or max_sum; and srpt,
-    las and fluid_mpc, which are not of the paper.
+    las and fluid_mpc, which are not of the paper. gandiva, under which pairs share their GPUs, runs in the simulator of
+    rounds only.
     """
     chosen = named(policy)
+    if chosen.packs:
+        raise InvalidInput(
+            f"policy = {policy}: packs pairs of jobs, and a round has no rates of pairs; use --simulator gavel"
+        )
     asked, config = _asked(instance, aware=chosen.aware)
     order = np.arange(len(instance.capacity))
     if not chosen.aware:

@@ -19,10 +19,11 @@ def taken(
     *,
     strict: bool,
 ) -> list[list[int]]:
-    """Jobs for each type in the coming round, types filled one after the other in `order`.
+    """Rows of `accounts` for each type in the coming round, types filled one after the other in `order`.
 
-    A job is skipped where it has been taken already, cannot run on the type, or needs more GPUs than are free; with
-    `strict` (FIFO) also where its priority is 0. Others without priority fill what is free.
+    A row is a job, or a pair that shares its GPUs; gpus: of each job. A row is skipped where one of its jobs has been
+    taken already, cannot run on the type, or needs more GPUs than are free; with `strict` (FIFO) also where its
+    priority is 0. Others without priority fill what is free.
     """
     priority = accounts.priority(active)
     found: list[list[int]] = [[] for _ in capacity]
@@ -32,11 +33,12 @@ def taken(
         for row in accounts.queue(active, kind, priority).tolist():
             if free == 0:
                 break
-            job = int(active[row])
-            if job in gone or accounts.rate[job, kind] <= 0 or (strict and priority[row, kind] <= 0):
+            one = int(active[row])
+            unit = accounts.unit(one)
+            if not gone.isdisjoint(unit) or accounts.rate[one, kind] <= 0 or (strict and priority[row, kind] <= 0):
                 continue
-            if gpus[job] <= free:
-                free -= gpus[job]
-                gone.add(job)
-                found[kind].append(job)
+            if gpus[unit[0]] <= free:
+                free -= gpus[unit[0]]
+                gone.update(unit)
+                found[kind].append(one)
     return found

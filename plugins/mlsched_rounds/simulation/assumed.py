@@ -30,13 +30,14 @@ def assumed(workload: Workload, options: Options) -> dict[str, str]:
     shown = ("remainder", "gaps", *adapts, *(("fifo", "unaware", "oversized", "optimum") if options.shares else ()))
     asked = f"Gavel's, with the shares of {options.shares}, asked anew at the soonest after {options.reset} s"
     planned = f"Shockwave's, with plans of {options.window} rounds, made anew after {options.replan} at the latest"
+    paired = "" if workload.packing is None else "; of pairs that share GPUs as measured"
     constant, changing = workload.adaptation is None, "as the batch sizes, that change with the epochs"
     dropped = never_done(workload, options)
     return {
         "rounds": f"at most {options.round} s; a GPU that is free earlier idles until the round ends, arrivals wait",
         "pause cost": cost if options.resume else "none",
         "movement": "jobs pause and move at every round; where their GPUs are changes no speed",
-        "rates": f"known and {'constant' if constant else changing}: the table's, of jobs that run alone",
+        "rates": f"known and {'constant' if constant else changing}: the table's, of jobs that run alone{paired}",
         "mechanism": asked
         if options.shares
         else planned

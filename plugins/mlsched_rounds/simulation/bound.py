@@ -16,7 +16,8 @@ INTERVALS = 120
 
 def bound(workload: Workload, pausing: bool = True) -> dict[str, float]:
     """Mean completion time and makespan, s. Jobs may pause and move at any time for nothing, rounds are as short as
-    one likes, and the future is known; a run in which jobs are dropped is not held to it."""
+    one likes, and the future is known. If the workload has rates of pairs, a job may always share its GPUs with the
+    best partner that it could have, for half of the GPUs' time. A run in which jobs are dropped is not held to it."""
     return {"mean_completion_s": mean_completion(workload), "makespan_s": makespan(workload)}
 
 
@@ -25,7 +26,8 @@ def _asked(workload: Workload) -> tuple[Rates, Floats]:
     rates, amount = workload.rates, workload.steps.astype(float)
     if workload.adaptation is not None:
         rates, amount = 1 / workload.adaptation.seconds(workload.steps), np.ones(len(amount))
-    return Rates(np.where(workload.fits, rates, 0.0), workload.gpus, workload.capacity), amount
+    paired = None if workload.packing is None else np.where(workload.fits, workload.packing.best, 0.0)
+    return Rates(np.where(workload.fits, rates, 0.0), workload.gpus, workload.capacity, paired), amount
 
 
 @functools.lru_cache(maxsize=8)

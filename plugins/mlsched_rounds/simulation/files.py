@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,9 +21,10 @@ import numpy as np
 from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import EXACT, ints
 from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
-from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
+from mlsched.instances.traces.throughputs import Key, Throughputs, read_throughputs
 from mlsched_rounds.simulation import batch_sizes
 from mlsched_rounds.simulation.adaptation import Adaptation
+from mlsched_rounds.simulation.packing import Packing
 from mlsched_rounds.simulation.workload import MICRO, PICO, PPM, Workload, in_digits, in_micro
 
 #: Most jobs of a log.
@@ -84,15 +85,17 @@ def read_jobs(
     gpus: int = 0,
     measured_on: str = "",
     adapt: bool = True,
+    packing: bool = False,
 ) -> Workload:
     """The jobs of a log on a cluster, with their rates of a table (`read_throughputs`).
 
     cluster: GPUs of each type, "v100=8,p100=16,k80=24". limit: the first so many jobs. gpus: only jobs that hold so
     many (0: all). measured_on: the type on which the durations of an own log were measured; without it, the type that
     is fastest for each job. adapt: jobs of a trace of Shockwave change their batch sizes as it says (`batch_sizes`);
-    else they keep those with which they begin. Times are rounded to 10^-6 s.
+    else they keep those with which they begin. packing: read the rates of pairs that share their GPUs, too. Times are
+    rounded to 10^-6 s.
     """
-    table = throughputs if isinstance(throughputs, Throughputs) else read_throughputs(throughputs)
+    table = throughputs if isinstance(throughputs, Throughputs) else read_throughputs(throughputs, pairs=packing)
     capacity = parse_types(cluster) if isinstance(cluster, str) else dict(cluster)
     if unknown := [name for name in [*capacity, *([measured_on] * bool(measured_on))] if name not in table.types]:
         raise InvalidInput(
@@ -107,17 +110,19 @@ def read_jobs(
     if not jobs:
         raise InvalidFile(f"{path}: has no job{f' on {gpus} GPUs' if gpus else ''}; check the file")
     jobs.sort(key=lambda job: job.submit)
-    rates, steps, units = [], [], dict[str, int]()
+    rates, steps, per_job, units = [], [], [], dict[str, int]()
     for job in jobs:
         try:
             rate = table.of(job.model, job.gpus)
         except InvalidInput as error:
             raise InvalidFile(f"{job.where}: {error}") from None
         unit = _unit(max(rate[name] for name in capacity))
+        per_job.append(unit)
         if unit > 1:
             units[job.model] = max(unit, units.get(job.model, 1))
         rates.append([in_digits(rate[name] / unit) for name in capacity])
         steps.append(max(1, round((job.steps or _steps(job, rate, measured_on)) / unit)))
+    keys = [(job.model, job.gpus) for job in jobs]
     digits = np.array(rates, dtype=np.int64).reshape(len(jobs), len(capacity), 2)
     return Workload(
         types=tuple(capacity),
@@ -130,6 +135,7 @@ def read_jobs(
         weight=ints(round(job.weight * PPM) for job in jobs),
         models=tuple(job.model for job in jobs),
         adaptation=_adaptation(jobs, steps, table, tuple(capacity)) if adapt and not units else None,
+        packing=_packing(keys, per_job, table, tuple(capacity)) if packing else None,
         source=f"{Path(path).name} with {Path(table.source).name}"
         + (f", jobs on {gpus} GPUs" if gpus else "")
         + (f", the first {limit}" if limit is not None else "")
@@ -140,6 +146,23 @@ def read_jobs(
 def _adaptation(jobs: list[Job], steps: list[int], table: Throughputs, types: tuple[str, ...]) -> Adaptation | None:
     found = [batch_sizes.Job(job.model, job.gpus, of, job.mode) for job, of in zip(jobs, steps, strict=True)]
     return batch_sizes.adaptation(found, table, types)
+
+
+def _packing(keys: Sequence[Key], units: Sequence[int], table: Throughputs, types: Sequence[str]) -> Packing:
+    """The rates of pairs of jobs with these keys in a table; unit: how many steps each job counts as one."""
+    groups = sorted(set(keys))
+    number = {key: place for place, key in enumerate(groups)}
+    unit = dict(zip(keys, units, strict=True))
+    digits = np.zeros((2, len(groups), len(groups), len(types)), dtype=np.int64)
+    for (first, second), rates in table.pairs.items():
+        if first not in number or second not in number:
+            continue
+        for place, name in enumerate(types):
+            if name in rates:
+                a, b = number[first], number[second]
+                digits[:, a, b, place] = in_digits(rates[name][0] / unit[first])
+                digits[:, b, a, place] = in_digits(rates[name][1] / unit[second])
+    return Packing(group=ints(number[key] for key in keys), rate=digits[0], fine=digits[1])
 
 
 def _unit(rate: float) -> int:

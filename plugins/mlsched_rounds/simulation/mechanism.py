@@ -6,16 +6,18 @@ import random
 
 import numpy as np
 
-from mlsched.core.errors import Stuck
+from mlsched.core.errors import InvalidInput, Stuck
+from mlsched.core.fields import IntArray
 from mlsched_rounds.heuristics.accounts import Floats
 from mlsched_rounds.heuristics.greedy import taken
+from mlsched_rounds.heuristics.pairs import PairAccounts
 from mlsched_rounds.heuristics.shares import Asked, Policy, Readings
 from mlsched_rounds.simulation.adaptation import Progress
 from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import MICRO, PPM, Workload
 
-#: Rounds in which nothing runs and nothing can come, after which a run is stuck.
+#: Rounds in which nothing runs, or all that runs fails, and nothing can come, after which a run is stuck.
 MOST_IDLE = 100
 
 
@@ -25,6 +27,11 @@ class Mechanism:
     def __init__(self, rounds: Rounds, workload: Workload, options: Options, policy: Policy) -> None:
         self.rounds, self.workload, self.options, self.policy = rounds, workload, options, policy
         first = options.first or options.round
+        if policy.packs:
+            if workload.packing is None:
+                raise InvalidInput(f"{policy.name}: the workload has no rates of pairs; set packing=true")
+            together = workload.packing.together
+            rounds.accounts = PairAccounts(workload.gpus, rounds.rate, options.round / 2, together)
         self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum, first))
         self.calls: list[tuple[float, list[int], Floats]] = []
         self._shuffle = random.Random(options.seed + 5)
@@ -42,9 +49,10 @@ class Mechanism:
             rate = np.repeat(one, len(w.types), axis=1)
         return np.where(w.gpus[:, None] <= w.capacity, rate, 0.0) if self.options.oversized == "excluded" else rate
 
-    def asked(self) -> Asked:
-        """What the policy is asked now."""
+    def asked(self, rows: IntArray) -> Asked:
+        """What the policy is asked now; rows: of the accounts."""
         r, w = self.rounds, self.workload
+        packs = self.policy.packs
         return Asked(
             jobs=r.active,
             rate=self._seen()[r.active],
@@ -56,29 +64,46 @@ class Mechanism:
             capacity=w.capacity,
             types=w.types,
             runs=r.rate[r.active] > 0,
+            units=[r.accounts.unit(row) for row in rows.tolist()] if packs else (),
+            together=None if w.packing is None else w.packing.together,
         )
 
     def begin(self) -> None:
         """Reset accounts and shares where that is due, and begin the round."""
         r = self.rounds
+        rows = r.accounts.rows(r.active)
+        if self.policy.packs:
+            self._refuse_barren()
         due = r.now - r.accounts.last_reset >= self.options.reset or r.accounts.last_reset == 0
         if r.need and due:
-            r.accounts.reset(r.active, r.now)
-            shares = self.shares(self.asked())
-            r.accounts.allocate(r.active, shares)
+            r.accounts.reset(rows, r.now)
+            shares = self.shares(self.asked(rows))
+            r.accounts.allocate(rows, shares)
             self.calls.append((r.now, r.active.tolist(), shares))
             r.need = False
         order = list(range(len(self.workload.types)))
         if not self.policy.aware:
             self._shuffle.shuffle(order)
-        jobs = taken(r.accounts, r.active, r.gpus, r.capacity, order, strict=self.policy.strict)
-        r.run(jobs, set(r.active[r.accounts.known[r.active]].tolist()))
+        queues = taken(r.accounts, rows, r.gpus, r.capacity, order, strict=self.policy.strict)
+        runs = {r.accounts.unit(row) for queue in queues for row in queue if r.accounts.known[row]}
+        r.run([[r.accounts.unit(row) for row in queue] for queue in queues], runs)
+
+    def _refuse_barren(self) -> None:
+        """Raise Stuck if pairs run, and all of them fail: Gavel's program would run them forever."""
+        r = self.rounds
+        rounds, since = r.fruitful
+        if not r.expects and r.rounds - rounds > MOST_IDLE and r.now - since > self.options.reset:
+            raise Stuck(
+                f"{self.policy.name}: since {since:.10g} s all slices fail, and nothing will arrive: in each pair a "
+                "job's GPU gets no step; set remainder=run, or lengthen round"
+            )
 
     def stuck(self) -> str:
         """What holds a run up in which jobs wait, nothing runs and nothing will arrive, and what helps."""
         r, w = self.rounds, self.workload
         job = int(r.active[0])
-        given = [name for name, share in zip(w.types, r.accounts.share[job], strict=True) if share > 0]
+        shares = r.accounts.share[r.accounts.row((job,))]
+        given = [name for name, share in zip(w.types, shares, strict=True) if share > 0]
         model = f" ({w.models[job]})" if w.models else ""
         where = f"on {r.gpus[job]} GPUs was given {', '.join(given) or 'no type'} of {w.cluster}, where it cannot run"
         return (
@@ -98,6 +123,7 @@ def rounds_of(workload: Workload, options: Options) -> Rounds:
         workload.capacity.tolist(),
         options,
         None if workload.adaptation is None else Progress(workload.adaptation, workload.steps),
+        workload.packing,
     )
 
 

@@ -18,8 +18,9 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     """Column name -> one value for each job, times in s.
 
     start, end: since the clock began (nan: never); completion: from arrival to end, nan for a job that was dropped;
-    gpu_seconds: that it ran; slices: rounds in which it ran; moves: how often on another type than the time before;
-    dropped: 1 for a job that the world gave up on (Gavel: after five failed slices in a row).
+    gpu_seconds: that it ran, half of them for a job that shares its GPUs; slices: rounds in which it ran; moves: how
+    often on another type than the time before; dropped: 1 for a job that the world gave up on (Gavel: after five failed
+    slices in a row).
     """
     c, count = log.columns(), len(workload.submit)
     start, end = np.full(count, np.inf), np.full(count, -np.inf)
@@ -27,7 +28,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     np.maximum.at(end, c["job"], c["end"] / MICRO)
     ran = c["failed"] == 0
     dropped = ~_finished(workload, c["job"][ran], c["steps"][ran])
-    seconds = (c["end"] - c["start"]) / MICRO * workload.gpus[c["job"]]
+    seconds = _gpu_seconds(workload, c)
     order = np.lexsort([c["start"], c["job"]])
     job, kind = c["job"][order], c["type"][order]
     moved = (job[1:] == job[:-1]) & (kind[1:] != kind[:-1])
@@ -41,6 +42,12 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
         "moves": np.bincount(job[1:][moved], minlength=count),
         "dropped": dropped.astype(np.int64),
     }
+
+
+def _gpu_seconds(workload: Workload, columns: dict[str, IntArray]) -> npt.NDArray[np.float64]:
+    """GPU-seconds of each row of the log; two jobs that share their GPUs have half of them each."""
+    seconds = (columns["end"] - columns["start"]) / MICRO * workload.gpus[columns["job"]]
+    return np.asarray(np.where(columns["partner"] >= 0, seconds / 2, seconds))
 
 
 def _finished(workload: Workload, job: IntArray, steps: IntArray) -> npt.NDArray[np.bool_]:
@@ -58,18 +65,17 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
 
     mean_completion_s: mean of the completion times of jobs that were not dropped (Gavel's average JCT); makespan_s: end
     of the last round; utilisation: GPU-seconds in which jobs ran over all GPUs' time from the first arrival to that
-    end; lease_kept: the share of slices on the GPUs of the round before; worst_slowdown: largest completion time over
-    the job's shortest duration; finish_time_fairness: worst finish-time ratio, and share of the jobs above 1 (see
-    `metrics`; the exclusive time is the shortest duration, and dropped jobs are left out).
+    end; packed_slices: slices of jobs that shared their GPUs, if there are any; lease_kept: the share of slices on the
+    GPUs of the round before; worst_slowdown: largest completion time over the job's shortest duration;
+    finish_time_fairness: worst finish-time ratio, and share of the jobs above 1 (see `metrics`; the exclusive time is
+    the shortest duration, and dropped jobs are left out).
     """
     table, c = jobs(workload, log), log.columns()
     done = table["completion"][table["dropped"] == 0]
     first = int(workload.submit[0]) / MICRO if len(workload.submit) else 0.0
     end = float(c["end"].max(initial=0)) / MICRO
     time = int(workload.capacity.sum()) * (end - first)
-    per_type = np.bincount(
-        c["type"], weights=(c["end"] - c["start"]) / MICRO * workload.gpus[c["job"]], minlength=len(workload.types)
-    )
+    per_type = np.bincount(c["type"], weights=_gpu_seconds(workload, c), minlength=len(workload.types))
     slowdown = table["completion"] / workload.shortest
     ended = table["dropped"] == 0
     submit, stay = table["submit"][ended], table["completion"][ended]
@@ -85,6 +91,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         "gpu_hours": {name: float(seconds) / 3600 for name, seconds in zip(workload.types, per_type, strict=True)},
         "rounds": len(np.unique(c["round"])),
         "slices": len(c["job"]),
+        **({"packed_slices": packed} if (packed := int((c["partner"] >= 0).sum())) else {}),
         "lease_kept": float(c["kept"].mean()) if c["kept"].size else None,
         "moves": int(table["moves"].sum()),
         "dropped": int(table["dropped"].sum()),

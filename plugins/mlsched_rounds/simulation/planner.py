@@ -74,7 +74,7 @@ class Planner:
         chosen = [job for job in self._plan.get(r.rounds, []) if job in self._forecasts]
         taken = self._placed(chosen)
         self._pace = {job: self._samples_per_second(job, kind) for kind, jobs in enumerate(taken) for job in jobs}
-        r.run(taken, set(active))
+        r.run([[(job,) for job in jobs] for jobs in taken], {(job,) for job in active})
 
     def stuck(self) -> str:
         """What holds a run up in which jobs wait, nothing runs and nothing will arrive, and what helps."""

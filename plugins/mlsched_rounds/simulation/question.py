@@ -45,7 +45,7 @@ class Asker:
         done = w.steps[jobs] - left if rounds.progress is None else ints(rounds.progress.done[j] for j in jobs.tolist())
         held = np.full(len(w.submit), -1)
         for kind, before in enumerate(rounds.held):
-            for job in before:
+            for (job,) in before:
                 held[job] = int(np.flatnonzero((self.type == kind) & (self.size == w.gpus[job]))[0])
         return from_rates(
             rounds.rate[jobs][:, self.type] * (w.gpus[jobs, None] == self.size),

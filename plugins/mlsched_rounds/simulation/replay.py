@@ -4,12 +4,14 @@
    its arrival, none after its end.
 2. All rows of a round start together: at the end of the last round in which anything ran, or, where jobs came to an
    idle cluster, at an arrival.
-3. In each round the jobs on a type hold no more GPUs than it has.
-4. A slice has as many steps as fit into the round, floor(rate x round), or as remain. It ends after steps / rate.
+3. In each round the jobs on a type hold no more GPUs than it has. Two jobs on as many GPUs may share them, where the
+   pair has rates: both rows name each other, the type, the same start and end, and their GPUs count once.
+4. A slice has as many steps as fit into the round, floor(rate x round), or as remain. It ends after steps / rate;
+   a pair, after the longer of the two, at the rates of the pair.
    Where resuming costs time, a job that did not run in the round before, and would run for all but the last 5 s of the
    round, does the steps of that much less, and ends when it would have.
 5. A slice fails where some of the job's GPUs get no step (reading "dropped"), or where there is none; five in a row,
-   and the job is dropped.
+   and the job is dropped. A pair's slices fail together, and do not count for that.
 6. Every job runs until its steps are done, or is dropped.
 7. A job that changes its batch size has another at the end of a slice if at the end of the slice before it wanted one:
    the next on the way to what it wanted in the epoch that it was in, or (where it looks ahead) in the one after that.
@@ -50,8 +52,9 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     findings = Findings()
     rounds: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
-        number, job, kind, start, end, *_ = row
+        number, job, kind, start, end, *_, partner = row
         known = 0 <= job < len(workload.submit) and 0 <= kind < len(workload.types)
+        known &= -1 <= partner < len(workload.submit)
         if known and number >= 0 and start <= end and int(workload.rate[job, kind]) + int(workload.fine[job, kind]):
             rounds[number].append(row)
         else:
@@ -60,12 +63,16 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     remaining, failures = workload.steps.tolist(), [0] * len(workload.submit)
     batches = [_Batches(workload, job) for job in range(len(workload.submit))]
     for number in sorted(rounds):
-        _check_capacity(workload, rounds[number], findings)
+        rows = rounds[number]
         before = {row[1] for row in rounds.get(number - 1, [])}
-        for row in rounds[number]:
-            _check_slice(workload, options, row, before, batches[row[1]], remaining, failures, findings)
-    for job, one in enumerate(batches):
-        if one.emptied and options.emptied == "failed" and failures[job] < MOST_FAILURES:
+        by_job = {row[1]: row for row in rows}
+        left = {job: remaining[job] for job in by_job}
+        _check_capacity(workload, rows, by_job, findings)
+        for row in rows:
+            one = _Slice(workload, options, row, by_job.get(row[8]), batches[row[1]], left)
+            _check_slice(one, before, remaining, failures, findings)
+    for job, batch in enumerate(batches):
+        if batch.emptied and options.emptied == "failed" and failures[job] < MOST_FAILURES:
             findings.add("lost job", f"job {job} has done its steps, but {failures[job]} empty slices")
     for job, left in enumerate(remaining):
         if left > 0 and failures[job] < MOST_FAILURES:
@@ -87,58 +94,92 @@ def _check_starts(workload: Workload, rounds: dict[int, list[Row]], findings: Fi
         until = max(row[4] for row in rounds[number])
 
 
-def _check_capacity(workload: Workload, rows: list[Row], findings: Findings) -> None:
+def _check_capacity(workload: Workload, rows: list[Row], by_job: dict[int, Row], findings: Findings) -> None:
     held = [0] * len(workload.types)
     seen: set[int] = set()
-    for number, job, kind, *_ in rows:
-        held[kind] += int(workload.gpus[job])
+    for row in rows:
+        number, job, kind, start, end, *_, partner = row
+        if partner < 0 or partner not in seen:
+            held[kind] += int(workload.gpus[job])
         if job in seen:
             findings.add("two places", f"job {job} runs twice in round {number}")
         seen.add(job)
+        if partner < 0:
+            continue
+        other = by_job.get(partner, (-1,) * len(row))
+        if (*other[2:5], other[8]) != (kind, start, end, job) or workload.gpus[partner] != workload.gpus[job]:
+            findings.add("pair", f"job {job} shares GPUs with job {partner} in round {number}, which is elsewhere")
+        elif workload.packing is None or not _pair_rate(workload, job, partner, kind):
+            findings.add("pair", f"jobs {job} and {partner} do not fit together on {workload.types[kind]}")
     for kind, gpus in enumerate(held):
         if gpus > int(workload.capacity[kind]):
             findings.add("capacity", f"{gpus} GPUs of {workload.types[kind]} are held in round {rows[0][0]}")
 
 
-def _check_slice(
-    workload: Workload,
-    options: Options,
-    row: Row,
-    before: set[int],
-    batches: _Batches,
-    remaining: list[int],
-    failures: list[int],
-    findings: Findings,
-) -> None:
-    number, job, kind, start, end, steps, _, failed = row
+def _pair_rate(workload: Workload, job: int, partner: int, kind: int) -> Fraction:
+    """Steps per second of a job while another shares its GPUs; 0: they do not fit together."""
+    packing = workload.packing
+    if packing is None or job == partner:
+        return Fraction(0)
+    groups = int(packing.group[job]), int(packing.group[partner])
+    return Fraction(int(packing.rate[*groups, kind]) * PICO + int(packing.fine[*groups, kind]), PICO**2)
+
+
+class _Slice:
+    """A row of the log, and what line 4 allows for it: `possible` has (steps of a whole slice, its seconds).
+
+    `other`: the partner's row, if there is one; `left`: steps of each job of the round, before it.
+    """
+
+    def __init__(
+        self, workload: Workload, options: Options, row: Row, other: Row | None, batches: _Batches, left: dict[int, int]
+    ) -> None:
+        self.workload, self.options, self.row, self.batches = workload, options, row, batches
+        job, kind, partner = row[1], row[2], row[8]
+        self.alone = partner < 0
+        #: The least steps of the jobs that share the GPUs.
+        self.least = row[5] if other is None else min(row[5], other[5])
+        rate = batches.rate(kind) if self.alone else _pair_rate(workload, job, partner, kind)
+        self.possible = self._full(rate, left[job])
+        if other is not None:
+            longer = self._full(_pair_rate(workload, partner, job, kind), left[partner])
+            self.possible = {(count, max(time, more)) for count, time in self.possible for _, more in longer}
+
+    def _full(self, rate: Fraction, left: int) -> set[tuple[int, Fraction]]:
+        if not rate:
+            return set()
+        counts = {min(int(rate * self.options.round + error), left) for error in ROUNDING}
+        return {(count, count / rate) for count in counts}
+
+
+def _check_slice(one: _Slice, before: set[int], remaining: list[int], failures: list[int], findings: Findings) -> None:
+    workload, options, batches = one.workload, one.options, one.batches
+    number, job, _, start, end, steps, _, failed, _ = one.row
     if start < int(workload.submit[job]) - OFF:
         findings.add("arrival", f"job {job} runs at {start / MICRO} s, before it has come")
     idle = batches.emptied and options.emptied == "failed"
     if (remaining[job] <= 0 and not idle) or failures[job] >= MOST_FAILURES:
         findings.add("end", f"job {job} runs in round {number}, after it has left")
         return
-    rate = batches.rate(kind)
-    full = {min(int(rate * options.round + error), remaining[job]) for error in ROUNDING}
     possible = set()
-    for count in full:
-        time = count / rate
+    for count, time in one.possible:
         lost = options.resume if number > 0 and job not in before and time > options.round - SHORT else 0
         possible |= {(int(count * (time - lost) / time + error) if lost else count, time) for error in ROUNDING}
     fitting = [time for count, time in possible if count == steps]
     if not fitting:
-        findings.add(
-            "steps", f"job {job} does {steps} steps in round {number}: {max(possible)[0]} follow from its rate"
-        )
+        most = max(possible, default=(0, 0))[0]
+        findings.add("steps", f"job {job} does {steps} steps in round {number}: {most} follow from its rate")
     elif all(abs(end - start - time * MICRO) > OFF for time in fitting):
         findings.add("time", f"job {job} runs for {(end - start) / MICRO} s in round {number}: not as its rate says")
-    least = steps // int(workload.gpus[job]) if options.remainder == "dropped" else steps
+    least = one.least // int(workload.gpus[job]) if options.remainder == "dropped" else one.least
     if bool(failed) != (least <= 0):
         findings.add("failure", f"the slice of job {job} in round {number} is {'' if failed else 'not '}said to fail")
     if failed:
-        failures[job] += 1
-    else:
+        failures[job] += one.alone
+        return
+    if one.alone:
         failures[job] = 0
-        remaining[job] = batches.after(steps)
+    remaining[job] = batches.after(steps)
 
 
 class _Batches:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
+from typing import TypeVar
 
-#: Job -> the GPUs that it holds, by number within its type.
-Held = dict[int, tuple[int, ...]]
+#: A job, or a pair that shares its GPUs.
+One = TypeVar("One", bound=Hashable)
 
 
-def assign(jobs: Sequence[tuple[int, int]], gpus: int, before: Mapping[int, tuple[int, ...]], runs: set[int]) -> Held:
-    """GPUs for the jobs of a type in the coming round.
+def assign(
+    jobs: Sequence[tuple[One, int]], gpus: int, before: Mapping[One, tuple[int, ...]], runs: Set[One]
+) -> dict[One, tuple[int, ...]]:
+    """GPUs, by number within the type, for the jobs of a type in the coming round.
 
-    jobs: (job, GPUs it needs) in the order in which they were taken; gpus: of the type, numbered server by server;
-    before: what jobs held on this type in the round before; runs: the jobs that get GPUs at all. Groups of jobs of one
-    size are served one after the other, the largest first: in each, first those whose GPUs of before are still free
+    jobs: (job or pair, GPUs it needs) in the order in which they were taken; gpus: of the type, numbered server by
+    server; before: what jobs held on this type in the round before; runs: those that get GPUs at all. Groups of jobs of
+    one size are served one after the other, the largest first: in each, first those whose GPUs of before are still free
     keep them, then the others take the first free ones.
     """
-    held: Held = {}
+    held: dict[One, tuple[int, ...]] = {}
     taken: set[int] = set()
     pointer = 0
     for size in sorted({size for _, size in jobs}, reverse=True):

@@ -27,6 +27,7 @@ def from_file(
     gpus: Annotated[int, Range(0, 10**6)] = 0,
     measured_on: str = "",
     adapt: bool = True,
+    packing: bool = False,
 ) -> Workload:
     """The jobs of a log on GPUs of several types (`files.read_jobs`)."""
     if not throughputs:
@@ -37,7 +38,14 @@ def from_file(
     if cluster is None:
         raise InvalidInput(f"{path}: give the cluster, GPUs of each type, such as v100=8,p100=16,k80=24")
     return read_jobs(
-        path, throughputs=throughputs, cluster=cluster, limit=limit, gpus=gpus, measured_on=measured_on, adapt=adapt
+        path,
+        throughputs=throughputs,
+        cluster=cluster,
+        limit=limit,
+        gpus=gpus,
+        measured_on=measured_on,
+        adapt=adapt,
+        packing=packing,
     )
 
 

@@ -14,6 +14,7 @@ from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 from mlsched_rounds.simulation.adaptation import Adaptation
 from mlsched_rounds.simulation.options import Options
+from mlsched_rounds.simulation.packing import Packing
 from mlsched_rounds.simulation.workload import MICRO, PICO, PPM, Workload
 
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy
         rate = column(one_of(0, PICO // 3, PICO, 7 * PICO // 2, 20 * PICO), count * kinds).reshape(count, kinds)
         nowhere = ~((rate > 0) & (needs[:, None] <= capacity)).any(axis=1)
         rate[nowhere, int(capacity.argmax())] = PICO
-        adapts = draw(st.booleans(), label="adapts")
+        adapts, packs = draw(st.booleans(), label="adapts"), draw(st.booleans(), label="packs")
         return Workload(
             adaptation=draw(_adaptations(rate)) if adapts else None,
+            packing=draw(_packings(rate, needs)) if packs and not adapts else None,
             types=tuple(f"t{m}" for m in range(kinds)),
             capacity=capacity,
             submit=np.sort(column(one_of(0, 0, 1, 5 * MICRO, 400 * MICRO, 3000 * MICRO))),
@@ -50,6 +52,26 @@ def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy
         )
 
     return draw_workload()
+
+
+def _packings(rate: IntArray, gpus: IntArray) -> SearchStrategy[Packing]:
+    """Rates of every two jobs on as many GPUs: parts of those alone, slightly more, or none if they do not fit."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_packing(draw: DrawFn) -> Packing:
+        count, kinds = rate.shape
+        quarters = draw(st.lists(one_of(1, 2, 3, 4, 5), min_size=count**2 * kinds, max_size=count**2 * kinds))
+        fits = ints(draw(st.lists(one_of(0, 1, 1), min_size=count**2 * kinds, max_size=count**2 * kinds)))
+        pairs = fits.reshape(count, count, kinds) & (gpus[:, None] == gpus)[:, :, None]
+        pairs &= pairs.transpose(1, 0, 2) & (rate > 0) & (rate > 0)[:, None]
+        return Packing(
+            group=np.arange(count),
+            rate=rate[:, None] // 4 * ints(quarters).reshape(pairs.shape) * pairs,
+            fine=np.zeros(pairs.shape, dtype=np.int64),
+        )
+
+    return draw_packing()
 
 
 def _adaptations(rate: IntArray) -> SearchStrategy[Adaptation]:

@@ -15,6 +15,7 @@ from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, recor
 from mlsched.core.record import Record
 from mlsched_rounds.simulation.adaptation import PICO as PICO
 from mlsched_rounds.simulation.adaptation import Adaptation
+from mlsched_rounds.simulation.packing import Packing
 
 #: Parts of a second in `Workload.submit`.
 MICRO = 10**6
@@ -49,6 +50,10 @@ class Workload(Record):
         Adaptation, optional=True, doc="how jobs change their batch sizes, and with them their rates"
     )
 
+    packing: Packing | None = record(
+        Packing, optional=True, doc="rates of pairs of jobs that share their GPUs; None: no job shares its GPUs"
+    )
+
     def check(self) -> None:
         refuse_falling("submit", self.submit)
         for j, (rates, steps) in enumerate(zip(self.rate.tolist(), self.steps.tolist(), strict=True)):
@@ -60,6 +65,24 @@ class Workload(Record):
             same = [np.array_equal(np.squeeze(a, 1), b) for a, b in zip(first, (self.rate, self.fine), strict=True)]
             if not all(same):
                 raise InvalidInput("adaptation: the rates of each job's first regime must be the workload's own")
+
+        if self.packing is not None:
+            self._check_packing(self.packing)
+
+    def _check_packing(self, packing: Packing) -> None:
+        if self.adaptation is not None:
+            raise InvalidInput("packing: jobs that change their batch sizes have no rates of pairs; set adapt=false")
+        groups, types = len(packing.rate), len(self.types)
+        if len(packing.group) != len(self.submit) or packing.rate.shape[2] != types:
+            raise InvalidInput(f"packing: must have {len(self.submit)} jobs and {types} types, as the workload has")
+        alone, gpus = np.ones((groups, types), dtype=np.bool_), np.zeros(groups, dtype=np.int64)
+        gpus[packing.group] = self.gpus
+        np.logical_and.at(alone, packing.group, (self.rate > 0) | (self.fine > 0))
+        fits = (packing.rate > 0) | (packing.fine > 0)
+        if (gpus[packing.group] != self.gpus).any() or (fits & (gpus[:, None] != gpus)[:, :, None]).any():
+            raise InvalidInput("packing: only jobs on as many GPUs share them; give each number of GPUs its own groups")
+        if (fits & ~alone[:, None, :]).any():
+            raise InvalidInput("packing: a job that shares GPUs of a type must run there alone, too")
 
     @functools.cached_property
     def rates(self) -> npt.NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The world of rounds: Gavel's (Narayanan et al., OSDI 2020), as its simulator runs it, packing left out.
+"""The world of rounds: Gavel's (Narayanan et al., OSDI 2020), as its simulator runs it.
 
 1. Job j of s_j GPUs does tau_jm steps per second on s_j GPUs of type m, wherever they are; pausing and moving cost
    nothing (but see the option `resume`).
@@ -7,7 +7,10 @@
 3. At the end of a round: account what ran, the last to end first; admit who has come; then say who runs next. With a
    policy of shares (`Options.shares`) its mechanism does (`mechanism`), with plans of windows of rounds the planner
    (`planner`); without either, the solver is asked each round.
-4. Jobs that change their batch sizes do so at the ends of slices (`adaptation`).
+4. If the workload has rates of pairs, two jobs on as many GPUs may share them (`packing`); only policies that pack do.
+   Both jobs hold the GPUs until the later one has done its steps. A slice of a pair fails if a job's GPU gets no step;
+   Gavel's program does not count such failures.
+5. Jobs that change their batch sizes do so at the ends of slices (`adaptation`).
 
 The simulator counts time in floats, as Gavel's program does; the clock is told it in 10^-6 s, rounded up.
 """
@@ -80,8 +83,8 @@ class RoundsWorld:
         """Begin the round."""
         self._asking = False
         kinds = self._asker.kinds(plan)
-        taken = [self.rounds.active[kinds == m].tolist() for m in range(len(self.workload.types))]
-        self.rounds.run(taken, set(self.rounds.active.tolist()))
+        taken = [[(job,) for job in self.rounds.active[kinds == m].tolist()] for m in range(len(self.workload.types))]
+        self.rounds.run(taken, {(job,) for job in self.rounds.active.tolist()})
 
     def _note(self) -> None:
         for one in self.rounds.slices[self._noted :]:

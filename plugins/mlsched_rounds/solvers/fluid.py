@@ -1,7 +1,7 @@
 """A bound on every schedule of jobs on several GPU types, and what its linear program would do first.
 
 Time is cut into intervals [t_{k-1}, t_k]; y_jmk is how many seconds job j spends on type m in interval k, and
-p_jm = N_j / tau_jm its duration there alone. Every schedule without packing, with pauses and moves at will, satisfies
+p_jm = N_j / tau_jm its duration there alone. Every schedule, with pauses and moves at will, satisfies
 
     sum_j s_j y_jmk <= c_m (t_k - t_{k-1}),    sum_m y_jmk <= t_k - max(t_{k-1}, r_j),    sum_mk y_jmk / p_jm = 1.
 
@@ -13,6 +13,10 @@ duration after the mean time of its work, so that
 Per interval, time counts from the interval's start, so finer intervals prove more. The makespan is bounded by the same
 rows with the last interval's length free. With all jobs released now and their remaining steps, the shares of the first
 interval are what the bound would do next: a policy that asks again at every chance (`fluid_shares`).
+
+If jobs may share their GPUs (`Rates.paired`), a job has another column for each type and interval: while it shares, it
+holds s_j / 2 GPUs and runs at the rate beside its best partner. A pair's time counts for both of its jobs, so that
+every schedule with pairs satisfies these rows, too.
 """
 
 from __future__ import annotations
@@ -111,6 +115,19 @@ def _asked(rates: Rates, steps: Floats) -> IntArray:
     return np.flatnonzero((steps > 0) & fits.any(axis=1))
 
 
+def _modes(rates: Rates) -> tuple[Floats, IntArray, Floats]:
+    """How a job can run: its rates, jobs x modes; the type of each mode, and the part of its GPUs that a job holds.
+
+    The modes are the types, and again the types for jobs that share their GPUs. A job that gains nothing from sharing
+    has no rate there: alone for half the time it does as many steps.
+    """
+    types = np.arange(len(rates.capacity))
+    if rates.paired is None:
+        return rates.rate, types, np.ones(len(types))
+    paired = np.where(2 * rates.paired > rates.rate, rates.paired, 0.0)
+    return np.hstack([rates.rate, paired]), np.tile(types, 2), np.repeat([1.0, 0.5], len(types))
+
+
 Columns = tuple[IntArray, IntArray, IntArray, IntArray]
 
 
@@ -118,16 +135,16 @@ def _solved(
     rates: Rates, steps: Floats, release: Floats, borders: Floats, jobs: IntArray, deadline: Deadline | None
 ) -> tuple[Solved, Columns]:
     """The optimum in units of the mean of the jobs' shortest durations, summed, and the columns y as shares of the
-    intervals: of which job, type and interval each is. The halves of the shortest durations are left out."""
+    intervals: of which job, mode (`_modes`) and interval each is. The halves of the shortest durations are left out."""
     if (release[jobs] < borders[0]).any():
         raise InvalidInput("release: no job may be released before the first border")
     program = Program()
     total = float((steps[jobs] / rates.fastest[jobs]).sum())
     lengths = np.append(np.diff(borders), 2 * total + max(0.0, float(release[jobs].max()) - borders[-1]))
     columns, _, _ = _rows(program, rates, steps, release, borders, lengths, jobs, 1.0, scale=lengths)
-    job, kind, interval, column = columns
+    job, mode, interval, column = columns
     begin = np.maximum(borders[interval], release[job]) - release[job]
-    part = rates.rate[job, kind] * lengths[interval] / steps[job]
+    part = _modes(rates)[0][job, mode] * lengths[interval] / steps[job]
     costs = np.zeros(program.columns)
     costs[column] = part * begin / total
     program.cost = [costs]
@@ -148,14 +165,16 @@ def _rows(
     unit: float,
     scale: Floats | None = None,
 ) -> tuple[Columns, IntArray, IntArray]:
-    """The rows of the module's docstring; of which job, type and interval each column is; and the rows of the jobs and
-    of the types, by interval (-1 for an interval that ends before the job's release). Times in `unit` seconds."""
+    """The rows of the module's docstring; of which job, mode (`_modes`) and interval each column is; and the rows of
+    the jobs and of the types, by interval (-1 for an interval that ends before the job's release). Times in `unit`
+    seconds."""
     count, types = len(lengths), len(rates.capacity)
     ends = begins + lengths
     last = count - 1
     there = (release[jobs, None] < ends) | (np.arange(count) == last)
-    fits = (rates.rate[jobs] > 0) & (rates.gpus[jobs, None] <= rates.capacity)
-    local, kind, interval = np.nonzero(fits[:, :, None] & there[:, None, :])
+    rate, types_of, held = _modes(rates)
+    fits = (rate[jobs] > 0) & (rates.gpus[jobs, None] <= rates.capacity[types_of])
+    local, mode, interval = np.nonzero(fits[:, :, None] & there[:, None, :])
     size = np.ones(count) if scale is None else scale
     column = program.add_columns(np.zeros(len(local)))
     room = np.maximum(ends - np.maximum(begins, release[jobs, None]), 0.0) / size
@@ -165,8 +184,8 @@ def _rows(
     high = (rates.capacity[:, None] * lengths / size).ravel()
     rows_of_types = program.add_rows(-np.inf, high).reshape(types, count)
     job = jobs[local]
-    program.put(rows_of_types[kind, interval], column, rates.gpus[job])
+    program.put(rows_of_types[types_of[mode], interval], column, rates.gpus[job] * held[mode])
     # All of a job's steps, as multiples of what it does in its longest time: entries near 1.
     done = program.add_rows(np.ones(len(jobs)), np.ones(len(jobs)))
-    program.put(done[local], column, rates.rate[job, kind] * size[interval] * unit / steps[job])
-    return (job, kind, interval, column), rows_of_jobs, rows_of_types
+    program.put(done[local], column, rate[job, mode] * size[interval] * unit / steps[job])
+    return (job, mode, interval, column), rows_of_jobs, rows_of_types

@@ -25,14 +25,19 @@ class Rates:
     """What shares are asked for.
 
     rate: steps per second of each job on each type with its GPUs, jobs x types; 0 where it cannot run. gpus: s_j, of
-    each job, at least 1. capacity: c_m, GPUs of each type. Other shapes or negative numbers are an InvalidInput.
+    each job, at least 1. capacity: c_m, GPUs of each type. paired: steps per second of each job while it shares its
+    GPUs with the best partner, jobs x types; None: no job shares them. Only bounds use it. Other shapes or negative
+    numbers are an InvalidInput.
     """
 
     rate: Floats
     gpus: IntArray
     capacity: IntArray
+    paired: Floats | None = None
 
     def __post_init__(self) -> None:
+        if self.paired is not None and self.paired.shape != self.rate.shape:
+            raise InvalidInput(f"paired: has shape {self.paired.shape}: must be as rate, {self.rate.shape}")
         if self.rate.shape != (len(self.gpus), len(self.capacity)):
             rule = f"must be {len(self.gpus)} jobs x {len(self.capacity)} types"
             raise InvalidInput(f"rate: has shape {self.rate.shape}: {rule}")
@@ -50,9 +55,9 @@ class Rates:
 
     @property
     def fastest(self) -> Floats:
-        """Each job's highest rate, steps per second."""
+        """Each job's highest rate, alone or paired, steps per second."""
         fastest: Floats = self.rate.max(axis=1, initial=0.0)
-        return fastest
+        return fastest if self.paired is None else np.maximum(fastest, self.paired.max(axis=1, initial=0.0))
 
     def advanced(self, shares: Floats) -> Floats:
         """Steps per second of each job with these shares."""

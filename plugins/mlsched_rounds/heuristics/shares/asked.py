@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
+from mlsched_rounds.heuristics.accounts import Unit
+from mlsched_rounds.heuristics.pairs import Together
 from mlsched_rounds.solvers.shares import Floats, Optimum
 
 
@@ -21,6 +23,9 @@ class Asked:
     ordinary; remaining: steps; age: seconds since arrival; served: GPU-seconds so far; capacity: GPUs of each type;
     types: their names, in the order in which they are filled. runs: jobs x types, whether a job can run there at all,
     which `fifo` checks although it knows no rates.
+
+    For a policy that packs, units: jobs and pairs of jobs in the order of the accounts; together: steps per second of
+    two jobs that share their GPUs, 2 x types, 0 where they do not fit.
     """
 
     jobs: IntArray
@@ -33,6 +38,8 @@ class Asked:
     capacity: IntArray
     types: tuple[str, ...]
     runs: npt.NDArray[np.bool_]
+    units: Sequence[Unit] = ()
+    together: Together | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +54,8 @@ class Readings:
     first: float = 360.0
 
 
-#: Shares of the asked jobs, jobs x types. One that remembers something of jobs names the fields (`remembers`), each a
-#: dictionary by the jobs' numbers.
+#: Shares of the asked jobs, jobs x types; under a policy that packs, of the units. One that remembers something of jobs
+#: names the fields (`remembers`), each a dictionary by the jobs' numbers.
 Shares = Callable[[Asked], Floats]
 
 
@@ -69,11 +76,12 @@ class Policy:
 
     aware: it knows rates, and types are filled in their order; else in an order drawn anew for each round (whether
     "Perf" is in the name of the policy decides that in Gavel's program). strict: jobs without a priority do not run
-    (FIFO).
+    (FIFO). packs: two jobs may share their GPUs; only the simulator of rounds runs such a policy.
     """
 
     name: str
     start: Callable[[Readings], Shares]
     aware: bool = False
     strict: bool = False
+    packs: bool = False
     doc: str = ""

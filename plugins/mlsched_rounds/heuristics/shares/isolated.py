@@ -17,16 +17,17 @@ def _start(readings: Readings) -> Shares:
 
 
 def _start_fair(readings: Readings) -> Shares:
-    return lambda asked: _parts(asked, np.ones(len(asked.jobs)))
+    return lambda asked: equal_parts(asked, np.ones(len(asked.jobs)))
 
 
 def shares(asked: Asked) -> Floats:
     """c_m / n / s_j, a row's sum at most 1."""
-    return _parts(asked, asked.gpus)
+    return equal_parts(asked, asked.gpus)
 
 
-def _parts(asked: Asked, gpus: np.ndarray) -> Floats:
-    found = asked.capacity / max(1, len(asked.jobs)) / gpus[:, None]
+def equal_parts(asked: Asked, gpus: np.ndarray) -> Floats:
+    """An equal part of every type for each entry of `gpus`, divided by the entry."""
+    found = asked.capacity / max(1, len(gpus)) / gpus[:, None]
     # In Gavel's program types stand in order of the alphabet; sums of floats depend on it.
     total = found[:, np.argsort(np.array(asked.types), kind="stable")].sum(axis=1, keepdims=True)
     limited: Floats = found / np.maximum(total, 1.0)

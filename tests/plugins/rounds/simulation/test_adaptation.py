@@ -156,7 +156,7 @@ def test_what_is_left_of_a_job_when_a_change_gives_it_away(tmp_path) -> None:
         assert mlsched.simulate(workload, "fifo", options=options).log.rows == run.log.rows
         ends[reading] = [run.jobs["completion"].tolist(), len(run.log.rows), run.summary()["dropped"]]
         if reading == "ended":
-            late = (2, 0, 0, 4 * MICRO, 4 * MICRO, 0, 1, 1)
+            late = (2, 0, 0, 4 * MICRO, 4 * MICRO, 0, 1, 1, -1)
             run.log.rows.append(late)
             assert [wrong.partition(":")[0] for wrong in run.violations()] == ["end"]
     assert ends == {"failed": [[4.0], 7, 0], "ended": [[4.0], 2, 0]}

@@ -39,6 +39,8 @@ def test_every_printed_run_is_above_the_bounds_and_the_fluid_near_them(shared_da
     found = {}
     for run in prints(shared_data):
         key = (run["trace"], run["cluster"])
+        if run["policy"] == "gandiva":
+            continue  # pairs share GPUs there: see test_gavel_prints
         if None in run["jct"] or (key == DEAR and not THOROUGH):
             continue
         if key not in found:

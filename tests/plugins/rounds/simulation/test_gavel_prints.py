@@ -7,7 +7,8 @@ import pytest
 from draws import THOROUGH
 from gavel_examples import OURS, logged, prints, workload_of
 
-from mlsched_rounds.heuristics.shares import POLICIES, Policy
+from mlsched_rounds.heuristics.shares import PACKING, POLICIES, Policy
+from mlsched_rounds.simulation import bound
 from mlsched_rounds.simulation.mechanism import Mechanism, play
 from mlsched_rounds.simulation.options import Options
 
@@ -21,10 +22,11 @@ def assert_equal(mechanism: Mechanism, run: dict) -> None:
         assert printed is not None
         assert abs(rounds.ended[job] - rounds.arrival[job] - printed) <= PRINTED, (job, run["trace"], run["policy"])
     assert abs(rounds.now - run["makespan"]) <= PRINTED
-    assert len(rounds.slices) == run["microtasks"]
+    parts = [1.0 if one.partner < 0 else 0.5 for one in rounds.slices]  # a pair is one of Gavel's micro-tasks
+    assert sum(parts) == run["microtasks"]
     assert abs(rounds.booked / sum(rounds.capacity) / rounds.now - run["utilization"]) <= PRINTED
     if run["lease"] is not None:
-        assert sum(one.kept for one in rounds.slices) == run["lease"][0]
+        assert sum(one.kept * part for one, part in zip(rounds.slices, parts, strict=True)) == run["lease"][0]
 
 
 def test_fed_with_the_logged_allocations_every_job_ends_as_printed(shared_data, tmp_path) -> None:
@@ -61,6 +63,21 @@ def test_combinatorial_policies_are_equal_end_to_end(shared_data, tmp_path) -> N
             assert_equal(play(workload_of(shared_data, run, tmp_path), POLICIES[run["policy"]], options), run)
             count += 1
     assert count == 18
+
+
+def test_gandiva_packs_as_printed(shared_data, tmp_path) -> None:
+    count = 0
+    for run in prints(shared_data):
+        if run["policy"] == "gandiva":
+            workload = workload_of(shared_data, run, tmp_path, packing=True)
+            mechanism = play(workload, PACKING["gandiva"], Options(seed=run["seed"]))
+            assert_equal(mechanism, run)
+            assert any(one.partner >= 0 for one in mechanism.rounds.slices)
+            if len(run["jct"]) < 59 or THOROUGH:
+                assert bound.makespan(workload) <= run["makespan"]
+                assert bound.mean_completion(workload) <= run["avg_jct"]
+            count += 1
+    assert count == 5
 
 
 def test_linear_policies_end_near_what_is_printed(shared_data, tmp_path) -> None:

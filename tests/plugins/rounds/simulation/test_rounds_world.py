@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import mlsched
 from mlsched.cli.main import main
 from mlsched.core.errors import InvalidInput, Stuck
-from mlsched_rounds.heuristics.shares import POLICIES
+from mlsched_rounds.heuristics.shares import PACKING, POLICIES
 from mlsched_rounds.simulation import SIMULATION, Options
 from mlsched_rounds.simulation import strategies as drawn
 from mlsched_rounds.simulation.mechanism import play
@@ -155,8 +155,10 @@ def test_every_run_is_sound_and_above_its_bound(workload, options) -> None:
 @settings(max_examples=draws(5, 1000))
 @given(drawn.workloads())
 def test_every_policy_of_shares_runs_soundly(workload) -> None:
-    for policy in POLICIES:
+    for policy in [*POLICIES, *PACKING]:
         if policy == "allox" and (workload.gpus > 1).any():
+            continue
+        if policy in PACKING and workload.packing is None:
             continue
         try:
             found = mlsched.simulate(workload, f"gavel:policy={policy}")
@@ -212,7 +214,7 @@ def test_the_replay_finds_what_is_tampered_with(tmp_path, rows, changes, said) -
 
 def test_the_replay_counts_failures_and_what_resuming_costs(tmp_path) -> None:
     dropped = run(tmp_path, "c,0,2,721\n", "fast=2")
-    rows, more = list(dropped.log.rows), (6, 0, 0, 362_500_000, 363_000_000, 1, 1, 1)
+    rows, more = list(dropped.log.rows), (6, 0, 0, 362_500_000, 363_000_000, 1, 1, 1, -1)
     assert kinds(dropped, rows[:-1]) == {"lost job"}
     assert kinds(dropped, [*rows, more]) == {"end"}
     assert kinds(dropped, with_changes(dropped, 3, failed=0)) == {"failure", "end"}  # it would have been done by then
