@@ -42,7 +42,7 @@ BLOCK = re.compile(
 )
 COUNTS = re.compile(r"<!-- verdicts -->\n.*?<!-- end -->", re.DOTALL)
 #: What counts as a measured number in a page that is complete: a percentage or an interval.
-MEASURED = re.compile(r"\d[\d.,]*\s?%|\d[\d.,]*\s?±")
+MEASURED = re.compile(r"\d[\d.,]*\s?%(?! (?:confidence )?intervals?)|\d[\d.,]*\s?±")
 
 
 class Number(float):
@@ -88,7 +88,10 @@ def placed(data: Any, path: str) -> Any:
 
 
 def result(source: str, docs: Path = DOCS) -> dict[str, Any]:
-    """The recorded result `source`: its command and its document."""
+    """Return the recorded result `source`: its command and its document. `verdict-counts`: the counts of all papers."""
+    if source == "verdict-counts":
+        *_, (_, *counts) = of_verdicts(docs)["rows"]
+        return {"command": "mlsched reproduce", "document": {"together": dict(zip(["claims", *COUNTED], counts))}}
     path = docs / "results" / f"{source}.json"
     if not path.exists():
         raise SystemExit(f"{path} is missing; record it: python tools/results.py record {source} -- COMMAND...")
@@ -234,12 +237,17 @@ def faults(docs: Path = DOCS) -> list[str]:
 
 
 def uncovered(text: str, own: list[dict[str, str]], docs: Path = DOCS) -> list[str]:
-    """Percentages and intervals outside tables, listed sentences, code and quotations."""
+    """Return percentages and intervals outside tables, listed sentences, code and quotations.
+
+    A number that a block of code prints is covered: tests run the block.
+    """
     rest = BLOCK.sub(" ", text)
+    printed = " ".join(re.findall(r"```.*?```", rest, flags=re.DOTALL))
     rest = plain(re.sub(r"```.*?```|`[^`]*`|\"[^\"]*\"", " ", rest, flags=re.DOTALL))
     for sentence in own:
         rest = rest.replace(plain(re.sub(r"`[^`]*`|\"[^\"]*\"", " ", said(sentence, docs))), " ")
-    return [rest[max(0, m.start() - 30) : m.end() + 10] for m in MEASURED.finditer(rest)]
+    found = [m for m in MEASURED.finditer(rest) if m[0] not in printed]
+    return [rest[max(0, m.start() - 30) : m.end() + 10] for m in found]
 
 
 #: Experiment -> the recorded results that its claims' verdicts are from; a later one says what an earlier could not.
