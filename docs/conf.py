@@ -36,6 +36,7 @@ extensions = [
     "record_fields",
     "constants",
     "contributors",
+    "keywords",
     "linked_names",
     "mathml",
     "plain_types",

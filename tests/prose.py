@@ -111,6 +111,11 @@ class Prose:
         self.lines += source.count("\n")
         self.any_types += len(re.findall(r"\bAny\b", source))
 
+    def read_markdown(self, path: Path) -> None:
+        """Count the sentences of a Markdown page."""
+        place = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+        self.read(running_text(path.read_text(encoding="utf-8")), place)
+
     def _read_names(self, node: ast.AST) -> None:
         names = []
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -164,6 +169,21 @@ def without_examples(text: str) -> str:
     return re.sub(r"^\s*(?:>>>|\.\.\. ).*(?:\n\s*\S.*)*", "", text, flags=re.MULTILINE)
 
 
+def running_text(page: str) -> str:
+    """Return a Markdown page without front matter, comments, code, formulas, tables, headings and pictures."""
+    for pattern in (
+        r"\A---\n.*?\n---\n",
+        r"<!--.*?-->",
+        r"^[ \t]*(```|~~~|:::).*?^[ \t]*\1[ \t]*$",
+        r"\$\$.*?\$\$",
+        r"^\s*\|[^\n]*$",
+        r"^#+ [^\n]*$",
+        r"!\[[^\]]*\]\([^)]*\)",
+    ):
+        page = re.sub(pattern, "\n\n", page, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"<[^>]+>", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", page))
+
+
 def comments(source: str) -> Iterator[str]:
     """Yield the comments of a source text; comments on consecutive lines are one text."""
     block: list[str] = []
@@ -182,11 +202,14 @@ def comments(source: str) -> Iterator[str]:
 
 
 def prose_of(paths: Iterable[Path]) -> Prose:
-    """Measure Python files and all those below folders."""
+    """Measure Python files, Markdown pages and all Python files below folders."""
     prose = Prose()
     for path in paths:
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            prose.read_python(file)
+            if file.suffix == ".md":
+                prose.read_markdown(file)
+            else:
+                prose.read_python(file)
     return prose
 
 

@@ -90,8 +90,8 @@ def placed(data: Any, path: str) -> Any:
 def result(source: str, docs: Path = DOCS) -> dict[str, Any]:
     """Return the recorded result `source`: its command and its document. `verdict-counts`: the counts of all papers."""
     if source == "verdict-counts":
-        *_, (_, *counts) = of_verdicts(docs)["rows"]
-        return {"command": "mlsched reproduce", "document": {"together": dict(zip(["claims", *COUNTED], counts))}}
+        counts = dict(zip(("papers", "claims", *COUNTED), of_verdicts(docs)["rows"][-1], strict=True))
+        return {"command": "mlsched reproduce", "document": {"together": counts}}
     path = docs / "results" / f"{source}.json"
     if not path.exists():
         raise SystemExit(f"{path} is missing; record it: python tools/results.py record {source} -- COMMAND...")

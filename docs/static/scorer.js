@@ -1,8 +1,9 @@
-// How the site's search ranks: Sphinx's own scores, and guides before explanations before the reference.
+// How the site's search ranks: Sphinx's own scores, guides first, the reference and the appendix of results last.
 var Scorer = {
   score: (result) => {
     const [page, , , , score] = result;
     if (page.startsWith("guides/") || page.startsWith("learn/")) return score + 9;
+    if (page.startsWith("results/") || page.startsWith("contribute/")) return score - 20;
     return page.startsWith("reference/") ? score - 5 : score;
   },
   objNameMatch: 11,

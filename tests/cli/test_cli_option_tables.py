@@ -30,7 +30,7 @@ def test_another_value_is_refused_by_name(cli, case: Case) -> None:
 
 
 def of_logs() -> list[str]:
-    return [given for first, *_ in rows("own-logs-runs", OF_LOGS) for given in re.findall(r"`(\w+=[^`]+)`", first)]
+    return [given for first, *_ in rows("assumptions", OF_LOGS) for given in re.findall(r"`(\w+=[^`]+)`", first)]
 
 
 @pytest.mark.parametrize("given", of_logs())
