@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 from mlsched.api.calls import call_solver
@@ -32,8 +33,9 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
         InvalidInput: the hint is not a feasible plan.
         BackendError: the backend failed, and no plan is known.
     """
-    started = start_within(request, hint)
-    if (outcome := _at_trivial_bound(started)) is not None:
+    values = Values(request)
+    started = start_within(request, hint, values)
+    if (outcome := _at_trivial_bound(started, values)) is not None:
         return outcome
     cold = request.optimises and hint != "none" and not request.solver.starts_warm(request.instance, request.objective)
     start = started.start
@@ -41,26 +43,52 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
         outcome = call(started)
     except BackendError as error:
         if cold:
-            start = unsearched_start(request, start)
+            start = _unsearched_start(request, start, values)
         outcome = _without_backend(request, start, error)
     else:
         if cold and outcome.status in UNPROVED:
-            start = unsearched_start(request, start)
-    return with_incumbent(request, start, outcome)
+            start = _unsearched_start(request, start, values)
+    return with_incumbent(request, start, outcome, values)
+
+
+class Values:
+    """The values of the plans of one call, and its trivial bound; each is computed once."""
+
+    def __init__(self, request: Request) -> None:
+        self._instance, self._objective = request.instance, request.objective
+        self._known: dict[int, tuple[Plan, int]] = {}  # a plan that is kept keeps its id
+
+    def of(self, plan: Plan) -> int:
+        """Return the value of a plan; InvalidInput if the plan is malformed."""
+        if id(plan) not in self._known:
+            self._known[id(plan)] = plan, self._instance.evaluate(plan)[self._objective]
+        return self._known[id(plan)][1]
+
+    def best(self, plans: list[Plan]) -> Plan | None:
+        """Return the best plan, the first of equal ones; None for an empty list."""
+        best = min if self._instance.objective(self._objective).sense == "min" else max
+        return best(plans, key=self.of, default=None)
+
+    @functools.cached_property
+    def bound(self) -> int | None:
+        """Return the problem's trivial bound (`trivial_bound`)."""
+        return trivial_bound(self._instance, self._objective)
 
 
 # -- before the search ------------------------------------------------------------------------------------------------
 
 
-def start_within(request: Request, hint: Plan | str | None = None) -> Request:
+def start_within(request: Request, hint: Plan | str | None = None, values: Values | None = None) -> Request:
     """Return the request with its warm start, and with the time that remains after finding it.
 
-    The start is the better of a given plan and the best plan of the warm-start rules, which wins a tie.
+    The start is the better of a given plan and the best plan of the warm-start rules, which wins a tie. values: of the
+    call, where the plans' values are kept.
     """
+    values = values or Values(request)
     limits, deadline = request.limits, Deadline(request.limits.seconds)
     solver, instance, start = request.solver, request.instance, check_hint(request.instance, hint)
     if hint != "none" and solver.answers(instance.called) and solver.starts_warm(instance, request.objective):
-        start = _best(request, _rule_plans(request, searching=True) + ([] if start is None else [start]))
+        start = values.best(_rule_plans(request, values, searching=True) + ([] if start is None else [start]))
     if limits.seconds is not None and solver.takes_hint:
         limits = dataclasses.replace(limits, seconds=deadline.remaining(SOLVE_SHARE * limits.seconds))
     return dataclasses.replace(request, start=start, limits=limits)
@@ -78,57 +106,57 @@ def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
     return None
 
 
-def unsearched_start(request: Request, start: Plan | None) -> Plan | None:
+def _unsearched_start(request: Request, start: Plan | None, values: Values) -> Plan | None:
     """Return the best of a plan, if any, and of the plans of the warm-start rules that do not search."""
-    return _best(request, _rule_plans(request, searching=False) + ([] if start is None else [start]))
+    return values.best(_rule_plans(request, values, searching=False) + ([] if start is None else [start]))
 
 
-def _rule_plans(request: Request, *, searching: bool) -> list[Plan]:
+def _rule_plans(request: Request, values: Values, *, searching: bool) -> list[Plan]:
     """Return the plans of the warm-start rules. searching: also of rules that search, for a share of the time limit.
 
     A rule has no time limit. On a very large instance it may exceed the limit of the call: then no other rule follows.
     """
     plans, deadline, limits = list[Plan](), Deadline(request.limits.seconds), request.limits
-    bound = _known_bound(request)
+    bound = _known_bound(request, values)
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(request.instance.problem):
         if not rule.warm_start or (rule.searches and not searching):
             continue
         if plans and deadline.passed():
             break
-        values = resolve(rule.name, rule.parameters, rule.as_start(request.instance) if rule.as_start else {})
+        params = resolve(rule.name, rule.parameters, rule.as_start(request.instance) if rule.as_start else {})
         own = dataclasses.replace(limits, seconds=seconds, work=None, threads=1)
-        plan = call_solver(Request(rule, request.objective, values, own, instance=request.instance)).plan
+        plan = call_solver(Request(rule, request.objective, params, own, instance=request.instance)).plan
         if plan is None:
             continue
         plans.append(plan)
-        if bound is not None and request.instance.evaluate(plan)[request.objective] == bound:
+        if bound is not None and values.of(plan) == bound:
             break
     return plans
 
 
-def _at_trivial_bound(request: Request) -> Outcome | None:
+def _at_trivial_bound(request: Request, values: Values) -> Outcome | None:
     """Return the warm start as the optimum if it reaches the problem's trivial bound; otherwise None."""
-    bound = None if request.start is None else _known_bound(request)
-    if request.start is None or bound is None or request.instance.evaluate(request.start)[request.objective] != bound:
+    bound = None if request.start is None else _known_bound(request, values)
+    if request.start is None or bound is None or values.of(request.start) != bound:
         return None
     return Outcome("optimal", request.start, bound, "proof")
 
 
-def _known_bound(request: Request) -> int | None:
+def _known_bound(request: Request, values: Values) -> int | None:
     """Return the problem's trivial bound, which ends a search; None for a solver that always searches.
 
     A solver that takes no start always searches, so that brute force stays an independent witness of the bound.
     """
     if not request.optimises or request.solver.restricted or not request.solver.takes_hint:
         return None
-    return trivial_bound(request.instance, request.objective)
+    return values.bound
 
 
 # -- after the search -------------------------------------------------------------------------------------------------
 
 
-def with_incumbent(request: Request, start: Plan | None, outcome: Outcome) -> Outcome:
+def with_incumbent(request: Request, start: Plan | None, outcome: Outcome, values: Values) -> Outcome:
     """Return the outcome of a solver that a limit ended, with the better of its own plan and `start`.
 
     Its bound is at least as tight as the problem's trivial bound (`Problem.trivial_bound`): CP-SAT, stopped early,
@@ -143,13 +171,13 @@ def with_incumbent(request: Request, start: Plan | None, outcome: Outcome) -> Ou
     if restricted and outcome.stopped_by == "proof":
         return outcome
     try:
-        plan = _best(request, [one for one in (outcome.plan, start) if one is not None])
-        value = None if plan is None else request.instance.evaluate(plan)[request.objective]
+        plan = values.best([one for one in (outcome.plan, start) if one is not None])
+        value = None if plan is None else values.of(plan)
     except InvalidInput:  # the judge names the mistake in a malformed plan
         return outcome
     bound = outcome.bound
     if not restricted:
-        bound = _tighter(request, bound, trivial_bound(request.instance, request.objective))
+        bound = _tighter(request, bound, values.bound)
         if plan is not None and value == bound:
             return Outcome("optimal", plan, bound, "proof", outcome.work)
     return dataclasses.replace(outcome, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
@@ -173,9 +201,3 @@ def _tighter(request: Request, own: int | float | None, trivial: int | None) -> 
     if own is None or trivial is None:
         return trivial if own is None else own
     return trivial if request.instance.objective(request.objective).better(own, trivial) else own
-
-
-def _best(request: Request, plans: list[Plan]) -> Plan | None:
-    """Return the best plan, the first of equal ones; None for an empty list."""
-    best = min if request.instance.objective(request.objective).sense == "min" else max
-    return best(plans, key=lambda plan: request.instance.evaluate(plan)[request.objective], default=None)

@@ -144,7 +144,20 @@ def test_a_bound_is_never_weaker_than_the_statements(ends):
     )
     declared = registry().solvers["quality", "highs"]
     request = Request(declared, "total_loss_reduction", instance=quality)
-    assert exact.with_incumbent(request, None, beyond).bound == trivial < 2**60
+    assert exact.with_incumbent(request, None, beyond, exact.Values(request)).bound == trivial < 2**60
+
+
+def test_each_plan_is_evaluated_once_and_the_bound_is_computed_once(monkeypatch):
+    """One call asks for the values of its starts at up to three places, and for the trivial bound at two."""
+    evaluated, bounds = [], []
+    evaluate, trivial = type(INSTANCE).evaluate, exact.trivial_bound
+    monkeypatch.setattr(type(INSTANCE), "evaluate", lambda self, plan: evaluated.append(plan) or evaluate(self, plan))
+    monkeypatch.setattr(exact, "trivial_bound", lambda *asked: bounds.append(asked) or trivial(*asked))
+    request = Request(registry().solvers[INSTANCE.problem, "cp-sat"], INSTANCE.objectives[0].name, instance=INSTANCE)
+    stopped = exact.solve_exactly(request, lambda started: Outcome("feasible", started.start, None, "time limit"))
+    assert stopped.plan is not None
+    assert len(evaluated) == len({id(plan) for plan in evaluated}) > 1
+    assert len(bounds) == 1
 
 
 def test_a_restricted_model_knows_plans_and_no_bound(ends):

@@ -89,9 +89,10 @@ def test_when_the_time_is_over_no_further_rule_is_asked_for_a_start(ticking):
     """The first plan comes in any case: without one, there might be none at all."""
     limited, free = Limits(seconds=10.0, seed=0), Limits(seed=0)
     request = Request(EXACT, "total_speed", instance=INSTANCE)
-    assert len(exact._rule_plans(dataclasses.replace(request, limits=free), searching=True)) > 1
+    values = exact.Values(request)
+    assert len(exact._rule_plans(dataclasses.replace(request, limits=free), values, searching=True)) > 1
     ticking(deadline)
-    assert len(exact._rule_plans(dataclasses.replace(request, limits=limited), searching=True)) == 1
+    assert len(exact._rule_plans(dataclasses.replace(request, limits=limited), values, searching=True)) == 1
 
 
 @pytest.mark.parametrize("solver", ["cp-sat", "greedy"])

@@ -15,7 +15,7 @@ from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances import strategies
 from mlsched.solvers.taskgraph.plans import annealed_lists
-from mlsched.solvers.taskgraph.plans.annealed_lists import AnnealedLists, _arrays
+from mlsched.solvers.taskgraph.plans.annealed_lists import AnnealedLists, list_model
 from mlsched.solvers.taskgraph.plans.schedule import search
 from mlsched.solvers.taskgraph.state import State
 
@@ -27,11 +27,11 @@ needs_compiled = pytest.mark.skipif(
 def lists_of(instance, seed=0):
     """A search from a first schedule, and the state that owns it; None for an instance without lists."""
     layout = Layout.of(instance)
-    arrays = _arrays(layout)
-    plan, _ = search(layout, 1, seed) if arrays is not None else (None, 0)
-    if arrays is None or plan is None:
+    model = list_model(layout)
+    plan, _ = search(layout, 1, seed) if model is not None else (None, 0)
+    if model is None or plan is None:
         return None
-    return AnnealedLists(layout, arrays, plan, seed), State(layout, "total_jct", Limits(), Deadline()), plan
+    return AnnealedLists(layout, model, plan, seed), State(layout, "total_jct", Limits(), Deadline()), plan
 
 
 @needs_compiled
@@ -105,11 +105,11 @@ def test_a_missing_library_is_no_error(monkeypatch, tmp_path):
 def test_instances_that_lists_cannot_describe_have_none():
     moving = api.generate("taskgraph", "moving", seed=1)
     assert moving.movement != "none"
-    assert _arrays(Layout.of(moving)) is None
+    assert list_model(Layout.of(moving)) is None
 
 
 def test_numbers_beyond_the_compiled_code_are_left_to_the_other_searches():
     layout = Layout.of(api.generate("taskgraph", "small", seed=1))
-    assert _arrays(layout) is not None
+    assert list_model(layout) is not None
     long = dataclasses.replace(layout, duration=[2**31] * layout.tasks)
-    assert _arrays(long) is None
+    assert list_model(long) is None

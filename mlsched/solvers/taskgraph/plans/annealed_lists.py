@@ -7,6 +7,7 @@ million lists per second, a hundred times as many as Python. Without the compile
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any
@@ -75,12 +76,12 @@ def improve(state: State) -> None:
     """Offer the state the plan of the best list that a share of its limits finds."""
     if state.plan is None or state.done or compiled() is None:
         return
-    arrays = _arrays(state.layout)
-    if arrays is None:
+    model = list_model(state.layout)
+    if model is None:
         return
-    lists = AnnealedLists(state.layout, arrays, state.plan, state.limits.seed)
+    lists = AnnealedLists(state.layout, model, state.plan, state.limits.seed)
     work, seconds = state.limits.work, state.limits.seconds
-    per_list = PLACING * len(arrays["task"])
+    per_list = PLACING * len(model.runs)
     most = LISTS if seconds is None else None
     if work is not None:
         most = int(SHARE * work / per_list)
@@ -95,12 +96,12 @@ def improve(state: State) -> None:
 class AnnealedLists:
     """A search that starts from the list of a plan."""
 
-    def __init__(self, layout: Layout, arrays: dict[str, IntArray], plan: Timetable, seed: int) -> None:
+    def __init__(self, layout: Layout, model: ListModel, plan: Timetable, seed: int) -> None:
         self.layout, self.tried = layout, 0
-        self._runs = _runs(layout)
-        self._kept = {name: np.ascontiguousarray(values, dtype=np.int32) for name, values in arrays.items()}
+        self._runs = model.runs
+        self._kept = {name: np.ascontiguousarray(values, dtype=np.int32) for name, values in model.arrays.items()}
         sizes = (layout.tasks, layout.nodes, len(layout.instance.resources), len(self._runs), layout.jobs)
-        self._lists = _Lists(*sizes, _horizon(arrays), *(self._kept[name].ctypes.data for name in _ARRAYS))
+        self._lists = _Lists(*sizes, model.horizon, *(self._kept[name].ctypes.data for name in _ARRAYS))
         columns = (plan.task, plan.iteration, plan.node, plan.start)
         placed = {(k, i): (n, s) for k, i, n, s in zip(*(c.tolist() for c in columns), strict=True)}
         nodes = [max(layout.allowed[k][:1], default=0) for k in range(layout.tasks)]
@@ -156,17 +157,25 @@ class AnnealedLists:
 _ARRAYS = ("task", "job", "duration", "ready", "demand", "capacity", "allowed", "first", "source", "lag")
 
 
-def _runs(layout: Layout) -> list[Run]:
-    """Return the mandatory runs, (task, iteration), sources first."""
-    return [(k, i) for j, i, k in layout.runs() if i < layout.mandatory[j]]
+@dataclasses.dataclass(frozen=True)
+class ListModel:
+    """The problem of a layout for lists.
+
+    runs: the mandatory runs, (task, iteration), sources first. arrays: those of `Lists`. horizon: a time by which every
+    list has ended, at most `MOST_TIME`.
+    """
+
+    runs: list[Run]
+    arrays: dict[str, IntArray]
+    horizon: int
 
 
-def _arrays(layout: Layout) -> dict[str, IntArray] | None:
-    """Return the arrays of `Lists`; None if lists cannot describe all plans, or for a search that is too large."""
+def list_model(layout: Layout) -> ListModel | None:
+    """Return the problem for lists; None if lists cannot describe all plans, or for a search that is too large."""
     instance = layout.instance
     if layout.fixed or any(layout.finished) or instance.movement != "none" or instance.gpu_unit:
         return None
-    runs = _runs(layout)
+    runs = [(k, i) for j, i, k in layout.runs() if i < layout.mandatory[j]]
     if layout.reason is not None or not 0 < len(runs) <= MOST_RUNS:
         return None
     index = {run: v for v, run in enumerate(runs)}
@@ -189,11 +198,7 @@ def _arrays(layout: Layout) -> dict[str, IntArray] | None:
     found = {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}
     if max(int(each.max(initial=0)) for each in found.values()) >= MOST:
         return None
-    cells = layout.nodes * _horizon(found) * len(instance.resources)
-    return found if cells <= MOST_CELLS else None
-
-
-def _horizon(arrays: dict[str, IntArray]) -> int:
-    """Return a time by which every list has ended, at most `MOST_TIME`."""
-    last = int(arrays["ready"].max(initial=0)) + int(arrays["duration"][arrays["task"]].sum() + arrays["lag"].sum())
-    return min(last + 2, MOST_TIME)
+    last = int(found["ready"].max(initial=0)) + int(found["duration"][found["task"]].sum() + found["lag"].sum())
+    horizon = min(last + 2, MOST_TIME)
+    cells = layout.nodes * horizon * len(instance.resources)
+    return ListModel(runs, found, horizon) if cells <= MOST_CELLS else None
