@@ -13,6 +13,7 @@ import dataclasses
 import heapq
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mlsched.core.errors import InvalidInput
@@ -80,8 +81,9 @@ class Backfill:
 
     def _left(self, job: JobState) -> int:
         """Ticks that a job is estimated to run from now on."""
-        limit, shown = self._engine.facts.time_limit[job.number], self._engine.shown(job)
-        left = limit - shown.executed if limit else shown.remaining
+        facts = self._engine.facts
+        limit = facts.time_limit[job.number]
+        left = limit - self._engine.shown(job).executed if limit else facts.remaining(job)
         return left if left > 1 else 1
 
     def _earliest_end(self, job: JobState) -> int:
@@ -156,44 +158,56 @@ class Backfill:
         every = world.alive
         tasks = room.number(shape.need, shape.count, every) if by_count else 0
         estimates: list[tuple[int, int]] = []
-        at, now, jobs = 0, world.now, world.jobs
-        guard = room.layout.guard
-        least = (shape.need if shape.equal else 0) - guard
-        while at < len(self._ends) or estimates:
-            time = estimates[0][0] if estimates else self._ends[at][0]
-            while at < len(self._ends) and self._ends[at][0] <= time:
-                number = self._ends[at][1]
+        at, now, jobs, shapes, ends = 0, world.now, world.jobs, world.shapes, self._ends
+        guard, total = room.layout.guard, room.total
+        least, whole = (shape.need if shape.equal else 0) - guard, shape.whole - guard
+        ended: list[JobState] = []  # whose nodes are not yet free in `room`
+        while at < len(ends) or estimates:
+            time = estimates[0][0] if estimates else ends[at][0]
+            while at < len(ends) and ends[at][0] <= time:
+                number = ends[at][1]
                 heapq.heappush(estimates, (now + self._left(jobs[number]), number))
                 time, at = estimates[0][0], at + 1
-            more = False  # whether a node that is released has room for a task
             while estimates and estimates[0][0] == time:
                 job = jobs[heapq.heappop(estimates)[1]]
-                needs = world.shapes[job.template].needs
                 if by_count:
+                    needs = shapes[job.template].needs
                     tasks += len(needs) - needs.count(0)
                     continue
-                for node, need in zip(job.node, needs, strict=True):
-                    room.take(node, -need)
-                    more = more or (room.free[node] - least) & guard == guard
+                ended.append(job)
+                total += shapes[job.template].whole
             if by_count:
                 if tasks >= shape.count:
                     return Reservation(time, {}, tasks - shape.count)
-            elif more and room.has(shape.whole) and (nodes := fitted(shape, room, every)) is not None:
-                beside = {node: room.free[node] for node in nodes}
-                for node, need in zip(nodes, shape.needs, strict=True):
-                    beside[node] -= need
-                return Reservation(time, beside)
+            elif (total - whole) & guard == guard:
+                more = False  # whether a node that is released has room for a task
+                for job in ended:
+                    for node, need in zip(job.node, shapes[job.template].needs, strict=True):
+                        room.take(node, -need)
+                        more = more or (room.free[node] - least) & guard == guard
+                ended.clear()
+                if more and (nodes := fitted(shape, room, every)) is not None:
+                    beside = {node: room.free[node] for node in nodes}
+                    for node, need in zip(nodes, shape.needs, strict=True):
+                        beside[node] -= need
+                    return Reservation(time, beside)
         return None
 
     def _restricted(self, reservation: Reservation) -> FreeCapacity:
         """What is free now and beside a reservation."""
         room = self._world.room.copy()
-        layout = room.layout
-        for node, beside in reservation.nodes.items():
-            free = room.free[node]
-            least = layout.pack(map(min, layout.unpack(free), layout.unpack(beside)))
-            room.take(node, free - least)
+        self._restrict(room, reservation, reservation.nodes)
         return room
+
+    def _restrict(self, restricted: FreeCapacity, reservation: Reservation, nodes: Iterable[int]) -> None:
+        """Bring what is free now and beside a reservation up to date on some nodes."""
+        layout, free, beside = restricted.layout, self._world.room.free, reservation.nodes
+        for node in nodes:
+            least = free[node]
+            if node in beside:
+                least = layout.pack(map(min, layout.unpack(least), layout.unpack(beside[node])))
+            if least != restricted.free[node]:
+                restricted.take(node, restricted.free[node] - least)
 
     def _backfill(self, reservation: Reservation, open_to: list[int], skipped: set[int]) -> None:
         """Start jobs of queues that find room, if they end by a reservation or fit beside it, in their order."""
@@ -229,7 +243,7 @@ class Backfill:
                 for node, need in zip(nodes, shape.needs, strict=True):
                     if node in reservation.nodes:
                         reservation.nodes[node] -= need
-            restricted = self._restricted(reservation)
+            self._restrict(restricted, reservation, nodes)
             follow(number, entry)
 
     def _fits(self, shape: Shape, restricted: FreeCapacity, reservation: Reservation) -> tuple[int, ...] | None:

@@ -47,6 +47,27 @@ class Facts:
         self.task_units = units.tolist()
         self.share_units = [sum(self.task_units[begin:end]) for begin, end in jobs.tasks]
 
+    def remaining(self, state: JobState, start: int | None = None) -> int:
+        """Return the estimated ticks that a job still runs, or its task that last started at a time."""
+        number, begin = state.number, state.begin
+        later = self.iterations[number] - state.finished - 1
+        if begin >= 0 and (over := (ticks := self.world.now - begin) * WHOLE - state.head) >= 0:
+            gained = 1 + over // (state.cycle or 1)  # iterations that have ended in the present segment
+            length = self.true[number]
+            left = length - ticks - (state.head + (gained - 1) * state.cycle) // -WHOLE
+            later -= gained
+        else:
+            length = self.true[number] if state.finished > 0 else self.told[number]
+            left = length - length * state.part // WHOLE if state.state[0] else length
+            if begin >= 0:
+                start = max(state.start) if start is None else start
+                if state.cost > 0:
+                    start = max(start, min(begin - (-state.cost // WHOLE), self.world.now))
+                left -= self.world.now - start
+        if left <= 0:
+            left = min(length, 1)
+        return later * length + left if later > 0 else left
+
 
 class RunningJob:
     """A job of a running world, as keys see it."""
@@ -151,29 +172,7 @@ class RunningJob:
     @property
     def remaining(self) -> int:
         """Estimated ticks that the job still runs."""
-        return self._remaining(max(self._state.start))
-
-    def _remaining(self, start: int) -> int:
-        """The same for a task that last started at a time."""
-        state, facts, number = self._state, self._facts, self.number
-        begin, later = state.begin, facts.iterations[number] - state.finished - 1
-        length = facts.true[number] if state.finished > 0 else facts.told[number]
-        left = length - length * state.part // WHOLE if state.state[0] else length
-        if begin >= 0:
-            ticks = facts.world.now - begin
-            over = ticks * WHOLE - state.head
-            if over >= 0:  # an iteration or more has ended in the present segment
-                gained = 1 + over // (state.cycle or 1)
-                length = facts.true[number]
-                left = length - ticks - (state.head + (gained - 1) * state.cycle) // -WHOLE
-                later -= gained
-            else:
-                if state.cost > 0:
-                    start = max(start, min(begin - (-state.cost // WHOLE), ticks + begin))
-                left -= ticks + begin - start
-        if left <= 0:
-            left = min(length, 1)
-        return later * length + left if later > 0 else left
+        return self._facts.remaining(self._state)
 
     @property
     def remaining_work(self) -> int:
@@ -181,6 +180,6 @@ class RunningJob:
         facts, state = self._facts, self._state
         starts = state.start
         if starts.count(starts[0]) == len(starts):
-            return self._remaining(starts[0]) * facts.share_units[state.template]
+            return facts.remaining(state) * facts.share_units[state.template]
         first = facts.world.workload.tasks[state.template][0]  # some tasks have moved, and others have not
-        return sum(self._remaining(start) * facts.task_units[task] for task, start in enumerate(starts, first))
+        return sum(facts.remaining(state, start) * facts.task_units[task] for task, start in enumerate(starts, first))
