@@ -1,6 +1,6 @@
 """Whether two checkouts of mlsched run random logs alike, row by row.
 
-    python measurements/same_rows.py OTHER [--first SEED] [--count LOGS] [--rules PER_LOG]
+    python measurements/same_rows.py OTHER [--first SEED] [--count LOGS] [--rules PER_LOG] [--only RULE]
 
 OTHER is the root of a checkout, the oracle. Each checkout runs the same logs in a process of its own. Logs have several
 nodes and resources, gangs of equal and different tasks, partitions, types of nodes, GPU parts, graphs, priorities,
@@ -185,7 +185,7 @@ def _give_up(*_: Any) -> None:
     raise TimeoutError
 
 
-def child(root: str, first: int, count: int, rules: int) -> None:
+def child(root: str, first: int, count: int, rules: int, only: str) -> None:
     """Run logs in a checkout, one line each."""
     sys.path.insert(0, root)
     sys.path.insert(1, str(Path(root) / "plugins"))
@@ -205,7 +205,8 @@ def child(root: str, first: int, count: int, rules: int) -> None:
         except Exception as error:
             print(json.dumps([seed, "refused", str(error)[:40]]), flush=True)
             continue
-        chosen = random.Random(-seed).sample(range(len(RULES)), rules)
+        able = [number for number, (rule, _) in enumerate(RULES) if only in ("", rule)]
+        chosen = random.Random(-seed).sample(able, min(rules, len(able)))
         found = {}
         for number in sorted(chosen):
             rule, params = RULES[number]
@@ -219,15 +220,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--rules", type=int, default=4, help="rules per log")
+    parser.add_argument("--only", default="", help="the name of a rule; all others are left out")
     parser.add_argument("--child", action="store_true", help="run the logs in OTHER alone")
     arguments = parser.parse_args()
     numbers = (arguments.first, arguments.count, arguments.rules)
     if arguments.child:
-        child(arguments.other, *numbers)
+        child(arguments.other, *numbers, arguments.only)
         return
     roots = [str(Path(root).resolve()) for root in (Path(__file__).parent.parent, arguments.other)]
     names = ("--first", "--count", "--rules")
     options = list(itertools.chain.from_iterable((name, str(n)) for name, n in zip(names, numbers, strict=True)))
+    options += ["--only", arguments.only]
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     runs = [
         subprocess.run(

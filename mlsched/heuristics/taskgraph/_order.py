@@ -95,6 +95,10 @@ class Order:
         restart: called before a run; forget the jobs of another one.
         reserves: the first job without room gets a reservation, and others start only if they do not delay it: "count",
             "nodes" or "auto", see `easy_backfill`; "" for none. Only runs over logs serve such an order.
+        pools: "user": the user whose running jobs have the least share comes first; then the earlier arrival, whatever
+            the priorities. "job": each job is a pool. Only runs over logs serve such an order.
+        share: the share of a pool: "tasks", the number of its running tasks, or "dominant", the largest share of any
+            resource of the cluster that these hold.
         packs: of a snapshot, the gangs that go to as few nodes as possible, (jobs,).
         stop, nodes: as for fifo.
     """
@@ -111,6 +115,8 @@ class Order:
     promote: Callable[[Any], None] | None = None
     restart: Callable[[], None] | None = None
     reserves: str = ""
+    pools: str = ""
+    share: str = "tasks"
     packs: Callable[[Snapshot], Flags] | None = None
     stop: str = "most"
     nodes: str = "auto"

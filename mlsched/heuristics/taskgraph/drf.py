@@ -14,15 +14,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.params import one_of
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
-from mlsched.heuristics.taskgraph.measures import owners
+from mlsched.heuristics.taskgraph._order import Order
+from mlsched.heuristics.taskgraph.measures import PER, owners
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-@solver("drf", problem="taskgraph", called="online", paper="Ghodsi et al., NSDI 2011, Algorithm 1")
+def order(*, per: str = "job", stop: str = "most", nodes: str = "auto") -> Order:
+    """Return the order by dominant share."""
+    one_of("per", per, PER)
+    return Order(lambda job: (), pools=per, share="dominant", stop=stop, nodes=nodes)
+
+
+@solver("drf", problem="taskgraph", called="online", order=order, paper="Ghodsi et al., NSDI 2011, Algorithm 1")
 def answer(
     snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most", nodes: str = "auto"
 ) -> Round:

@@ -18,11 +18,12 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Positive
+from mlsched.core.params import Positive, one_of
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
+from mlsched.heuristics.taskgraph._order import Order
 from mlsched.heuristics.taskgraph._turns import LOST, in_turns
-from mlsched.heuristics.taskgraph.measures import Floats, owners
+from mlsched.heuristics.taskgraph.measures import PER, Floats, owners
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -37,7 +38,15 @@ def received(snapshot: Snapshot, owner: IntArray) -> Floats:
     return np.asarray(np.bincount(owner, share, len(owner))[owner])
 
 
-@solver("fair", problem="taskgraph", called="online", world=world_of_queueing, paper="none")
+def order(
+    *, per: str = "job", queueing: str = "held", quantum: float = 600.0, stop: str = "most", nodes: str = "auto"
+) -> Order | None:
+    """Return the order by running tasks; None if jobs take turns."""
+    one_of("per", per, PER)
+    return Order(lambda job: (), pools=per, stop=stop, nodes=nodes) if queueing == "held" else None
+
+
+@solver("fair", problem="taskgraph", called="online", order=order, world=world_of_queueing, paper="none")
 def answer(
     snapshot: Snapshot,
     *,

@@ -19,6 +19,8 @@ Flags = npt.NDArray[np.bool_]
 FINE = 2**20
 #: When jobs that may stop early do: after as many iterations as allowed, as few, or with the required accuracy.
 STOPS = ("most", "least", "required")
+#: Whose share a job's tasks count towards: its own, or its user's.
+PER = ("job", "user")
 
 
 def tasks_of(snapshot: Snapshot, job: int) -> tuple[int, int]:
@@ -128,7 +130,7 @@ def per_job(snapshot: Snapshot, values: Any) -> Floats:
 
 def owners(snapshot: Snapshot, per: str) -> IntArray:
     """jobs: whose share each job's tasks count towards, 0 and on: the job's own ("job"), or its user's ("user")."""
-    one_of("per", per, ("job", "user"))
+    one_of("per", per, PER)
     if per == "job":
         return np.arange(len(snapshot.arrival))
     return np.asarray(np.unique(snapshot.user, return_inverse=True)[1])

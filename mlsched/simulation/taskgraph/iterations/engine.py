@@ -26,6 +26,7 @@ from mlsched.instances.taskgraph.units import gpu_seconds
 from mlsched.simulation.taskgraph.iterations import preempt
 from mlsched.simulation.taskgraph.iterations.backfill import Backfill
 from mlsched.simulation.taskgraph.iterations.facts import Facts, RunningJob
+from mlsched.simulation.taskgraph.iterations.shares import Shares
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.state import JobState
@@ -39,7 +40,7 @@ def serves(world: IterationWorld, order: Order) -> bool:
     jobs, options = world.workload, world.options
     if order.stop != "most" or order.nodes not in ("auto", "best-fit") or order.packs is not None:
         return False
-    if len(jobs.edge_from) or jobs.gpu_unit:
+    if len(jobs.edge_from) or jobs.gpu_unit or (order.pools and not jobs.duration.all()):
         return False
     still = options.pausing == "none" and not len(jobs.failure_node)
     if options.usage != "demand" or not (world.movement == "anytime" or still):
@@ -94,11 +95,11 @@ class Engine:
         self.facts = Facts(world)
         #: Whether keys of running jobs only fall: not if a first iteration may show that a job takes longer.
         self._falls = order.falls and all(map(operator.le, self.facts.true, self.facts.told))
-        self.queues = [Queue(number, shape) for number, shape in enumerate(world.shapes)]
+        self.queues: dict[int, Queue] = {}
         self.waiting = self.decisions = 0
         self.filled: dict[int, Queue] = {}  # those queues in which jobs wait, by their number
         self.ranked: list[tuple[Entry, JobState]] = []
-        self._first = [-priority for priority in self.facts.priority]
+        self._first = [0 if order.pools else -priority for priority in self.facts.priority]
         self._changes: list[tuple[int, int, int]] = []  # (time, job, serial): when the key of a running job changes
         self._rises: list[tuple[int, int, int]] = []  # likewise: when a waiting job is promoted
         if order.restart is not None:
@@ -109,6 +110,7 @@ class Engine:
         self._there: defaultdict[tuple[bool, ...], int] = defaultdict(int)
         self._demanded: tuple[bool, ...] = ()
         self._backfill = Backfill(self) if order.reserves else None
+        self._shares = Shares(self) if order.pools == "user" else None
         for job in world.jobs.values():
             self.arrive(job)
 
@@ -170,12 +172,19 @@ class Engine:
         job.shown = shown
         return shown
 
+    def _number(self, job: JobState) -> int:
+        """The number of the queue of a job."""
+        return job.template if self._shares is None else self._shares.number(job)
+
     def wait(self, job: JobState) -> None:
         """A job waits from now on."""
         job.entry = self._entry(job)
-        queue = self.queues[job.template]
+        number = self._number(job)
+        queue = self.queues.get(number)
+        if queue is None:
+            queue = self.queues[number] = Queue(number, self.world.shapes[job.template])
         queue.add(job.entry)
-        self.filled[job.template] = queue
+        self.filled[number] = queue
         self.waiting += 1
         if self._backfill is not None:
             self._backfill.wait(job)
@@ -186,10 +195,10 @@ class Engine:
         """A job does not wait any more."""
         if self._backfill is not None:
             self._backfill.take(job)
-        queue = self.queues[job.template]
+        queue = self.queues[self._number(job)]
         queue.remove(job.entry)
         if queue.head == len(queue.entries):
-            del self.filled[job.template]
+            del self.filled[queue.number]
         self.waiting -= 1
 
     def start(self, job: JobState, nodes: tuple[int, ...]) -> None:
@@ -201,6 +210,8 @@ class Engine:
         """A job runs from now on."""
         if self._backfill is not None:
             self._backfill.run(job)
+        if self._shares is not None:
+            self._shares.change(job, 1)
         if not self.preempts:
             return
         job.rank = self._entry(job)
@@ -212,6 +223,8 @@ class Engine:
         """A job does not run any more."""
         if self._backfill is not None:
             self._backfill.stop(job)
+        if self._shares is not None:
+            self._shares.change(job, -1)
         if self.preempts:
             at = bisect_left(self.ranked, job.rank, key=preempt.rank)
             assert self.ranked[at][1] is job, "the ranks are those that were noted"
@@ -230,6 +243,9 @@ class Engine:
         if self.order.ages:
             self._key_again()
         self._promote()
+        if self._shares is not None:
+            self._shares.serve()
+            return None
         if not self.preempts:
             self._start_in_order()
             if self._backfill is not None and self.waiting:

@@ -44,6 +44,9 @@ RULES = [
     ("las", {"quantum": 6.0, "growth": 0.0, "by": "time"}),
     ("tiresias", {"first": 6.0, "second": 20.0, "knob": 4.0}),
     ("tiresias", {"first": 12.0, "second": 40.0, "keep": True}),
+    ("fair", {}),
+    ("fair", {"per": "user"}),
+    ("drf", {"per": "user"}),
     ("easy-backfill", {}),
     ("easy-backfill", {"reserve": "nodes"}),
     (small_first, {}),
@@ -66,6 +69,7 @@ def log_of(seed):
     )
     told = [job[3] if seed % 2 else job[3] * 9 // 10 for job in jobs]  # estimates may be too low
     more = {"movement": "anytime", "tick_ms": 1000, "told": told, "pause_cost": [rng.choice([0, 1_500_000])] * 18}
+    more["user"] = [rng.randrange(3) for _ in range(18)]
     if seed % 4 == 0:
         more["priority"] = [rng.choice([0, 0, 1]) for _ in range(18)]
     if seed % 5 == 0:
