@@ -39,6 +39,7 @@ COLUMNS: Mapping[str, Any] = {
 }
 _OTHER_NUMBERS = itemgetter(*(name for name in NUMBER_COLUMNS if name not in _GIVEN))
 _TEXTS = itemgetter(*TEXT_COLUMNS)
+_NO_NUMBERS = array("q", _OTHER_NUMBERS(COLUMNS))
 
 
 class Source(Protocol):
@@ -91,6 +92,8 @@ class TraceBuilder:
         self._ids: list[str] = []
         self._texts: list[tuple[str, ...]] = []
         self._known: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows of texts, of which many are alike
+        #: Columns of a job that has no other numbers -> its row of texts.
+        self._of_texts: dict[tuple[tuple[str, Any], ...], tuple[str, ...]] = {}
         self._tasks: dict[int, Tasks] = {}  # of the jobs whose parts are known, by their place in the file
         self._run_numbers = array("q")  # job in file order, start, end
         self._places: list[tuple[Place, ...]] = []
@@ -176,13 +179,21 @@ class TraceBuilder:
         if duration_ms == 0:
             self.drop("zero run time")
             return
-        row = {**COLUMNS, **columns}
-        if len(row) > len(COLUMNS):
-            raise TypeError(f"no column {next(name for name in columns if name not in COLUMNS)!r} of a trace")
         milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
-        self._numbers.extend((submit, duration_ms, gpu_count, milli, *_OTHER_NUMBERS(row)))
-        texts = _TEXTS(row)
-        self._texts.append(self._known.setdefault(texts, texts) if not row["after"] else texts)
+        key = tuple(columns.items())
+        texts, others = self._of_texts.get(key), _NO_NUMBERS
+        if texts is None:
+            row = {**COLUMNS, **columns}
+            if len(row) > len(COLUMNS):
+                raise TypeError(f"no column {next(name for name in columns if name not in COLUMNS)!r} of a trace")
+            texts, others = _TEXTS(row), array("q", _OTHER_NUMBERS(row))
+            if not row["after"]:
+                texts = self._known.setdefault(texts, texts)
+                if others == _NO_NUMBERS:
+                    self._of_texts[key] = texts
+        self._numbers.extend((submit, duration_ms, gpu_count, milli))
+        self._numbers.extend(others)
+        self._texts.append(texts)
         if tasks:
             self._tasks[len(self._ids)] = tasks
         for start, end, places in runs:
@@ -194,9 +205,8 @@ class TraceBuilder:
         """The trace of the jobs so far."""
         table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, len(NUMBER_COLUMNS)).copy()
         order = np.argsort(table[:, 0], kind="stable")
-        table = table[order]
+        table, places = table[order], order.tolist()
         ids = self._unique_ids()
-        texts = [self._texts[i] for i in order]
         if self._cut:
             self.notes.append(f"Submit times are cut to whole seconds: by up to {self._cut} ms.")
         first = int(table[0, 0]) if len(table) else 0
@@ -204,11 +214,14 @@ class TraceBuilder:
         eligible = table[:, NUMBER_COLUMNS.index("eligible_ms")]
         eligible[eligible != ABSENT] -= 1000 * first
         columns: dict[str, Any] = {name: table[:, column] for column, name in enumerate(NUMBER_COLUMNS)}
-        columns |= dict(zip(TEXT_COLUMNS, zip(*texts, strict=True) if texts else [()] * len(TEXT_COLUMNS), strict=True))
+        texts = map(self._texts.__getitem__, places)
+        columns |= dict(
+            zip(TEXT_COLUMNS, zip(*texts, strict=True) if places else [()] * len(TEXT_COLUMNS), strict=True)
+        )
         return Trace(
-            ids=tuple(ids[i] for i in order),
+            ids=tuple(map(ids.__getitem__, places)),
             **columns,
-            tasks=tuple(self._tasks.get(i, ()) for i in order.tolist()) if self._tasks else (),
+            tasks=tuple(self._tasks.get(i, ()) for i in places) if self._tasks else (),
             source=source,
             dropped=self.dropped,
             notes=tuple(self.notes),
