@@ -23,7 +23,8 @@ from typing import Any
 
 import mlsched
 from mlsched import api
-from mlsched.certificates.bundle import certify_by_prices
+from mlsched.certificates.bundle import certify_dual
+from mlsched.certificates.by_prices import Dual
 from mlsched.certificates.taskgraph.prices import CLAIMS
 from mlsched.core.deadline import Deadline
 from mlsched.core.registry import registry
@@ -39,7 +40,7 @@ def certified(preset: str, seed: int, objective: str, seconds: float) -> dict[st
     proved = time.process_time() - started
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "certificate"
-        certify_by_prices(instance, objective, found.plan, folder, trees, bound)
+        certify_dual(Dual.of(instance, [found.plan], [objective]), folder, [(trees, bound)])
         before = time.process_time()
         checked = api.check_certificate(folder)
         spent = time.process_time() - before

@@ -83,20 +83,21 @@ def is_true(folder: Path, intervals: dict[tuple[bool, str], tuple[int, int]]) ->
         bound, value = intervals[manifest.get("pausing", False), manifest.get("weights", "jobs")]
         return bool(manifest["bound"] <= value and manifest["value"] >= bound)
     instance = api.load(folder / "instance.json")
-    if manifest["kind"] == "certificate.front":
+    if manifest["proof"] == "logic" and len(manifest["first"] + manifest["objectives"]) > 1:
         names = [*manifest["first"], *manifest["objectives"]]
         front = api.pareto(instance, manifest["objectives"])
         values = [[instance.evaluate(plan)[name] for name in names] for plan in front.plans or ()]
         return front.status == "complete" and sorted(values) == sorted(manifest["values"])
-    if manifest["kind"] == "certificate.points":
-        return all(claim_is_true(instance, claim) for claim in manifest["claims"])
-    objective = manifest["objective"]
+    if len(manifest["objectives"]) > 1:
+        return all(claim_is_true(instance, claim) for claim in manifest["proofs"])
+    (objective,) = manifest["objectives"]
     try:
         best = api.solve(instance, "brute-force", objective=objective)
     except MlschedError:  # too large by now
         best = api.solve(instance, objective=objective)
     sign = signed(instance, objective)
-    return best.status == "optimal" and sign * manifest.get("bound", manifest["value"]) <= sign * best.sort_key
+    bound = manifest["proofs"][0]["bound"] if manifest["proof"] == "dual" else manifest["values"][0][0]
+    return best.status == "optimal" and sign * bound <= sign * best.sort_key
 
 
 def claim_is_true(instance: Any, claim: dict[str, Any]) -> bool:

@@ -26,7 +26,8 @@ from typing import Any
 
 import mlsched
 from mlsched import api
-from mlsched.certificates.bundle import certify_by_prices
+from mlsched.certificates.bundle import certify_dual
+from mlsched.certificates.by_prices import Dual
 from mlsched.certificates.prices.statement import statements
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import MlschedError
@@ -48,7 +49,7 @@ def certified(problem: str, preset: str, seed: int, objective: str, seconds: flo
         except MlschedError as error:
             return {"reason": str(error)}
         proved = time.process_time() - started
-        certify_by_prices(instance, objective, found.plan, folder, trees, bound)
+        certify_dual(Dual.of(instance, [found.plan], [objective]), folder, [(trees, bound)])
         before = time.process_time()
         checked = api.check_certificate(folder)
         spent = time.process_time() - before

@@ -36,10 +36,10 @@ def rehash(folder: Path) -> None:
             if (folder / name).is_file() and (folder / name).stat().st_size < GIGABYTE:
                 manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         manifest["instance_hash"] = api.load(folder / "instance.json").hash
-        name = "plans.json" if "values" in manifest else "plan.json"
-        plan = json.loads((folder / name).read_text())
-        (folder / name).write_text(json.dumps({**plan, "instance_hash": manifest["instance_hash"]}))
-        manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        path_of_plans = folder / "plans.json"
+        plans = json.loads(path_of_plans.read_text())
+        path_of_plans.write_text(json.dumps({**plans, "instance_hash": manifest["instance_hash"]}))
+        manifest["sha256"]["plans.json"] = hashlib.sha256(path_of_plans.read_bytes()).hexdigest()
     except (MlschedError, ValueError, TypeError, KeyError, OSError, AttributeError, RecursionError):
         pass  # what cannot be read is refused as it is
     else:
@@ -139,7 +139,7 @@ def _bomb(folder: Path, dice: random.Random, others: list[Path]) -> None:
     if dice.random() < 0.8:
         (folder / log).write_text(f"{HEADER}\n{dice.choice(steps)()}c 1\n")
     else:
-        name = dice.choice([log, "1.opb", "instance.json", "plan.json", "checker.py", "manifest.json"])
+        name = dice.choice([log, "1.opb", "instance.json", "plans.json", "checker.py", "manifest.json"])
         with (folder / name).open("r+b") as stream:
             stream.truncate(dice.choice([3 * GIGABYTE, 2**28, 2**23, 2**20]))
 
@@ -148,7 +148,7 @@ def _exchange(folder: Path, dice: random.Random, others: list[Path]) -> None:
     """Files of another certificate."""
     other = dice.choice(others)
     for name in dice.choice(
-        [["plan.json"], ["instance.json"], ["instance.json", "plan.json"], ["1.opb", "1.log"], ["1.log"]]
+        [["plans.json"], ["instance.json"], ["instance.json", "plans.json"], ["1.opb", "1.log"], ["1.log"]]
     ):
         shutil.copyfile(other / name, folder / name)
 
@@ -157,20 +157,24 @@ def _claims(folder: Path, dice: random.Random, others: list[Path]) -> None:
     """A manifest that claims something else."""
     path = folder / "manifest.json"
     data = json.loads(path.read_text())
-    change = dice.choice(["value", "bound", "minimum", "offset", "scale", "parts", "objective", "version"])
+    proofs = data["proofs"]
+    change = dice.choice(["value", "bound", "minimum", "offset", "scale", "proofs", "objective", "proof", "version"])
     if change == "value":
-        data["value"] += dice.choice([-1, 1, 10**6])
+        data["values"][0][0] += dice.choice([-1, 1, 10**6])
     elif change == "bound":
-        data["bound"] += dice.choice([-1, 1, 10**6, -(10**6)])
-    elif change == "parts":
-        data["parts"] = dice.choice([[], data["parts"] * 2, data["parts"][1:], data["parts"] * 10**3, [[]]])
+        dice.choice(proofs)["bound"] += dice.choice([-1, 1, 10**6, -(10**6)])
+    elif change == "proofs":
+        data["proofs"] = dice.choice([[], proofs * 2, proofs[1:], proofs * 10**3, [[]]])
     elif change == "objective":
-        data["objective"] = dice.choice(["total_jct", "makespan", "victim_count", "worst_loss", "total_speed", "x"])
+        names = ["total_jct", "makespan", "victim_count", "worst_loss", "total_speed", "x"]
+        data["objectives"] = [dice.choice(names)]
+    elif change == "proof":
+        data["proof"] = dice.choice(["dual", "logic", "x"])
     elif change == "version":
         data["version"] = dice.choice([0, 1, 2, 3, "1"])
     else:
-        data["parts"][0][change] += dice.choice([-1, 1])
-        data["value"] += dice.choice([0, -1, 1])
+        proofs[0][change] += dice.choice([-1, 1])
+        data["values"][0][0] += dice.choice([0, -1, 1])
     path.write_text(json.dumps(data))
 
 
@@ -189,10 +193,10 @@ def _points(folder: Path, dice: random.Random, others: list[Path]) -> None:
     elif change == "first":
         manifest["first"] = dice.choice([[], manifest["objectives"][:1], ["total_jct"]])
     elif change == "claim":
-        claim = dice.choice(manifest["claims"])
+        claim = dice.choice(manifest["proofs"])
         claim["bound"] += dice.choice([-1, 1, 1, 10**6])
     else:
-        claims = manifest["claims"]
+        claims = manifest["proofs"]
         claims[:] = dice.choice([claims[1:], claims * 2, claims[::-1], [{**claim, "within": {}} for claim in claims]])
     for name, data in (("manifest", manifest), ("plans", plans)):
         (folder / f"{name}.json").write_text(json.dumps(data))
@@ -217,13 +221,14 @@ def _tree(folder: Path, dice: random.Random, others: list[Path]) -> None:
         [],
         trees * 2,
         trees[1:],
-        [[[{}]] * 10**5],
-        [[[{}, 0, "0", k] for k in range(10**4)]],
-        [[{}]],
+        [[]],
+        [[[[{}]] * 10**5]],
+        [[[[{}, 0, "0", k] for k in range(10**4)]]],
+        [[[{}]]],
         None,
     ]
     if dice.random() < 0.7:
-        trees = [changed(tree, dice) for tree in trees]
+        trees = [[changed(tree, dice) for tree in some] for some in trees]
     else:
         trees = dice.choice(odd)
     path.write_text(json.dumps({"trees": trees}))
@@ -240,12 +245,11 @@ def _text_of(name: str, change: Callable[[str, random.Random], str]) -> Callable
 
 #: Ways to forge: functions of the folder, the dice and the genuine folders.
 WAYS: list[Callable[..., None]] = [
-    *(_text_of(name, _number) for name in ("instance.json", "plan.json", "manifest.json")),
-    *(_text_of(name, _json) for name in ("instance.json", "plan.json", "manifest.json")),
+    *(_text_of(name, _number) for name in ("instance.json", "plans.json", "manifest.json")),
+    *(_text_of(name, _json) for name in ("instance.json", "plans.json", "manifest.json")),
     *(_text_of(name, _words) for name in ("1.opb", "1.log", "1.log")),
-    *(_text_of(name, _bytes) for name in ("instance.json", "plan.json", "manifest.json", "1.opb", "1.log")),
+    *(_text_of(name, _bytes) for name in ("instance.json", "plans.json", "manifest.json", "1.opb", "1.log")),
     *(_text_of("tree.json", change) for change in (_number, _bytes)),
-    *(_text_of("plans.json", change) for change in (_number, _json, _bytes)),
     *(_points, _points, _names, _bomb, _exchange, _claims, _strangers, _tree, _tree),
 ]
 

@@ -8,9 +8,9 @@ const read = (name) => JSON.parse(
   fs.readFileSync(path.join(process.argv[2], name), "utf8").replace(/(?<=[\s:,[]|^)-?\d+(?=[\s,\]}]|$)/gm, '"$&n"'),
   (key, value) => (typeof value === "string" && /^-?\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value));
 const fail = (why) => { console.log("not proved: " + why); process.exit(1); };
-const instance = read("instance.json"), manifest = read("manifest.json"), [tree] = read("tree.json").trees;
+const instance = read("instance.json"), manifest = read("manifest.json"), [[tree]] = read("tree.json").trees;
 if (instance.kind !== "workers.instance") fail("this checker knows workers alone");
-const target = manifest.bound, capacity = instance.capacity, rows = capacity.length;
+const target = manifest.proofs[0].bound, capacity = instance.capacity, rows = capacity.length;
 
 // A block per job; an option is [cost, use of each resource]; the first is to wait (rules 1 to 3).
 const blocks = instance.cost.map((table, j) => [[instance.waiting[j], capacity.map(() => 0n)]].concat(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from mlsched.api.answers import solve
 from mlsched.api.asked import default_solver
-from mlsched.certificates import bundle, engine, fronts, points
-from mlsched.certificates.bundle import Checked
-from mlsched.certificates.fronts import CheckedFront
-from mlsched.certificates.points import CheckedPoints
-from mlsched.certificates.prices.statement import Within, statement_of, statements
-from mlsched.certificates.received import FRONT, KINDS, POINTS, manifest_of
-from mlsched.certificates.translation import translation_of
+from mlsched.certificates import bundle, engine
+from mlsched.certificates.by_formulas import Logic
+from mlsched.certificates.by_prices import Dual
+from mlsched.certificates.checked import Checked
+from mlsched.certificates.claimed import Kind, claims_of
+from mlsched.certificates.prices.statement import statements
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
@@ -26,8 +26,6 @@ from mlsched.core.params import Positive
 from mlsched.core.request import goal_of
 from mlsched.solvers import prices
 
-#: The kinds of proof; the first that an instance can have is taken where none is asked for.
-Proofs = Literal["dual", "logic"]
 #: Of the time for all, what finding the plan may take, and of what then remains, finding the proof: the rest is for
 #: its check.
 FOR_PLAN, FOR_PROOF = 0.5, 0.8
@@ -46,7 +44,7 @@ def certify(
     solver: str | None = None,
     plan: Plan | None = None,
     time_limit: Positive | None = None,
-    proof: Proofs | None = None,
+    proof: Kind | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
     """Prove that a plan is optimal, or how far from it at most, and write the proof to a folder that anyone can check.
@@ -87,6 +85,9 @@ def certify(
     return task.prove(task.found_plan(solver), searched=True)
 
 
+Proof = TypeVar("Proof", Dual, Logic)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Certification:
     """One certificate to make: the instance and its objective, the folder, the kinds of proof and the time."""
@@ -94,20 +95,15 @@ class _Certification:
     instance: Instance
     objective: str
     folder: Path
-    kinds: tuple[Proofs, ...]
+    kinds: tuple[Kind, ...]
     seconds: float | None
     deadline: Deadline
     progress: Callable[[str], None]
 
     def check(self) -> None:
         """Raise InvalidInput, before any work, if the certificate cannot be made."""
-        if "dual" in self.kinds:
-            statement_of(self.instance).check(self.objective)
-        else:
-            engine.version()
-        bundle.check_target(self.folder)
-        if "dual" not in self.kinds:
-            translation_of(self.instance)
+        check_folder(self.folder, proof=self.kinds[0])
+        bundle.KINDS[self.kinds[0]].check(self.instance, (self.objective,), ())
 
     def found_plan(self, name: str | None) -> Plan:
         """Return a plan to certify, from a solver by name or from the problem's prover."""
@@ -124,9 +120,8 @@ class _Certification:
     def prove(self, plan: Plan, *, searched: bool) -> Checked:
         """Write the certificate of a plan; of one that was `searched`, also of a better plan that the proof finds."""
         if "dual" not in self.kinds:
-            return bundle.certify(self.instance, self.objective, plan, self.folder, seconds=self.seconds)
-        if wrong := self.instance.violations(plan):
-            raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
+            return bundle.certify_logic(self._claimed(Logic, plan), self.folder, seconds=self.seconds)
+        self._claimed(Dual, plan)
         trees, bound, others = self._trees(plan)
         if bound != self._value(plan) and searched:
             plan = self._best([plan, *(other for other in others if not self.instance.violations(other))])
@@ -136,10 +131,14 @@ class _Certification:
             remaining = self.deadline.remaining(MOMENT)
             seconds = None if remaining is None else FOR_PROOF * remaining
             try:
-                return bundle.certify(self.instance, self.objective, plan, self.folder, seconds=seconds)
+                return bundle.certify_logic(self._claimed(Logic, plan), self.folder, seconds=seconds)
             except (BackendError, InvalidInput) as error:
                 self.progress(f"{error}; the gap is certified")
-        return bundle.certify_by_prices(self.instance, self.objective, plan, self.folder, trees, bound)
+        return bundle.certify_dual(self._claimed(Dual, plan), self.folder, [(trees, bound)])
+
+    def _claimed(self, kind: type[Proof], plan: Plan) -> Proof:
+        """Return the claim that the plan is the best; InvalidInput if it is infeasible."""
+        return kind.of(self.instance, [plan], [self.objective])
 
     def _trees(self, plan: Plan) -> tuple[list[list[Any]], int, list[Plan]]:
         """Return the dual proof for a plan, the bound that it proves, and better plans found meanwhile.
@@ -175,7 +174,7 @@ class _Certification:
         return best(plans, key=self._value)
 
 
-def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
+def _kinds(instance: Instance, objective: str) -> tuple[Kind, ...]:
     """The kinds of proof that are tried, in this order, where none is asked for."""
     statement = statements().get(instance.kind)
     if statement is None or objective not in statement.module.CLAIMS:
@@ -183,9 +182,7 @@ def _kinds(instance: Instance, objective: str) -> tuple[Proofs, ...]:
     return ("dual",) if statement.reaches else ("dual", "logic")
 
 
-def check_folder(
-    folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None, proof: Proofs = "logic"
-) -> None:
+def check_folder(folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None, proof: Kind = "logic") -> None:
     """Refuse a folder in which no certificate of this kind can be made, before any work; `files` are written too."""
     if proof == "logic":
         engine.version()
@@ -195,15 +192,12 @@ def check_folder(
             raise InvalidInput(f"{folder}: is to be a file and the folder of the proof; give them two names")
 
 
-def check_objectives(instance: Instance, objectives: Sequence[str], proof: Proofs | None = None) -> Proofs:
+def check_objectives(instance: Instance, objectives: Sequence[str], proof: Kind | None = None) -> Kind:
     """The kind of proof by which a front in these objectives is certified; refuses those that cannot be."""
     statement = statements().get(instance.kind)
     if proof is None:
         proof = "dual" if statement is not None and statement.limits else "logic"
-    if proof == "dual":
-        points.check_objectives(instance, objectives)
-    else:
-        fronts.fronts_of(instance, objectives, ())
+    bundle.KINDS[proof].check(instance, objectives, ())
     return proof
 
 
@@ -216,14 +210,14 @@ def certify_front(
     objectives: Sequence[str],
     first: Sequence[str] = (),
     time_limit: Positive | None = None,
-    proof: Proofs | None = None,
+    proof: Kind | None = None,
     progress: Callable[[str], None] = lambda line: None,
-) -> CheckedFront | CheckedPoints:
+) -> Checked:
     """Prove that plans are the whole front of an instance, or how far from it, for `check_certificate`.
 
     By formulas (admission, preemption, quality and rounds): one, which asks for a plan that no point covers, is proved
     to have no solution; that needs the extra "certify". By prices (task graphs, two objectives): each point is proved
-    to be at most so far from the best, and with that all of them from every plan (`CheckedPoints.claim`); the front
+    to be at most so far from the best, and with that all of them from every plan (`Checked.claim`); the front
     need not be whole.
 
     Args:
@@ -254,30 +248,24 @@ def certify_front(
     kind = check_objectives(instance, objectives, proof)
     check_folder(folder, proof=kind)
     if kind == "logic":
-        return fronts.certify_front(
-            instance, plans, objectives, Path(folder), first=first, seconds=time_limit, progress=progress
-        )
-    if first:
-        raise InvalidInput(f"first = {', '.join(first)}: must be left out for points that are certified by prices")
-    claims = iter(range(len(plans) + 1, 0, -1))  # how many remain
-    deadline = Deadline(time_limit)
+        claimed = Logic.of(instance, plans, objectives, first)
+        return bundle.certify_logic(claimed, Path(folder), seconds=time_limit, progress=progress)
+    points, proved, deadline = Dual.of(instance, plans, objectives, first), [], Deadline(time_limit)
+    asked = claims_of(instance, objectives, points.values)
+    for remain, (objective, value, within) in zip(range(len(asked), 0, -1), asked, strict=True):
+        remaining, said = deadline.remaining(), "".join(f" with {name} as good as {most}" for name, most in within)
+        limit = Deadline(None if remaining is None else FOR_PROOF / remain * remaining)
+        told = functools.partial(_of_plans, progress, f"{objective} of plans{said}")
+        proved.append(prices.trees(instance, objective, value, limit, told, within))
+    return bundle.certify_dual(points, Path(folder), proved)
 
-    def prove(objective: str, value: int, within: Within) -> tuple[list[Any], int]:
-        remaining, share = deadline.remaining(), FOR_PROOF / next(claims)
-        limit = Deadline(None if remaining is None else share * remaining)
-        said = "".join(f" with {name} as good as {most}" for name, most in within)
-        (tree,), bound = prices.trees(
-            instance, objective, value, limit, lambda line: progress(f"{objective} of plans{said}: {line}"), within
-        )
-        return tree, bound
 
-    return points.certify_points(instance, plans, objectives, Path(folder), prove)
+def _of_plans(progress: Callable[[str], None], plans: str, line: str) -> None:
+    progress(f"{plans}: {line}")
 
 
 @validate_arguments
-def check_certificate(
-    folder: str | os.PathLike[str], *, time_limit: Positive | None = bundle.SECONDS
-) -> Checked | CheckedFront | CheckedPoints:
+def check_certificate(folder: str | os.PathLike[str], *, time_limit: Positive | None = bundle.SECONDS) -> Checked:
     """Check a folder that `certify` or `certify_front` wrote: judge, claims or formulas, proofs, hashes.
 
     Nothing in it is run.
@@ -287,7 +275,7 @@ def check_certificate(
         time_limit: wall seconds, after which it is not certified; None: however long it takes.
 
     Returns:
-        A `Checked`, or, of a front, a `CheckedFront` or `CheckedPoints`; its `wrong` says what does not hold.
+        A `Checked`; its `wrong` says what does not hold.
 
     Raises:
         InvalidFile: there is no certificate in the folder that could be read.
@@ -297,8 +285,4 @@ def check_certificate(
         >>> mlsched.check_certificate("proof").wrong
         ()
     """
-    place = Path(folder)
-    kind = manifest_of(place, *KINDS)["kind"]
-    if kind == FRONT:
-        return fronts.check_front(place, seconds=time_limit)
-    return points.check_points(place, seconds=time_limit) if kind == POINTS else bundle.check(place, seconds=time_limit)
+    return bundle.check(Path(folder), seconds=time_limit)

@@ -1,30 +1,32 @@
-"""A certificate as a folder: an instance, a plan, and proofs that no plan is better; and the check of such a folder.
+"""A certificate as a folder: an instance, plans, and proofs that no plan is better; and the check of such a folder.
 
-    instance.json, plan.json      what was asked and what is claimed to be best, or close to it
+    instance.json, plans.json     what was asked, and the plan that is claimed to be best; of a front one per point
     checker.py                    decides about the proofs without mlsched
-    manifest.json                 what is claimed, and the SHA-256 of every other file
+    manifest.json                 objectives, values, the list of proofs, and the SHA-256 of every other file
 
-Of proofs there are two kinds, in files of their own: `by_prices.py` and `by_formulas.py`. A folder is accepted where
-the judge gives the plan the value that is claimed and the proofs hold for the instance. Folders of fronts, with several
-plans, are in `fronts.py`.
+There are two kinds of proof, in files of their own: `by_prices.py` and `by_formulas.py`. A folder is accepted if the
+judge gives the plans the values that are claimed and the proofs are those which the instance and these values need.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mlsched.certificates import by_formulas, by_prices
+from mlsched.certificates.by_formulas import Logic
+from mlsched.certificates.by_prices import Dual
+from mlsched.certificates.checked import Checked
+from mlsched.certificates.claimed import Claimed, Kind
 from mlsched.certificates.received import (
     KIND,
     MOST_LOG,
-    PRICES,
+    VERSION,
     hash_of,
     manifest_of,
     other_than,
@@ -32,14 +34,10 @@ from mlsched.certificates.received import (
     record_of,
     wrong_files,
 )
-from mlsched.certificates.translation import translation_of
-from mlsched.core import html
-from mlsched.core.brief import short_repr
-from mlsched.core.contract import Instance, Plan, Primary, format_value, stated_bound
+from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, InvalidInput, one_line
+from mlsched.core.errors import BackendError, InvalidInput, one_line, shorten
 from mlsched.core.files import write_json
-from mlsched.core.gap import Gap, gap_between
 from mlsched.core.interrupts import finishing
 from mlsched.core.opening import shown_path
 from mlsched.core.registry import registry
@@ -48,88 +46,7 @@ from mlsched.core.versions import versions
 
 #: Wall limit of a check, where no other is given; the largest proofs so far took half a minute.
 SECONDS = 300.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Checked:
-    """What the check of a folder found: `wrong` is empty exactly when what the folder claims is proved.
-
-    `sort_bound`: no plan is better; where it is the plan's `sort_key`, the plan is optimal. Both order plans, with what
-    the objective compares first; `value` and `bound` are the numbers in its unit. `lemma` says why formulas leave out
-    nothing that is better, `claims` with which numbers of this instance and plan, recomputed by the check: what a
-    reader has to follow, since no formula proves it. `proof`: the kind, "prices" or "formulas".
-    """
-
-    instance: Instance
-    plan: Plan
-    objective: str
-    sort_key: int
-    lemma: str
-    wrong: tuple[str, ...]
-    seconds: float
-    claims: tuple[str, ...] = ()
-    sort_bound: int | None = None
-    proof: Literal["dual", "logic"] = "logic"
-
-    def __repr__(self) -> str:
-        goal = self.instance.objective(self.objective)
-        value = f"{goal.name} {format_value(self.sort_key, self.primary, goal.unit)}"
-        if self.wrong:
-            return short_repr(self, value, f"not certified: {self.wrong[0]}")
-        away = f"certified: at most {self.shown_gap} from the best"
-        return short_repr(self, value, "certified" if self.evidence else away)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: what is certified, or what does not hold."""
-        goal = self.instance.objective(self.objective)
-        row = [goal.name, goal.sense, goal.unit, self.value, self.bound, self.shown_gap]
-        values = html.table(["objective", "sense", "unit", "value", "bound", "gap at most"], [row])
-        wrong = html.table(["what does not hold"], [[line] for line in self.wrong]) if self.wrong else ""
-        state = "not certified" if self.wrong else "certified"
-        return html.block(f"certificate by {self.proof}", [state, f"checked in {self.seconds:.3g} s"], values, wrong)
-
-    @property
-    def primary(self) -> Primary | None:
-        """What the objective compares first."""
-        return self.instance.primary(self.objective)
-
-    @property
-    def value(self) -> int:
-        """The value as people read it, without what is compared first."""
-        return self.sort_key if self.primary is None else int(self.primary.split(self.sort_key)[1])
-
-    @property
-    def bound(self) -> int | None:
-        """The bound as people read it; None where it has another count than the plan."""
-        shown = stated_bound(self.sort_key, self.sort_bound, self.primary)
-        return None if shown is None else int(shown)
-
-    @property
-    def evidence(self) -> Literal["certified"] | None:
-        """ "certified" where the check passed and the plan is optimal."""
-        return None if self.wrong or self.sort_bound != self.sort_key else "certified"
-
-    @property
-    def gap(self) -> Gap | None:
-        """How far the plan is from the best at most, where the check passed."""
-        if self.wrong or self.sort_bound is None:
-            return None
-        return gap_of(self.instance, self.objective, self.sort_key, self.sort_bound)
-
-    @property
-    def shown_gap(self) -> str | None:
-        """`gap` in words, rounded up: "1.1 %", "12 ticks"; None where the check did not pass."""
-        return None if self.gap is None else self.gap.rounded_up
-
-
-def gap_of(instance: Instance, objective: str, value: int, bound: int) -> Gap:
-    """How far a value is from the best at most, where no plan is better than a bound."""
-    goal, rank = instance.objective(objective), instance.primary(objective)
-    gap = gap_between(value, bound, sense=goal.sense, unit=goal.unit, primary=rank)
-    figure = value if rank is None else int(rank.split(value)[1])
-    if figure * (stated_bound(value, bound, rank) or 0) < 0:  # the best may be close to 0: no share of it is so much
-        return Gap(gap.difference, goal.unit, None)
-    return gap
+KINDS: dict[Kind, type[Claimed]] = {"dual": Dual, "logic": Logic}
 
 
 def check_target(folder: Path) -> None:
@@ -140,55 +57,53 @@ def check_target(folder: Path) -> None:
         raise InvalidInput(f"{shown_path(folder)}: there is no folder {shown_path(folder.parent)}; make it first")
 
 
-def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, seconds: float | None = None) -> Checked:
-    """Prove by formulas that `plan` is optimal and write the certificate to `folder`, which must not exist.
+def certify_logic(
+    claimed: Logic, folder: Path, *, seconds: float | None = None, progress: Callable[[str], None] = lambda line: None
+) -> Checked:
+    """Prove a claim by formulas and write the certificate to `folder`, which must not exist.
 
     seconds: limit on the search for each proof and on writing out its steps; the check then takes less. The folder
     appears when it is complete and its check has passed.
-    Raises InvalidInput where the folder exists, the plan is infeasible or the instance cannot be certified,
-    BackendError where no proof was found, SolverError where the plan is not optimal.
+    Raises InvalidInput where the folder exists, BackendError where no proof was found, SolverError where the plan is
+    not optimal, or a point is missing.
     """
-    write = functools.partial(by_formulas.write, instance, objective, plan, seconds=seconds)
-    return made(instance, objective, plan, folder, write)
+    return _made(claimed, folder, functools.partial(by_formulas.write, claimed, seconds=seconds, progress=progress))
 
 
-def certify_by_prices(
-    instance: Instance, objective: str, plan: Plan, folder: Path, trees: list[list[Any]], bound: int
-) -> Checked:
-    """Write the certificate that trees of prices make of `bound` to `folder`; the rest is as in `certify`."""
-    write = functools.partial(by_prices.write, instance, objective, bound, trees)
-    return made(instance, objective, plan, folder, write)
+def certify_dual(claimed: Dual, folder: Path, proved: Sequence[tuple[list[Any], int]]) -> Checked:
+    """Write the certificate that trees of prices make to `folder`; `proved`: see `by_prices.write`."""
+    return _made(claimed, folder, functools.partial(by_prices.write, claimed, proved))
 
 
-def made(
-    instance: Instance, objective: str, plan: Plan, folder: Path, write: Callable[[Path], dict[str, Any]]
-) -> Checked:
-    """A new certificate whose proofs `write` puts into a folder; it returns what the manifest says of them."""
+def _made(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]]) -> Checked:
+    """Return a new certificate whose proofs `write` puts into a folder; it returns what the manifest says of them."""
     check_target(folder)
-    if wrong := instance.violations(plan):
-        raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
+    instance = claimed.instance
     with new_folder(folder) as new:
         proofs = write(new)
-        write_json(new / "plan.json", {**plan.to_json(), "instance_hash": instance.hash})
-        seal(new, instance, {**proofs, "objective": objective, "value": instance.evaluate(plan)[objective]})
+        plans = [plan.to_json() for plan in claimed.plans]
+        write_json(new / "plans.json", {"instance_hash": instance.hash, "plans": plans})
+        write_json(new / "instance.json", instance.to_json())
+        document = {
+            "kind": KIND,
+            "version": VERSION,
+            "problem": instance.problem,
+            "instance_hash": instance.hash,
+            "objectives": list(claimed.objectives),
+            "first": list(claimed.first),
+            "values": [list(row) for row in claimed.values],
+            "proof": claimed.kind,
+            "lemma": claimed.lemma,
+            **proofs,
+            "made_by": {"mlsched": versions()["mlsched"], **proofs["made_by"]},
+            "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(new.iterdir())},
+        }
+        write_json(new / "manifest.json", document)
         with finishing():
             checked = check(new, seconds=None)
         if checked.wrong:
             raise BackendError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked
-
-
-def seal(folder: Path, instance: Instance, said: dict[str, Any]) -> None:
-    """Write the instance, and the manifest with what it says of the proofs and the hash of every file."""
-    write_json(folder / "instance.json", instance.to_json())
-    document = {
-        **said,
-        "problem": instance.problem,
-        "instance_hash": instance.hash,
-        "made_by": {"mlsched": versions()["mlsched"], **said["made_by"]},
-        "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(folder.iterdir())},
-    }
-    write_json(folder / "manifest.json", document)
 
 
 @contextlib.contextmanager
@@ -212,41 +127,40 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     Raises InvalidFile where it holds no certificate that could be read.
     """
     started, deadline = time.perf_counter(), Deadline(seconds)
-    manifest = manifest_of(folder, KIND, PRICES)
-    prices = manifest["kind"] == PRICES
-    instance, wrong = opened(folder, manifest)
-    plan: Plan
-    plan, answers = record_of(folder / "plan.json", {instance.plan_type.kind: instance.plan_type})
-    objective = type(instance).objective(manifest["objective"]).name
-    wrong += ["plan.json answers another instance"] if answers != instance.hash else []
-    wrong += _wrong_plan(manifest, instance, plan, objective)
-    values: list[int] = []
+    manifest = manifest_of(folder)
+    instance, plans, wrong = _opened(folder, manifest)
+    kind, proofs = KINDS[manifest["proof"]], manifest["proofs"]
+    objectives, first = tuple(manifest["objectives"]), tuple(manifest["first"])
+    kind.check(instance, objectives, first)
+    wrong += _wrong_plans(instance, plans, (*first, *objectives), manifest["values"])
+    claimed = kind(instance, plans, objectives, first, [] if wrong else manifest["values"])
+    if not wrong and (why := claimed.disorder()):
+        wrong.append(f"the plans are no front: {why}")
+    if not wrong and manifest["lemma"] != claimed.lemma:
+        wrong.append("the manifest's lemma is not the one for this objective")
+    claims: list[str] = []
     if not wrong:
         try:
-            if prices:
-                wrong = list(by_prices.wrong_trees(folder, manifest, instance, objective, deadline))
-            else:
-                wrong = list(by_formulas.wrong_proofs(folder, manifest, instance, plan, objective, values, deadline))
+            wrong += claimed.wrong_proofs(folder, proofs, claims, deadline)
         except OutOfTime:
-            wrong = [f"the check did not end in {seconds:g} s; give it more time (--time-limit)"]
-    claims = [] if wrong or prices else translation_of(instance).claims(instance, objective, plan, values)
-    took = time.perf_counter() - started
+            wrong.append(f"the check did not end in {seconds:g} s; give it more time (--time-limit)")
     return Checked(
         instance,
-        plan,
-        objective,
-        manifest["value"],
-        "" if prices else manifest["lemma"],
-        tuple(map(one_line, wrong)),
-        took,
+        tuple(plans),
+        objectives,
+        first,
+        tuple(tuple(row[len(first) :]) for row in claimed.values),
+        () if wrong else claimed.bounds(proofs),
+        manifest["proof"],
+        manifest["lemma"],
         tuple(claims),
-        manifest["bound"] if prices else manifest["value"],
-        "dual" if prices else "logic",
+        tuple(map(one_line, wrong)),
+        time.perf_counter() - started,
     )
 
 
-def opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[str]]:
-    """The instance of a folder, and what is wrong with that and with the files."""
+def _opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[Plan], list[str]]:
+    """Return the instance and the plans of a folder, and what is wrong with these and with the files."""
     wrong = list(wrong_files(folder, manifest))
     problem = registry().problem(manifest["problem"])
     instance: Instance
@@ -255,21 +169,24 @@ def opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[str]]
     wrong += other_than(path, instance)
     if manifest["instance_hash"] != instance.hash:
         wrong.append("instance.json is not the instance that the manifest names")
-    return instance, wrong
-
-
-def opened_points(folder: Path, kind: str) -> tuple[dict[str, Any], Instance, list[Any], list[str]]:
-    """Manifest, instance and plans of a folder that has a plan for each point, and what is wrong with its files."""
-    manifest = manifest_of(folder, kind)
-    instance, wrong = opened(folder, manifest)
     plans, answers = plans_of(folder / "plans.json", instance.plan_type)
     wrong += ["plans.json answers another instance"] if answers != instance.hash else []
-    return manifest, instance, plans, wrong
+    return instance, plans, wrong
 
 
-def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
-    """The judge gives the plan the value that is claimed."""
-    if violations := instance.violations(plan):
-        yield f"plan.json is infeasible: {violations[0]}"
-    elif (value := instance.evaluate(plan)[objective]) != manifest["value"]:
-        yield f"plan.json has {objective} = {value}: the manifest claims {manifest['value']}"
+def _wrong_plans(
+    instance: Instance, plans: Sequence[Plan], names: Sequence[str], values: Sequence[Any]
+) -> Iterator[str]:
+    """Whether the judge gives the plans the values of these objectives that are claimed."""
+    if len(values) != len(plans):
+        yield f"the manifest has {len(values)} points, plans.json {len(plans)}"
+        return
+    for number, (plan, said) in enumerate(zip(plans, values, strict=True), 1):
+        if violations := instance.violations(plan):
+            yield f"plan {number} is infeasible: {violations[0]}"
+            return
+        judged = instance.evaluate(plan)
+        row = [judged[name] for name in names]
+        if said != row or any(type(value) is not int for value in said):
+            yield f"plan {number} has {', '.join(map(str, row))}: the manifest claims {shorten(str(said), 100)}"
+            return

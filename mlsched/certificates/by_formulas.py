@@ -1,46 +1,125 @@
-"""Logic certificates: 0-1 formulas that an instance and an objective ask, and logged proofs of their minima.
+"""Logic certificates: 0-1 formulas that an instance and its objectives ask, and logged proofs of their minima.
 
     1.opb, 1.log, 2.opb, ...      a formula, and a proof of its minimum
     checker.py                    decides about formula and proof without mlsched: python checker.py 1.opb 1.log
 
-Such a folder is accepted where the formulas are, letter by letter, what the translation makes of the instance, the
-checker accepts the proofs, and the minima add up to the value.
+The formulas must be, letter by letter, what the translation makes of the instance and the plans. For one plan, their
+minima add up to its value. For a front there is one formula, the plans that no point covers (`cover.py`), which has no
+solution.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from mlsched.certificates import checker, engine, limits
+from mlsched.certificates.claimed import Claimed
+from mlsched.certificates.cover import Fronts, Points, claim, points_of, uncovered
 from mlsched.certificates.elaborate import elaborated
 from mlsched.certificates.formula import Formula, TooLong, within
 from mlsched.certificates.limits import first_difference, lines_of
-from mlsched.certificates.received import KIND, MOST_LOG, VERSION
+from mlsched.certificates.received import MOST_LOG
 from mlsched.certificates.translation import translation_of
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import BackendError, SolverError, shorten
+from mlsched.core.errors import BackendError, InvalidInput, SolverError, shorten, with_article
 
 
-def write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds: float | None) -> dict[str, Any]:
-    """Write formulas, proofs and checker to `folder`; what the manifest says of them.
+class Logic(Claimed):
+    """Plans that formulas prove to be the best, or the whole front."""
 
-    seconds: limit on the search for each proof and on writing out its steps.
+    kind = "logic"
+
+    @staticmethod
+    def check(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> None:
+        """As in `Claimed`."""
+        if first or len(objectives) != 1:
+            fronts_of(instance, objectives, first)
+        else:
+            translation_of(instance).lemma(instance.objective(objectives[0]).name)
+
+    @property
+    def lemma(self) -> str:
+        """As in `Claimed`."""
+        return "" if self.of_front else translation_of(self.instance).lemma(self.objectives[0])
+
+    def disorder(self) -> str:
+        """As in `Claimed`."""
+        return self._points()[1]
+
+    def _points(self) -> tuple[Points, str]:
+        judged = [dict(zip((*self.first, *self.objectives), row, strict=True)) for row in self.values]
+        return points_of(self.instance, self.objectives, self.first, judged)
+
+    def formulas(self) -> list[Formula]:
+        """Return the formulas of the claim."""
+        if not self.of_front:
+            return translation_of(self.instance).formulas(self.instance, self.objectives[0], self.plans[0])
+        fronts = fronts_of(self.instance, self.objectives, self.first)
+        return [uncovered(fronts, self.instance, self._points()[0])]
+
+    def refuted(self, formulas: Sequence[Formula], minima: Sequence[int | None]) -> str:
+        """Return why minima of the formulas refute the claim; "" if they prove it."""
+        if self.of_front:
+            return "" if minima == [None] else f"a plan exists that none of its {len(self.plans)} points covers"
+        if None in minima:
+            return "a formula has no solution, but the plan is one"
+        best = sum(formula.value(minimum or 0) for formula, minimum in zip(formulas, minima, strict=True))
+        (value,) = self.values[0]
+        return "" if best == value else f"its {self.objectives[0]} is {value}, and {best} is proved to be the best"
+
+    def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
+        """As in `Claimed`."""
+        minima: list[int | None] = []
+        try:
+            formulas = stated(folder, len(proofs), deadline, self.formulas)
+            if len(proofs) != len(formulas):
+                yield f"the manifest has {len(proofs)} proofs: must have {len(formulas)}"
+                return
+            for k, (formula, said) in enumerate(zip(formulas, proofs, strict=True), 1):
+                minima.append(minimum_of(folder, k, formula, deadline))
+                if said != _part(formula, minima[-1]):
+                    yield f"{k}.log proves the minimum {minima[-1]}: the manifest says {shorten(str(said), 100)}"
+                    return
+        except checker.Wrong as wrong:
+            yield str(wrong)
+            return
+        if why := self.refuted(formulas, minima):
+            yield f"the proofs are of another claim: {why}"
+        elif self.of_front:
+            claims.append(claim(self.instance, self._points()[0]))
+        else:
+            values = [formula.value(minimum or 0) for formula, minimum in zip(formulas, minima, strict=True)]
+            claims += translation_of(self.instance).claims(self.instance, self.objectives[0], self.plans[0], values)
+
+    def bounds(self, proofs: list[Any]) -> tuple[int, ...]:
+        """As in `Claimed`."""
+        return () if self.of_front else tuple(self.values[0])
+
+
+def write(claimed: Logic, folder: Path, seconds: float | None, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Write formulas, proofs and checker to `folder`; return what the manifest says of them.
+
+    seconds: limit on stating the formulas, and on each proof with the writing out of its steps.
     """
-    value, proved, parts = instance.evaluate(plan)[objective], 0, []
-    translation = translation_of(instance)
-    for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
-        minimum = write_proof(folder, k, formula, seconds)
-        if minimum is None:
-            raise SolverError(f"the formula '{formula.claim}' has no solution, but the plan is one")
-        parts.append(_part(formula, minimum))
-        proved += formula.value(minimum)
-    if proved != value:
-        raise SolverError(f"the plan is not optimal: its {objective} is {value}, and {proved} is proved to be the best")
-    return {"kind": KIND, "version": VERSION, "lemma": translation.lemma(objective), "parts": parts, **signed(folder)}
+    try:
+        with within(Deadline(seconds), MOST_LOG):
+            formulas = claimed.formulas()
+    except (OutOfTime, TooLong):
+        raise BackendError("the formula could not be stated within the limits; give more time, or ask less") from None
+    minima = []
+    for k, formula in enumerate(formulas, 1):
+        size = f"{len(formula.meanings)} variables, {len(formula.constraints)} constraints"
+        progress(f"proving formula {k} of {len(formulas)}: {size}")
+        minima.append(write_proof(folder, k, formula, seconds))
+    if why := claimed.refuted(formulas, minima):
+        raise SolverError(f"{'the front is not whole' if claimed.of_front else 'the plan is not optimal'}: {why}")
+    shutil.copyfile(Path(checker.__file__), folder / "checker.py")
+    parts = [_part(formula, minimum) for formula, minimum in zip(formulas, minima, strict=True)]
+    return {"proofs": parts, "made_by": {"exact": engine.version()}}
 
 
 def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -> int | None:
@@ -64,49 +143,26 @@ def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -
     return minimum
 
 
-def signed(folder: Path) -> dict[str, Any]:
-    """Put the checker into the folder; what the manifest says of who made the proofs."""
-    shutil.copyfile(Path(checker.__file__), folder / "checker.py")
-    return {"made_by": {"exact": engine.version()}}
-
-
-def _part(formula: Formula, minimum: int) -> dict[str, Any]:
+def _part(formula: Formula, minimum: int | None) -> dict[str, Any]:
     return {"claim": formula.claim, "minimum": minimum, "scale": formula.scale, "offset": formula.offset}
 
 
-def wrong_proofs(
-    folder: Path,
-    manifest: dict[str, Any],
-    instance: Instance,
-    plan: Plan,
-    objective: str,
-    values: list[int],
-    deadline: Deadline,
-) -> Iterator[str]:
-    """The formulas are the instance's, the proofs hold, and the minima add up to the value; fills in their `values`."""
-    translation, parts = translation_of(instance), manifest["parts"]
-    try:
-        formulas = stated(folder, len(parts), deadline, lambda: translation.formulas(instance, objective, plan))
-    except checker.Wrong as wrong:
-        yield str(wrong)
-        return
-    if manifest["lemma"] != translation.lemma(objective):
-        yield "the manifest's lemma is not the one for this objective"
-    if len(parts) != len(formulas):
-        yield f"the manifest has {len(parts)} parts: must have {len(formulas)}"
-        return
-    for k, (formula, part) in enumerate(zip(formulas, parts, strict=True), 1):
-        try:
-            minimum = minimum_of(folder, k, formula, deadline)
-        except checker.Wrong as wrong:
-            yield str(wrong)
-            return
-        if minimum is None or part != _part(formula, minimum):
-            yield f"{k}.log proves the minimum {minimum}: the manifest says {shorten(str(part), 100)}"
-            return
-        values.append(formula.value(minimum))
-    if sum(values) != manifest["value"]:
-        yield f"{sum(values)} is proved to be the best {objective}: the manifest claims {manifest['value']}"
+def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> Fronts:
+    """How the fronts are stated; InvalidInput where these objectives cannot be certified."""
+    fronts = translation_of(instance).fronts
+    if fronts is None:
+        raise InvalidInput(f"fronts of {with_article(instance.kind)} cannot be certified")
+    names = (*first, *objectives)
+    for name in names:
+        if instance.objective(name).name not in fronts.costs:
+            raise InvalidInput(f"fronts in {name} cannot be certified; {', '.join(fronts.costs)} can")
+    if len(set(names)) < len(names) or not objectives:
+        raise InvalidInput(f"objectives = {', '.join(names)}: must be one or more, none of them twice")
+    if any((instance.primary(name) is None) != (fronts.rank is None) for name in names):
+        raise InvalidInput(
+            f"fronts of {with_article(instance.kind)} cannot be certified: what they compare first is not stated"
+        )
+    return fronts
 
 
 def stated(folder: Path, parts: int, deadline: Deadline, make: Callable[[], list[Formula]]) -> list[Formula]:

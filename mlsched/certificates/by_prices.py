@@ -1,26 +1,40 @@
-"""Dual certificates: a tree of prices that bounds every plan, for whatever the objective asks (`prices/core.py`).
+"""Dual certificates: trees of prices that bound every plan, for whatever the objectives ask (`prices/core.py`).
 
-    tree.json                     a tree for each claim that the instance, the objective and the bound make
-    checker.py                    decides about them without mlsched: python -I checker.py FOLDER
+    tree.json                     the trees, for each claim in turn
+    checker.py                    decides about the claims without mlsched: python -I checker.py FOLDER
 
-Such a folder is accepted where the trees prove the claims, which are made of the instance anew. Its bound may be short
-of the plan's value: then it says how far the plan is from the best at most.
+The manifest has a claim for each point of a front, or one for a single plan: an objective, a bound, and the plans that
+it is about (`within`). The trees must prove the claims. A bound may be short of the plan's value: then it says how far
+the plan is from the best at most.
+
+The points of a front in two objectives get worse in the first and better in the second. Each has a claim of the
+epsilon-constraint method: no plan that is better in the second objective than the point before has a better value of
+the first than its bound. One more claim bounds the second objective of all plans. These claims speak of every plan:
+
+1. Let a point be as good as the plan in the second objective, and take the first such point. The plan is better there
+   than the point before, so that the point's claim bounds the plan. So the point is as good in the second objective,
+   and in the first worse by no more than the point's gap.
+2. Otherwise the plan is better in the second objective than all points. The last point's claim bounds it: that point
+   is worse in the first by no more than its gap, and in the second by no more than the gap of the last claim.
+
+Where all bounds are the points' own values, the points are the whole front.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from mlsched.certificates.claimed import Claimed, claims_of, sign_of
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.fixing import Fixing, fixed
 from mlsched.certificates.prices.statement import Within, statement_of
-from mlsched.certificates.received import MOST_TREE, PRICES, VERSION
+from mlsched.certificates.received import MOST_BITS, MOST_TREE
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import InvalidFile
+from mlsched.core.errors import InvalidFile, InvalidInput, with_article
 from mlsched.core.files import parse_json, write_json
 from mlsched.core.opening import read_bytes, shown_path
 
@@ -34,32 +48,99 @@ MOST_KEPT = 20_000_000
 STEPS = 2_000
 
 
-def write(instance: Instance, objective: str, bound: int, trees: list[list[Any]], folder: Path) -> dict[str, Any]:
-    """Write trees and checker to `folder`; what the manifest says of them."""
-    write_json(folder / "tree.json", {"trees": trees})
-    (folder / "checker.py").write_text(statement_of(instance).checker(), encoding="utf-8")
-    return {"kind": PRICES, "version": VERSION, "bound": bound, "made_by": {}}
+class Dual(Claimed):
+    """Plans that prices prove to be the best, or at most so far from it."""
+
+    kind = "dual"
+
+    @staticmethod
+    def check(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> None:
+        """As in `Claimed`."""
+        statement, single = statement_of(instance), len(objectives) == 1
+        if not single and not statement.limits:
+            raise InvalidInput(f"points of fronts of {with_article(instance.kind)} cannot be certified")
+        if first:
+            raise InvalidInput(f"first = {', '.join(first)}: must be left out for points that are certified by prices")
+        if not single and (len(objectives) != 2 or objectives[0] == objectives[1]):
+            raise InvalidInput(
+                f"objectives = {', '.join(objectives)}: must be two, for points of a front to be certified by prices"
+            )
+        for name in objectives:
+            statement.check(instance.objective(name).name)
+            if not single and instance.primary(name) is not None:
+                raise InvalidInput(
+                    f"points of fronts in {name} cannot be certified: what it compares first is not stated"
+                )
+
+    def disorder(self) -> str:
+        """Return why points do not get worse in the first objective and better in the second; "" if they do."""
+        if len(self.objectives) == 1:
+            return "" if len(self.plans) == 1 else "a front in one objective has one point"
+        first, second = (sign_of(self.instance, name) for name in self.objectives)
+        for number, (before, row) in enumerate(zip(self.values, self.values[1:], strict=False), 2):
+            if first * row[0] <= first * before[0] or second * row[1] >= second * before[1]:
+                worse, better = self.objectives
+                return f"point {number} is not worse in {worse} and better in {better} than the one before"
+        return ""
+
+    def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
+        """As in `Claimed`."""
+        asked, trees = claims_of(self.instance, self.objectives, self.values), trees_in(folder)
+        if len(proofs) != len(asked):
+            yield f"the manifest has {len(proofs)} proofs: these points need {len(asked)}"
+        elif len(trees) != len(asked):
+            yield f"tree.json has the trees of {len(trees)} claims: these points need {len(asked)}"
+        else:
+            for number, (said, (name, _, within), some) in enumerate(zip(proofs, asked, trees, strict=True), 1):
+                where = f"claim {number}: " if self.of_front else ""
+                bound = said.get("bound") if isinstance(said, dict) else None
+                if type(bound) is not int or bound.bit_length() > MOST_BITS:
+                    yield f"claim {number} has no bound that is an integer of at most {MOST_BITS} bits"
+                elif said != _claimed(name, bound, within) or not _integers(said["within"]):
+                    plans = "".join(f" of plans with {other} as good as {limit}" for other, limit in within)
+                    yield f"claim {number} is not about {name}{plans}"
+                else:
+                    for why in unproved(self.instance, name, bound, some, deadline, within):
+                        yield f"{where}{why}"
+
+    def bounds(self, proofs: list[Any]) -> tuple[int, ...]:
+        """As in `Claimed`."""
+        return tuple(said["bound"] for said in proofs)
 
 
-def wrong_trees(
-    folder: Path, manifest: dict[str, Any], instance: Instance, objective: str, deadline: Deadline
-) -> Iterator[str]:
-    """What is wrong with the proofs of a folder; nothing where no plan is better than the manifest's bound."""
-    yield from unproved(instance, objective, manifest["bound"], trees_in(folder), deadline)
+def write(claimed: Dual, proved: Sequence[tuple[list[Any], int]], folder: Path) -> dict[str, Any]:
+    """Write the trees and the checker to `folder`; return what the manifest says of them.
+
+    proved: of each claim (`claims_of`), the trees and the bound that they prove.
+    """
+    write_json(folder / "tree.json", {"trees": [trees for trees, _ in proved]})
+    (folder / "checker.py").write_text(statement_of(claimed.instance).checker(), encoding="utf-8")
+    asked = claims_of(claimed.instance, claimed.objectives, claimed.values)
+    proofs = [_claimed(name, bound, within) for (name, _, within), (_, bound) in zip(asked, proved, strict=True)]
+    return {"proofs": proofs, "made_by": {}}
+
+
+def _claimed(objective: str, bound: int, within: Within) -> dict[str, Any]:
+    return {"objective": objective, "bound": bound, "within": dict(within)}
+
+
+def _integers(limits: dict[str, Any]) -> bool:
+    """Return whether all are integers; 5.0, which equals one, is refused by `checker.py`."""
+    return all(type(limit) is int for limit in limits.values())
 
 
 def trees_in(folder: Path) -> list[Any]:
-    """The trees of a folder, whatever they are."""
+    """Return the trees of each claim of a folder, whatever they are."""
     path = folder / "tree.json"
     read = parse_json(path, read_bytes(path, most=MOST_TREE))
     if not isinstance(read, dict) or set(read) != {"trees"} or not isinstance(read["trees"], list):
-        raise InvalidFile(f"{shown_path(path)}: must have a list of trees")
+        raise InvalidFile(f"{shown_path(path)}: must have a list of trees for each claim")
     trees: list[Any] = read["trees"]
     return trees
 
 
 def unproved(
-    instance: Instance, objective: str, bound: int, trees: list[Any], deadline: Deadline, within: Within = ()
+    instance: Instance, objective: str, bound: int, trees: Any, deadline: Deadline, within: Within = ()
 ) -> Iterator[str]:
     """Why trees do not prove that no plan is better than `bound`; nothing where they do. OutOfTime at the deadline.
 
@@ -69,8 +150,9 @@ def unproved(
         spend = meter(deadline, MOST_LISTED)
         claims = statement_of(instance).claims(instance, objective, bound, spend, within)
         spend.most = None
-        if len(claims) != len(trees):
-            yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"
+        if not isinstance(trees, list) or len(claims) != len(trees):
+            number = len(trees) if isinstance(trees, list) else "no"
+            yield f"there are {number} trees: this instance and bound need {len(claims)}"
             return
         for claim, tree in zip(claims, trees, strict=True):
             core.check(_Bounded(claim), _watched(tree if isinstance(tree, list) else [], deadline), spend)

@@ -18,48 +18,38 @@ from mlsched.core.files import check_header, parse_json
 from mlsched.core.opening import open_file, read_bytes, shown_path
 from mlsched.core.record import specs
 
-KIND, PRICES, VERSION = "certificate", "certificate.prices", 1
-FRONT, POINTS = "certificate.front", "certificate.points"
-#: Fields of every manifest, and those of a kind.
-FIELDS = ("kind", "version", "problem", "instance_hash", "made_by", "sha256")
-KINDS = {
-    KIND: ("objective", "value", "lemma", "parts"),
-    PRICES: ("objective", "value", "bound"),
-    FRONT: ("objectives", "first", "values"),
-    POINTS: ("objectives", "values", "claims"),
-}
+KIND, VERSION = "certificate", 1
+#: Fields of a manifest -> their types.
+TYPES = {"kind": str, "version": int, "problem": str, "instance_hash": str, "made_by": dict, "sha256": dict}
+TYPES |= {"objectives": list, "first": list, "values": list, "proof": str, "lemma": str, "proofs": list}
 #: SHA-256 of every `checker.py` that a release of mlsched wrote into a folder. From 1.0.0 on, none is ever taken out:
 #: certificates are read for ever. A change of a checker then adds a line; a test says which.
 RELEASED = {
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
-    "2e2a4e4bf074cb70c19a268371d7902f9e8e73c7df2029b459aa3faf0b5b9a58",  # prices: placement.instance
-    "6147658c0a8bae6ff275640ec5421203935e25aa275ec995f974a317a3926ed8",  # prices: preemption.instance
-    "8381c7e7e19a249257c8cc722665cc4d0c1493ce5e62c6cbb32fcee0efe45ac0",  # prices: quality.instance
-    "b8b31f9a1fe81419b6dca1edc805505cb38e12cd662fd7d520ae91786ce2def9",  # prices: taskgraph.instance
-    "287c9e9ec23296032f424aa0d851ed9da915a9d93e21216d04b2aea56d1180bc",  # points: taskgraph.instance
-    "c5858d4940e6d0106eaa93c7546b3a3a4d5afa78565c95dafe3614134c6ddc77",  # prices: workers.instance
+    "ae10bf095470810007385d370049ca014e2ab961fe3977fd104d568d053b43b8",  # prices: placement.instance
+    "607356a8d19b595d95d7a161fc9d28a7dddbd9a5db20e856f1c5f09a6d815ee2",  # prices: preemption.instance
+    "ddb6f1ea30ab89fbc6e8ef527e36e05571222d76d136763a9816df4bd67b3235",  # prices: quality.instance
+    "04dea92cc63858356a5d6947a024c790d65fed9dac1974bfcca3dd8b0d535de2",  # prices: taskgraph.instance
+    "395ddd6748b0b97f893e3767c6d977dd25452b612729100d1ebc517ff0d52ec1",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
 #: Bytes: of manifest and checker, of instance and plan, of the trees of prices, of a formula or a log.
 MOST_SMALL, MOST_RECORD, MOST_TREE, MOST_LOG = 2**20, 2**23, 2**23, 2**28
-#: Parts of a manifest, characters of a name in it, entries of a folder that are looked at, and files that a message
-#: names.
-MOST_PARTS, MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 100, 1000, 3
-#: Bits of a value and of a bound.
+#: Characters of a name in a manifest, entries of a folder that are looked at, and files that a message names.
+MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 1000, 3
+#: Bits of a bound.
 MOST_BITS = 256
 #: Points of a front, and the objectives that it is of, or that are compared before.
 MOST_POINTS, MOST_OBJECTIVES = 1000, 20
-#: Fields of a manifest -> their types, and how long they may be: characters or entries.
-TYPES = {"problem": str, "objective": str, "value": int, "sha256": dict, "lemma": str, "parts": list, "bound": int}
-TYPES |= {"objectives": list, "first": list, "values": list, "claims": list}
-MOST_OF = {"problem": MOST_NAME, "objective": MOST_NAME, "parts": MOST_PARTS, "values": MOST_POINTS}
-MOST_OF |= {"claims": MOST_POINTS + 1}
-MOST_OF |= {"objectives": MOST_OBJECTIVES, "first": MOST_OBJECTIVES}
+#: Kind of proof -> how many proofs a manifest may have.
+MOST_PROOFS = {"dual": MOST_POINTS + 1, "logic": 100}
+#: Fields of a manifest -> how long they may be: characters or entries.
+MOST_OF = {"problem": MOST_NAME, "values": MOST_POINTS, "objectives": MOST_OBJECTIVES, "first": MOST_OBJECTIVES}
 
 
-def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
-    """The manifest, which must be of one of these kinds, its fields of the types that they must have."""
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest, its fields of the types and sizes that they must have."""
     path = folder / "manifest.json"
     if folder.is_dir() and not path.exists():
         raise InvalidFile(
@@ -72,26 +62,21 @@ def manifest_of(folder: Path, *kinds: str) -> dict[str, Any]:
         raise InvalidFile(
             f"{name}: holds a JSON {type(manifest).__name__}; must be an object with a kind and a version"
         )
-    kind = check_header(path, manifest, dict.fromkeys(kinds, VERSION))
-    fields = {*FIELDS, *KINDS[kind]}
-    if set(manifest) != fields:
-        odd = sorted(set(manifest) ^ fields)[0]
+    check_header(path, manifest, {KIND: VERSION})
+    if set(manifest) != set(TYPES):
+        odd = sorted(set(manifest) ^ set(TYPES))[0]
         raise InvalidFile(f"{name}: field {shorten(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
     for field, expected in TYPES.items():
-        if field in fields and type(manifest[field]) is not expected:
+        if type(manifest[field]) is not expected:
             raise InvalidFile(f"{name}: field {field!r}: must be of type {expected.__name__}")
-        if field in fields and expected is int and abs(manifest[field]) >> MOST_BITS:
-            raise InvalidFile(f"{name}: field {field!r}: has more than {MOST_BITS} bits")
-    for field, most in MOST_OF.items():
-        if field in fields and (size := len(manifest[field])) > most:
-            what = (
-                f"must have at most {most} characters"
-                if TYPES[field] is str
-                else f"has {size}: must have at most {most}"
-            )
-            raise InvalidFile(f"{name}: field {field!r}: {what}")
+    if manifest["proof"] not in MOST_PROOFS:
+        raise InvalidFile(f"{name}: field 'proof': must be one of {', '.join(MOST_PROOFS)}")
+    for field, most in {**MOST_OF, "proofs": MOST_PROOFS[manifest["proof"]]}.items():
+        if (size := len(manifest[field])) > most:
+            much = f"{most} characters" if field == "problem" else f"{most}"
+            raise InvalidFile(f"{name}: field {field!r}: has {size}: must have at most {much}")
     for field in ("objectives", "first"):
-        if field in fields and any(type(word) is not str or len(word) > MOST_NAME for word in manifest[field]):
+        if any(type(word) is not str or len(word) > MOST_NAME for word in manifest[field]):
             raise InvalidFile(f"{name}: field {field!r}: must be names of at most {MOST_NAME} characters")
     return manifest
 
@@ -139,13 +124,9 @@ def other_than(path: Path, record: Any) -> Iterator[str]:
 
 def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
-    names = ["checker.py", "instance.json", "plans.json" if manifest["kind"] in (FRONT, POINTS) else "plan.json"]
-    if manifest["kind"] in (PRICES, POINTS):
-        names += ["tree.json"]
-    elif manifest["kind"] == FRONT:
-        names += ["1.opb", "1.log"]
-    else:
-        names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
+    dual, names = manifest["proof"] == "dual", ["checker.py", "instance.json", "plans.json"]
+    logs = [f"{k}.{end}" for k in range(1, len(manifest["proofs"]) + 1) for end in ("opb", "log")]
+    names += ["tree.json"] if dual else logs
     yield from _strangers(folder, {*names, "manifest.json"})
     if set(manifest["sha256"]) != set(names):
         yield f"the manifest must have hashes of {shorten(', '.join(sorted(names)), 200)}"
@@ -155,7 +136,7 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
         if manifest["sha256"][name] != actual:
             yield f"{name} is not the file that the manifest was written for"
         if name == "checker.py" and actual not in RELEASED:
-            own = "mlsched check alone" if manifest["kind"] in (PRICES, POINTS) else OWN_CHECKER
+            own = "mlsched check alone" if dual else OWN_CHECKER
             yield f"checker.py is none that mlsched released: do not run it; instead of it, run {own}"
 
 

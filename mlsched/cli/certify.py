@@ -11,9 +11,7 @@ from mlsched.cli.output import Json, emit, kept_at_stop, only_documents, table, 
 from mlsched.cli.solve import Goal, Read, read_instance, read_plan
 
 if TYPE_CHECKING:
-    from mlsched.certificates.bundle import Checked
-    from mlsched.certificates.fronts import CheckedFront
-    from mlsched.certificates.points import CheckedPoints
+    from mlsched.certificates.checked import Checked
 
 
 def certify(
@@ -75,69 +73,60 @@ def certify(
 
 
 def document(folder: Path, checked: Checked) -> dict[str, Any]:
-    """What the check of a certificate's folder found, as JSON: values as people read them, and as they order plans."""
-    rank = checked.primary
-    counted = {} if rank is None else {"primary": {"name": rank.name, "count": rank.split(checked.sort_key)[0]}}
-    return {
-        "folder": str(folder),
-        "instance_hash": checked.instance.hash,
-        "problem": checked.instance.problem,
+    """Return the result of a certificate's check as JSON: values as people read them, and as they order plans."""
+    instance, rank = checked.instance, checked.primary
+    claimed: dict[str, Any] = {
         "objective": checked.objective,
         "value": checked.value,
         "bound": checked.bound,
-        **counted,
         "sort_keys": {"value": checked.sort_key, "bound": checked.sort_bound},
-        "proof": checked.proof,
-        "evidence": checked.evidence,
         "lemma": checked.lemma,
         "claims": list(checked.claims),
-        "violations": list(checked.wrong),
-        "seconds": checked.seconds,
     }
-
-
-def front_document(folder: Path, checked: CheckedFront | CheckedPoints) -> dict[str, Any]:
-    """What the check of a front's folder found, as JSON."""
-    from mlsched.certificates.points import CheckedPoints
-
-    instance, names = checked.instance, checked.objectives
-    by_prices = isinstance(checked, CheckedPoints)
-    more = {"bounds": list(checked.bounds)} if isinstance(checked, CheckedPoints) else {"first": list(checked.first)}
+    if rank is not None and checked.sort_key is not None:
+        claimed["primary"] = {"name": rank.name, "count": rank.split(checked.sort_key)[0]}
+    if checked.of_front:
+        rows = [dict(zip(checked.objectives, row, strict=True)) for row in checked.sort_keys]
+        claimed = {
+            "objectives": list(checked.objectives),
+            **({"bounds": list(checked.bounds)} if checked.proof == "dual" else {"first": list(checked.first)}),
+            "points": [instance.values(row) for row in rows],
+            "sort_keys": [list(row) for row in checked.sort_keys],
+            "claims": [checked.claim] if checked.claim else [],
+        }
     return {
         "folder": str(folder),
         "instance_hash": instance.hash,
         "problem": instance.problem,
-        "objectives": list(names),
-        **more,
-        "points": [instance.values(dict(zip(names, row, strict=True))) for row in checked.sort_keys],
-        "sort_keys": [list(row) for row in checked.sort_keys],
-        "proof": "dual" if by_prices else "logic",
+        **claimed,
+        "proof": checked.proof,
         "evidence": checked.evidence,
-        "claims": [checked.claim] if checked.claim else [],
         "violations": list(checked.wrong),
         "seconds": checked.seconds,
     }
 
 
-def front_shown(folder: Path, checked: CheckedFront | CheckedPoints) -> list[Any]:
-    """The same for people."""
-    from mlsched.certificates.points import CheckedPoints
-
+def shown(folder: Path, checked: Checked) -> list[Any]:
+    """Return the same for people."""
     if checked.wrong:
         return list(checked.wrong)
+    lines = _front(folder, checked) if checked.of_front else _single(folder, checked)
+    return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]
+
+
+def _front(folder: Path, checked: Checked) -> list[Any]:
     number = len(checked.plans)
     whole = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
     line = f"{folder}: certified: {whole} of {' and '.join(checked.objectives)}"
-    if isinstance(checked, CheckedPoints):
-        line = line if checked.evidence else f"{folder}: certified: {checked.claim}"
-        return [line, _points(checked), _again(folder, checked)]
+    if checked.bounds:
+        return [line if checked.evidence else f"{folder}: certified: {checked.claim}", _points(checked)]
     first = f", after {' and '.join(checked.first)}" if checked.first else ""
-    return [f"{line}{first}", f"  rests on: {checked.claim}", _again(folder, checked)]
+    return [f"{line}{first}", f"  rests on: {checked.claim}"]
 
 
-def _points(checked: CheckedPoints) -> Any:
+def _points(checked: Checked) -> Any:
     """A row for each point: its values, what bounds the plans that it stands for, and the gap."""
-    from mlsched.certificates.points import claims_of
+    from mlsched.certificates.claimed import claims_of
 
     (first, second), rows = checked.objectives, []
     asked = claims_of(checked.instance, checked.objectives, checked.sort_keys)
@@ -148,25 +137,15 @@ def _points(checked: CheckedPoints) -> Any:
     return table("", ["point", first, second, f"bounded where {second}", f"{first} at best", "gap at most"], rows)
 
 
-def shown(folder: Path, checked: Checked) -> list[str]:
-    """The same for people."""
+def _single(folder: Path, checked: Checked) -> list[str]:
     from mlsched.core.contract import format_value
 
-    if checked.wrong:
-        return list(checked.wrong)
-    goal = checked.instance.objective(checked.objective)
+    goal, rank, key = checked.goal, checked.primary, checked.sort_key
     best = "less" if goal.sense == "min" else "more"
-    rank = checked.primary
-    value = f"{goal.name} = {format_value(checked.sort_key, rank, goal.unit)}"
-    if checked.evidence is not None:
-        lines = [f"{folder}: certified: {value}, no plan has {best}"]
-    else:
-        lines = [f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {best} than"]
-        lines[0] += f" {format_value(checked.sort_bound, rank)}"
-    lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
-    lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
-    return [*lines, _again(folder, checked)]
-
-
-def _again(folder: Path, checked: Checked | CheckedFront | CheckedPoints) -> str:
-    return f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"
+    value = f"{goal.name} = {'' if key is None else format_value(key, rank, goal.unit)}"
+    line = f"{folder}: certified: {value}, no plan has {best}"
+    if checked.evidence is None:
+        line = f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {best} than"
+        line += f" {format_value(checked.sort_bound, rank)}"
+    lines = [line, *([f"  rests on: {checked.lemma}"] if checked.lemma else [])]
+    return [*lines, *(f"  with these numbers, recomputed: {claim}" for claim in checked.claims)]

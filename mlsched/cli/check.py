@@ -96,14 +96,10 @@ def limit_of(time_limit: float | None) -> float:
 
 def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
     from mlsched import api
-    from mlsched.certificates.bundle import Checked
 
     limit = limit_of(time_limit)
     with waiting(f"checking {shown_path(folder.name)}", None), checking(folder, limit):
         checked = api.check_certificate(folder, time_limit=limit)
-    if isinstance(checked, Checked):
-        emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
-    else:
-        emit(as_json, lambda: certify.front_document(folder, checked), lambda: certify.front_shown(folder, checked))
+    emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
     if checked.wrong:
         raise ChecksFailed(f"{folder}: not certified: {checked.wrong[0]}")

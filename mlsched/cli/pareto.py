@@ -30,9 +30,8 @@ from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
-    from mlsched.api.certificates import Proofs
-    from mlsched.certificates.fronts import CheckedFront
-    from mlsched.certificates.points import CheckedPoints
+    from mlsched.certificates.checked import Checked
+    from mlsched.certificates.claimed import Kind
     from mlsched.solvers.front import Front
     from mlsched.solvers.front.result import Box
 
@@ -94,7 +93,8 @@ def pareto(
 ) -> None:
     """Enumerate the Pareto front of two objectives or more, and prove that it is complete."""
     from mlsched import api
-    from mlsched.cli.certify import front_document, front_shown
+    from mlsched.cli.certify import document as certified_document
+    from mlsched.cli.certify import shown as certified_lines
 
     if output is not None and output.suffix not in WRITERS:
         raise InvalidInput(f"{output}: must end in .csv, a row a point, or .json, the front as mlsched.load reads it")
@@ -121,8 +121,8 @@ def pareto(
     if plot is not None:
         _plot(front, plot)
     proof, unproved = (None, None) if certify is None or kind is None else _certified(front, certify, kind, time_limit)
-    certificate = {} if certify is None or proof is None else {"certificate": front_document(certify, proof)}
-    lines = [] if certify is None or proof is None else front_shown(certify, proof)
+    certificate = {} if certify is None or proof is None else {"certificate": certified_document(certify, proof)}
+    lines = [] if certify is None or proof is None else certified_lines(certify, proof)
     figures = {name: column.tolist() for name, column in front.table().items()}
     document = {"instance_hash": instance.hash, "objectives": objectives, "values": figures}
     emit(as_json, lambda: {**document, **front.to_json(), **certificate}, lambda: [*_render(front), *lines])
@@ -137,8 +137,8 @@ def pareto(
 
 
 def _certified(
-    front: Front, folder: Path, proof: Proofs, time_limit: float | None
-) -> tuple[CheckedFront | CheckedPoints | None, MlschedError | None]:
+    front: Front, folder: Path, proof: Kind, time_limit: float | None
+) -> tuple[Checked | None, MlschedError | None]:
     """The proof that the front is whole, None where it is not known to be or none was found; and why none was.
 
     By prices, of a front that is not whole, how far its points are from all plans.

@@ -16,7 +16,7 @@ from draws import draws
 
 import mlsched
 from mlsched import api
-from mlsched.certificates import bundle, checker, engine
+from mlsched.certificates import bundle, by_formulas, checker, engine
 from mlsched.certificates.translation import translation_of
 from mlsched.core.errors import BackendError, InvalidInput, MlschedError, SolverError
 from mlsched.instances.workers.horizons import horizon
@@ -45,8 +45,8 @@ def copy(certificate, tmp_path):
 def rehashed(folder, **changes) -> None:
     """Make the manifest, and the plan of another instance, say what the files are, as a forger would."""
     if "instance_hash" in changes:
-        plan = json.loads((folder / "plan.json").read_text())
-        (folder / "plan.json").write_text(json.dumps({**plan, "instance_hash": changes["instance_hash"]}))
+        plans = json.loads((folder / "plans.json").read_text())
+        (folder / "plans.json").write_text(json.dumps({**plans, "instance_hash": changes["instance_hash"]}))
     path = folder / "manifest.json"
     manifest = {**json.loads(path.read_text()), **changes}
     manifest["sha256"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["sha256"]}
@@ -60,7 +60,7 @@ def test_a_certificate_is_checked_and_says_what_it_holds(certificate):
     best = api.solve(found.instance, "brute-force", objective=found.objective)
     assert found.sort_key == best.sort_key
     manifest = json.loads((certificate / "manifest.json").read_text())
-    for k, part in enumerate(manifest["parts"], 1):
+    for k, part in enumerate(manifest["proofs"], 1):
         formula = (certificate / f"{k}.opb").read_text()
         assert checker.check(formula, (certificate / f"{k}.log").read_text()) == part["minimum"]
         assert part["claim"] in formula
@@ -79,28 +79,28 @@ def test_every_file_is_covered_by_its_hash(copy):
 
 def test_what_does_not_belong_together_is_said(copy):
     manifest = json.loads((copy / "manifest.json").read_text())
-    rehashed(copy, value=manifest["value"] + 1)
+    rehashed(copy, values=[[manifest["values"][0][0] + 1]])
     assert "the manifest claims" in api.check_certificate(copy).wrong[0]
-    rehashed(copy, **{**manifest, "parts": manifest["parts"][1:]})
+    rehashed(copy, **{**manifest, "proofs": manifest["proofs"][1:]})
     assert re.search(r"\d\.log, \d\.opb: not in the manifest", api.check_certificate(copy).wrong[0])
-    rehashed(copy, **{**manifest, "parts": [*manifest["parts"], manifest["parts"][0]]})
+    rehashed(copy, **{**manifest, "proofs": [*manifest["proofs"], manifest["proofs"][0]]})
     assert "the manifest must have hashes of" in api.check_certificate(copy).wrong[0]
-    number = len(manifest["parts"]) + 1
+    number = len(manifest["proofs"]) + 1
     for end in ("opb", "log"):
         shutil.copyfile(copy / f"1.{end}", copy / f"{number}.{end}")
     hashes = {**manifest["sha256"], f"{number}.opb": "", f"{number}.log": ""}
-    rehashed(copy, **{**manifest, "parts": [*manifest["parts"], manifest["parts"][0]], "sha256": hashes})
-    assert "parts: must have" in api.check_certificate(copy).wrong[0]
+    rehashed(copy, **{**manifest, "proofs": [*manifest["proofs"], manifest["proofs"][0]], "sha256": hashes})
+    assert "proofs: must have" in api.check_certificate(copy).wrong[0]
     for end in ("opb", "log"):
         (copy / f"{number}.{end}").unlink()
-    rehashed(copy, **{**manifest, "parts": [{**part, "minimum": 7} for part in manifest["parts"]]})
+    rehashed(copy, **{**manifest, "proofs": [{**part, "minimum": 7} for part in manifest["proofs"]]})
     assert "1.log proves the minimum" in api.check_certificate(copy).wrong[0]
     rehashed(copy, **{**manifest, "lemma": "trust me"})
     assert "lemma" in api.check_certificate(copy).wrong[0]
     rehashed(copy, **{**manifest, "instance_hash": "0"})
     assert api.check_certificate(copy).wrong[:2] == (
         "instance.json is not the instance that the manifest names",
-        "plan.json answers another instance",
+        "plans.json answers another instance",
     )
     rehashed(copy, **manifest)
     (copy / "1.log").unlink()
@@ -140,7 +140,7 @@ def changed_words(text: str, dice: random.Random) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", ["instance.json", "plan.json", "1.opb", "1.log"])
+@pytest.mark.parametrize("name", ["instance.json", "plans.json", "1.opb", "1.log"])
 def test_no_change_gets_another_optimum_accepted(certificate, copy, name, report):
     """Hashes are made anew after each change, so that they are no help."""
     dice, count, fate = random.Random(name), draws(8, 200), Counter[str]()
@@ -200,8 +200,9 @@ def test_a_proof_that_takes_too_long_to_write_out_says_so(tmp_path, monkeypatch)
     instance, plan = hard("workers"), mlsched.solve(hard("workers"), "cp-sat").plan
     log = engine.log_of(translation_of(instance).formulas(instance, "total_jct", plan)[0].text(), None)
     monkeypatch.setattr(engine, "log_of", lambda formula, seconds: log)
+    (formula,) = translation_of(instance).formulas(instance, "total_jct", plan)
     with pytest.raises(BackendError, match=r"exact found a proof, but not all .* in 1e-09 s; give more time"):
-        bundle.certify(instance, "total_jct", plan, tmp_path / "new", seconds=1e-9)
+        by_formulas.write_proof(tmp_path, 1, formula, 1e-9)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,11 +21,12 @@ import sys
 from pathlib import Path
 import mlsched
 from mlsched.certificates import bundle, engine
+from mlsched.certificates.by_formulas import Logic
 engine.version = lambda: "none"
 engine.PROGRAM = sys.argv[1]
 instance = mlsched.generate("preemption", "small", seed=1)
 plan = mlsched.solve(instance, "brute-force").plan
-bundle.certify(instance, "total_score", plan, Path(sys.argv[2]))
+bundle.certify_logic(Logic.of(instance, [plan], ["total_score"]), Path(sys.argv[2]))
 """
 
 #: The true program, with a solver that tells a pipe that it searches, and searches without end.

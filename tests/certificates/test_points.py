@@ -20,7 +20,7 @@ from price_trees import changed
 from taskgraph_claims import OBJECTIVES, examples, sense
 
 from mlsched import api
-from mlsched.certificates import points
+from mlsched.certificates import bundle
 from mlsched.certificates.by_prices import unproved
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE
@@ -165,7 +165,7 @@ def test_plans_are_put_in_order_whichever_objective_comes_first(genuine, tmp_pat
 
 def test_a_check_that_takes_too_long_is_none(genuine, ticking):
     ticking(deadline)
-    found = points.check_points(genuine, seconds=1500.0)
+    found = bundle.check(genuine, seconds=1500.0)
     assert found.wrong == ("the check did not end in 1500 s; give it more time (--time-limit)",)
     assert (found.evidence, found.claim, found.gaps) == (None, "", ())
 
@@ -198,10 +198,10 @@ def test_what_is_not_proved_is_refused(forged):
     assert write("plans", {**plans, "instance_hash": "0" * 64}) == "plans.json answers another instance"
     assert write("plans", plans) == "", "genuine"
     manifest = read(folder, "manifest")
-    for number, said in enumerate(manifest["claims"]):
+    for number, said in enumerate(manifest["proofs"]):
         name, bound = said["objective"], said["bound"]
         better = bound + (1 if name == "total_jct" else -1)
-        claims = [*manifest["claims"]]
+        claims = [*manifest["proofs"]]
         for changed_one, words in (
             ({**said, "bound": better + (40 if name == "total_jct" else -(10**7))}, "does not prove"),
             ({**said, "bound": float(bound)}, "has no bound that is an integer"),
@@ -213,13 +213,13 @@ def test_what_is_not_proved_is_refused(forged):
             ("no claim", "has no bound"),
         ):  # fmt: skip
             claims[number] = changed_one
-            assert f"claim {number + 1}" in (wrong := write("manifest", {**manifest, "claims": claims})), wrong
+            assert f"claim {number + 1}" in (wrong := write("manifest", {**manifest, "proofs": claims})), wrong
             assert words in wrong
     for limit in (float, str):
-        claims = [*manifest["claims"]]
+        claims = [*manifest["proofs"]]
         claims[1] = {**claims[1], "within": {name: limit(most) for name, most in claims[1]["within"].items()}}
-        assert "claim 2 is not about" in write("manifest", {**manifest, "claims": claims})
-    assert "these points need" in write("manifest", {**manifest, "claims": manifest["claims"][1:]})
+        assert "claim 2 is not about" in write("manifest", {**manifest, "proofs": claims})
+    assert "these points need" in write("manifest", {**manifest, "proofs": manifest["proofs"][1:]})
     values = [[row[0], row[1] + 1] for row in manifest["values"]]
     assert "the manifest claims" in write("manifest", {**manifest, "values": values})
     floats = [[float(v) for v in row] for row in manifest["values"]]
@@ -235,9 +235,9 @@ def test_what_is_not_proved_is_refused(forged):
 def test_trees_are_each_its_own_claims(forged):
     folder, write = forged
     trees = read(folder, "tree")["trees"]
-    assert "trees: these points need" in write("tree", {"trees": trees[:-1]})
-    assert "claim 1: tree.json does not prove" in write("tree", {"trees": [[], *trees[1:]]})
-    assert "claim 1: tree.json does not prove" in write("tree", {"trees": [7, *trees[1:]]})
+    assert "claims: these points need" in write("tree", {"trees": trees[:-1]})
+    assert "claim 1: tree.json does not prove" in write("tree", {"trees": [[[]], *trees[1:]]})
+    assert "claim 1: tree.json does not prove" in write("tree", {"trees": [[7], *trees[1:]]})
 
 
 def test_the_checker_alone_says_the_same(forged):
@@ -246,16 +246,16 @@ def test_the_checker_alone_says_the_same(forged):
     found = subprocess.run(call, capture_output=True, text=True, check=True)
     manifest = read(folder, "manifest")
     lines = found.stdout.splitlines()
-    assert len(lines) == len(manifest["claims"])
-    assert lines[0] == f"proved: no plan of this instance has a better total_jct than {manifest['claims'][0]['bound']}"
+    assert len(lines) == len(manifest["proofs"])
+    assert lines[0] == f"proved: no plan of this instance has a better total_jct than {manifest['proofs'][0]['bound']}"
     assert all(" with total_accuracy as good as " in line for line in lines[1:-1])
     for bound in (10**6, 1.5):
-        claims = [{**manifest["claims"][0], "bound": bound}, *manifest["claims"][1:]]
-        write("manifest", {**manifest, "claims": claims})
+        claims = [{**manifest["proofs"][0], "bound": bound}, *manifest["proofs"][1:]]
+        write("manifest", {**manifest, "proofs": claims})
         found = subprocess.run(call, capture_output=True, text=True, check=False)
         assert (found.returncode, found.stderr[:11]) == (1, "not proved:")
-    write("manifest", {**manifest, "claims": manifest["claims"][1:]})
-    assert "a tree for each claim" in subprocess.run(call, capture_output=True, text=True, check=False).stderr
+    write("manifest", {**manifest, "proofs": manifest["proofs"][1:]})
+    assert "trees for each claim" in subprocess.run(call, capture_output=True, text=True, check=False).stderr
 
 
 def change(folder, dice) -> None:
@@ -264,9 +264,9 @@ def change(folder, dice) -> None:
     content = read(folder, name)
     if name == "tree":
         k = dice.randrange(len(content["trees"]))
-        content["trees"][k] = changed(content["trees"][k], dice)
+        content["trees"][k] = [changed(tree, dice) for tree in content["trees"][k]]
     elif name == "manifest" and dice.random() < 0.7:
-        said = dice.choice(content["claims"])
+        said = dice.choice(content["proofs"])
         said["bound"] += dice.choice([-2, -1, 1, 1, 2, 9])
         if dice.random() < 0.3:
             limits = {other: limit + dice.choice([-1, 1]) for other, limit in said["within"].items()}

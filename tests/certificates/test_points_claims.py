@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 from certificate_examples import drawn
 
-from mlsched.certificates import points
-from mlsched.certificates.points import CheckedPoints
+from mlsched.certificates.by_prices import Dual
+from mlsched.certificates.checked import Checked
+from mlsched.certificates.claimed import claims_of
+
+
+def checked(instance, objectives, values, bounds) -> Checked:
+    """A front that passed its check."""
+    return Checked(instance, (), objectives, (), values, bounds, "dual", "", (), (), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +26,7 @@ from mlsched.certificates.points import CheckedPoints
 )
 def test_the_sentence_says_no_less_than_any_gap(values, bounds, most):
     """Of gaps that are shares and of those to a bound of 0, which are ticks, the largest are both named."""
-    made = CheckedPoints(next(drawn("taskgraph", 1)), (), ("makespan", "total_accuracy"), values, bounds, (), 0.0)
+    made = checked(next(drawn("taskgraph", 1)), ("makespan", "total_accuracy"), values, bounds)
     assert f"is as good in total_accuracy and at most {most} worse in makespan" in made.claim
 
 
@@ -28,7 +34,7 @@ def test_the_sentence_says_no_less_than_any_gap(values, bounds, most):
 def test_the_claim_names_the_largest_gap(bounds):
     """Of 10 and 8 against 10, or of 20 and 19 against 20."""
     instance, values = next(drawn("taskgraph", 1)), ((10, 0), (20, 1))
-    made = points.CheckedPoints(instance, (), ("total_jct", "deadlines_met"), values, bounds, (), 0.0)
+    made = checked(instance, ("total_jct", "deadlines_met"), values, bounds)
     most = "5.3 %" if bounds[0] == 10 else "25.0 %"
     assert made.claim == (
         f"for every plan, one of the 2 points is as good in deadlines_met and at most {most} worse in total_jct"
@@ -46,12 +52,12 @@ def test_the_claim_names_the_largest_gap(bounds):
 def test_points_get_worse_in_the_first_objective_and_better_in_the_second(rows, wrong):
     """A total completion time that grows, and deadlines met that grow."""
     instance = next(drawn("taskgraph", 1))
-    assert bool(points._disorder(instance, ("total_jct", "deadlines_met"), rows)) == wrong
+    assert bool(Dual(instance, [], ("total_jct", "deadlines_met"), (), rows).disorder()) == wrong
 
 
 def test_a_claim_speaks_of_what_is_better_than_the_point_before():
     instance, rows = next(drawn("taskgraph", 1)), [(5, 3), (6, 4)]
-    asked = points.claims_of(instance, ("total_jct", "deadlines_met"), rows)
+    asked = claims_of(instance, ("total_jct", "deadlines_met"), rows)
     assert asked == [("total_jct", 5, ()), ("total_jct", 6, (("deadlines_met", 4),)), ("deadlines_met", 4, ())]
-    asked = points.claims_of(instance, ("deadlines_met", "total_jct"), [(4, 6), (3, 5)])
+    asked = claims_of(instance, ("deadlines_met", "total_jct"), [(4, 6), (3, 5)])
     assert asked == [("deadlines_met", 4, ()), ("deadlines_met", 3, (("total_jct", 5),)), ("total_jct", 5, ())]

@@ -83,7 +83,7 @@ def test_the_checker_alone_says_the_same(problem, tmp_path):
     made = api.certify(instance, tmp_path / "proof", proof="dual")
     call = [sys.executable, "-I", "-S", str(tmp_path / "proof" / "checker.py"), str(tmp_path / "proof")]
     found = subprocess.run(call, capture_output=True, text=True, check=True)
-    bound = json.loads((tmp_path / "proof" / "manifest.json").read_text())["bound"]
+    bound = json.loads((tmp_path / "proof" / "manifest.json").read_text())["proofs"][0]["bound"]
     assert bound == made.sort_bound
     assert found.stdout.startswith("proved: no plan of this instance has a better ")
     assert found.stdout.strip().endswith(f" than {bound}")
@@ -100,7 +100,8 @@ def test_the_checker_alone_refuses_bounds_between_integers(tmp_path):
     best = api.certify(instance, tmp_path / "proof", objective="total_jct").sort_key
     manifest = json.loads((tmp_path / "proof" / "manifest.json").read_text())
     for bound, said in ((best, "proved: no plan"), (best + 0.5, "not proved: a number is no integer")):
-        (tmp_path / "proof" / "manifest.json").write_text(json.dumps(manifest | {"bound": bound}))
+        manifest["proofs"][0]["bound"] = bound
+        (tmp_path / "proof" / "manifest.json").write_text(json.dumps(manifest))
         command = [sys.executable, "-I", str(tmp_path / "proof" / "checker.py"), str(tmp_path / "proof")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.stdout + done.stderr).startswith(said)
@@ -113,6 +114,10 @@ UNREADABLE = {
     "beyond floats": (lambda text: text.replace('"cores":', f'"none": {2**53 + 1}, "cores":'), "above 2^53"),
     "below 0": (lambda text: text.replace('"cores":', '"none": -1, "cores":'), "below 0"),
     "twice": (lambda text: text.replace('"cores":', '"cores": 5, "cores":'), "a field twice"),
+    "unknown": (
+        lambda text: text.replace('"cores":', '"none": 5, "cores":'),
+        "a field that no quality.instance has: none",
+    ),
     "another kind": (lambda text: text.replace('"quality.instance"', '"quality.horizon"'), "no quality.instance"),
 }
 

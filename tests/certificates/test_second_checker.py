@@ -28,11 +28,11 @@ def test_both_checkers_agree_on_genuine_and_on_changed_trees(tmp_path, report):
     for k, instance in enumerate(drawn("workers", draws(4, 60))):
         folder = tmp_path / str(k)
         best = api.certify(instance, folder).sort_key
-        (tree,), manifest = read_json(folder / "tree.json")["trees"], read_json(folder / "manifest.json")
+        ((tree,),), manifest = read_json(folder / "tree.json")["trees"], read_json(folder / "manifest.json")
         for _ in range(draws(3, 5)):
             bound, other = best + dice.choice([0, 0, 1, -1]), changed(tree, dice) if dice.random() < 0.7 else tree
-            write_json(folder / "tree.json", {"trees": [other]})
-            write_json(folder / "manifest.json", {**manifest, "bound": bound})
+            write_json(folder / "tree.json", {"trees": [[other]]})
+            write_json(folder / "manifest.json", {**manifest, "proofs": [{**manifest["proofs"][0], "bound": bound}]})
             call = ["node", str(CHECKER), str(folder)]
             said = subprocess.run(call, capture_output=True, text=True, check=False).stdout.startswith("proved")
             ours = not list(unproved(instance, "total_jct", bound, [other], Deadline()))

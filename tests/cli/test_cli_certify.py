@@ -44,18 +44,18 @@ def test_certify_writes_a_folder_that_check_accepts(cli, tmp_path, instance_file
 
 def test_check_says_what_is_wrong_with_a_folder(cli, folder):
     manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "value": 5}))
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "values": [[5]]}))
     found = cli("check", folder)
     assert found.status == 1
-    assert "the manifest claims 5" in found.out
-    assert found.err.startswith(f"mlsched: {folder}: not certified: plan.json has total_score = ")
+    assert "the manifest claims [5]" in found.out
+    assert found.err.startswith(f"mlsched: {folder}: not certified: plan 1 has ")
     document = json.loads(cli("check", folder, "--json").out)
     assert (document["evidence"], len(document["violations"])) == (None, 1)
     (folder / "manifest.json").unlink()
     cli("check", folder).refused(f"{folder}: has no manifest.json, so it is no certificate; give a folder that")
 
 
-@pytest.mark.parametrize("name", ["instance.json", "plan.json", "checker.py"])
+@pytest.mark.parametrize("name", ["instance.json", "plans.json", "checker.py"])
 def test_a_folder_without_one_of_its_files_is_a_certificate_still(cli, folder, name):
     """A reference has neither an instance nor a checker."""
     (folder / name).unlink()
@@ -194,7 +194,7 @@ def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypa
     def unproved(*given, **named):
         raise BackendError("no proof within the limits; give more time")
 
-    monkeypatch.setattr("mlsched.api.certificates.fronts.certify_front", unproved)
+    monkeypatch.setattr("mlsched.api.certificates.bundle.certify_logic", unproved)
     said = cli(*asked, "--certify", made, "--json")
     assert said.status != 0
     assert "no proof within the limits" in said.err

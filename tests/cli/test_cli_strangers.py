@@ -175,21 +175,24 @@ def states(folder: Path, options: int) -> Path:
     value = instance.evaluate(plan)["total_jct"]
     files = {
         "instance.json": json.dumps(instance.to_json()),
-        "plan.json": json.dumps({**plan.to_json(), "instance_hash": instance.hash}),
-        "tree.json": json.dumps({"trees": [[[{}]]]}),
+        "plans.json": json.dumps({"instance_hash": instance.hash, "plans": [plan.to_json()]}),
+        "tree.json": json.dumps({"trees": [[[[{}]]]]}),
         "checker.py": statement_of(instance).checker(),
     }
     for name, text in files.items():
         (folder / name).write_text(text)
     manifest = {
-        "kind": "certificate.prices",
+        "kind": "certificate",
         "version": 1,
         "problem": "workers",
         "instance_hash": instance.hash,
         "made_by": {},
-        "objective": "total_jct",
-        "value": value,
-        "bound": value + 1,
+        "objectives": ["total_jct"],
+        "first": [],
+        "values": [[value]],
+        "proof": "dual",
+        "lemma": "",
+        "proofs": [{"objective": "total_jct", "bound": value + 1, "within": {}}],
         "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -111,11 +111,8 @@ def why_uncertified(entry: Entry) -> str:
         return f"{folder.name} is no certificate: {error}"
     if checked.wrong:
         return f"{folder.name} does not hold: {checked.wrong[0]}"
-    if (checked.instance.hash, checked.objective, checked.sort_key) != (
-        entry.instance.hash,
-        entry.objective.name,
-        entry.value,
-    ):
+    certified = (checked.instance.hash, (*checked.first, *checked.objectives), checked.sort_key)
+    if certified != (entry.instance.hash, (entry.objective.name,), entry.value) or checked.evidence is None:
         return f"{folder.name} certifies something else"
     return ""
 

@@ -9,8 +9,11 @@ from mlsched.certificates.prices.core import Wrong
 MOST = 2**53  # of an instance's numbers, which are integers from 0 on
 
 
-def documents(folder: str, kind: str) -> list[Any]:
-    """Instance, manifest and trees; Wrong where the instance is of another kind, or a number or a field is wrong."""
+def documents(folder: str, kind: str, known: set[str]) -> list[Any]:
+    """Instance, manifest and trees; Wrong where the instance is of another kind, or a number or a field is wrong.
+
+    known: the fields that an instance may have.
+    """
 
     def whole(text: str) -> int:
         if not 0 <= (number := int(text)) <= MOST:
@@ -37,4 +40,6 @@ def documents(folder: str, kind: str) -> list[Any]:
     ]
     if found[0]["kind"] != kind:
         raise Wrong(f"instance.json is no {kind}")
+    if odd := sorted(set(found[0]) - known):
+        raise Wrong(f"instance.json has a field that no {kind} has: {odd[0][:40]}")
     return found

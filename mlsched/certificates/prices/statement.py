@@ -6,14 +6,16 @@ import dataclasses
 import functools
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mlsched.certificates.prices import command, core, documents, points_command
+from mlsched.certificates.prices import command, core, documents
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, with_article
-from mlsched.core.registry import scan_problems
+from mlsched.core.record import specs
+from mlsched.core.registry import registry, scan_problems
 
 #: Pairs of an objective and a value, for plans that are as good in it.
 Within = tuple[tuple[str, int], ...]
@@ -71,18 +73,18 @@ class Statement:
             can = ", ".join(self.module.CLAIMS)
             raise InvalidInput(f"{objective} of {with_article(self.kind)} cannot be certified by prices; {can} can")
 
-    def sources(self, end: ModuleType = command) -> tuple[str, str, str]:
+    def sources(self) -> tuple[str, str, str]:
         """What the checker is made of: the core that is the same for all problems, the statement, and its command."""
-        first, second, third = map(_source, ((core,), (*self.shared, self.module), (documents, end)))
-        return first, f'{second}\nKIND = "{self.kind}"\n', third
+        first, second, third = map(_source, ((core,), (*self.shared, self.module), (documents, command)))
+        types = registry().problem(self.kind.split(".")[0]).instance_types
+        (instance_type,) = (found for found in types if found.kind == self.kind)
+        names = ", ".join(f'"{name}"' for name in ("kind", "version", *specs(instance_type)))
+        fields = textwrap.fill(names, 118, initial_indent="    ", subsequent_indent="    ")
+        return first, f'{second}\nKIND = "{self.kind}"\nFIELDS = {{\n{fields},\n}}\n', third
 
     def checker(self) -> str:
         """A program that checks such certificates, for `python -I checker.py FOLDER`."""
         return "\n\n".join(self.sources())
-
-    def points_checker(self) -> str:
-        """The same for certificates of a front's points; where there are `limits`."""
-        return "\n\n".join(self.sources(points_command))
 
 
 def _source(modules: tuple[ModuleType, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.api.certificates import certify_front
-from mlsched.certificates.fronts import CheckedFront
+from mlsched.certificates.checked import Checked
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.opening import read_text
@@ -98,7 +98,7 @@ def certify_judgement(
     *,
     time_limit: Positive | None = None,
     progress: Callable[[str], None] = lambda line: None,
-) -> CheckedFront:
+) -> Checked:
     """Prove the front of a judgement whole, in a folder that anyone can check; see `certify_front`.
 
     Args:
@@ -115,7 +115,7 @@ def certify_judgement(
     if not verdict.complete:
         raise InvalidInput("the front is not complete, so it cannot be certified; give the judgement more time")
     question, plans = front_question(found.instance, verdict)
-    made = certify_front(
+    return certify_front(
         question,
         plans,
         folder,
@@ -125,8 +125,6 @@ def certify_judgement(
         proof="logic",
         progress=progress,
     )
-    assert isinstance(made, CheckedFront)  # by formulas
-    return made
 
 
 def _with_needs(state: State, best: Judgement, request: JudgeRequest) -> Judgement:

@@ -150,14 +150,14 @@ def _certified(
 ) -> tuple[dict[str, Any] | None, MlschedError | None]:
     """The proof, in a folder, that the front is whole; None where none was found, and why none was."""
     import mlsched_admission
-    from mlsched.cli.certify import front_document
+    from mlsched.cli.certify import document
 
     try:
         with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
             checked = mlsched_admission.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
     except MlschedError as error:
         return None, error
-    return front_document(folder, checked), None
+    return document(folder, checked), None
 
 
 def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:

@@ -20,7 +20,6 @@ import mlsched
 import mlsched_admission
 from mlsched import api
 from mlsched.certificates.cover import points_of, uncovered
-from mlsched.certificates.fronts import certify_front
 from mlsched.certificates.translation import translation_of
 from mlsched.core.errors import BackendError, InvalidInput, SolverError
 from mlsched.instances import strategies
@@ -176,7 +175,11 @@ def test_a_solution_that_a_log_shows_proves_nothing(folder):
     text = formula_of(instance, ["victims", "lost"], plans[:1]).text()
     shown = elaborated(text, engine.log_of(text, None))
     said = changed(folder, plans=plans[:1], values=values[:1], formula=text, log=shown)
-    assert said == "1.log shows a plan that no point covers: a point is missing"
+    assert said.startswith("1.log proves the minimum 0: the manifest says")
+    (proof,) = json.loads((folder / "manifest.json").read_text())["proofs"]
+    claim = "a plan that none of 1 points covers in victims, lost"
+    said = changed(folder, proofs=[{**proof, "claim": claim, "minimum": 0}])
+    assert said == "the proofs are of another claim: a plan exists that none of its 1 points covers"
 
 
 def test_a_point_that_is_moved_is_no_front(folder):
@@ -228,7 +231,7 @@ def test_other_objectives_than_those_that_were_proved_are_refused(folder):
         ({"objectives": [], "first": []}, "must be one or more"),
         ({"objectives": [["lost"]]}, "must be names"),
         ({"values": [[1, 2]] * 1001}, "at most 1000"),
-        ({"kind": "certificate"}, "field"),
+        ({"proof": "dual"}, "cannot be certified"),
     ):
         with pytest.raises(InvalidInput, match=message):
             changed(shutil.copytree(folder, folder.parent / str(len(list(folder.parent.iterdir())))), **wrong)
@@ -282,7 +285,7 @@ def test_what_cannot_be_certified_is_refused_before_any_work(tmp_path, folder):
             graph, [api.solve(graph, "brute-force").plan], tmp_path / "new", objectives=["total_jct", "traffic"]
         )
     with pytest.raises(BackendError, match="give more time"):
-        certify_front(instance, plans, ["victims", "lost"], tmp_path / "new", seconds=1e-9)
+        api.certify_front(instance, plans, tmp_path / "new", time_limit=1e-9, **asked)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy"]
 
 
@@ -312,11 +315,12 @@ def test_a_front_whose_rank_is_not_stated_is_refused(tmp_path, monkeypatch):
     """Whoever forgets to state what is compared first would have waiting jobs left out of the proof."""
     import dataclasses
 
-    from mlsched.certificates import fronts
+    from mlsched.certificates import by_formulas
 
     instance = spread()
     translation = translation_of(instance)
     without = dataclasses.replace(translation, fronts=dataclasses.replace(translation.fronts, rank=None))
-    monkeypatch.setattr(fronts, "translation_of", lambda instance: without)
+    monkeypatch.setattr(by_formulas, "translation_of", lambda instance: without)
+    objectives = ["victims", "lost"]
     with pytest.raises(InvalidInput, match="what they compare first is not stated"):
-        certify_front(instance, [api.solve(instance, "cp-sat").plan], ["victims"], tmp_path / "new")
+        api.certify_front(instance, [api.solve(instance, "cp-sat").plan], tmp_path / "new", objectives=objectives)

@@ -62,7 +62,7 @@ def test_a_front_is_printed_where_its_proof_is_not_found(cli, tmp_path, monkeypa
     def unproved(*given, **named):
         raise BackendError("no proof within the limits; give more time")
 
-    monkeypatch.setattr("mlsched.api.certificates.fronts.certify_front", unproved)
+    monkeypatch.setattr("mlsched.api.certificates.bundle.certify_logic", unproved)
     said = cli(*asked, "--certify", made, "--json")
     assert said.status != 0
     assert "no proof within the limits" in said.err
