@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.params import one_of, within
+from mlsched.core.params import check_choice, check_range
 from mlsched.instances.traces.curve import members, parts
 from mlsched.instances.traces.source import Text, csv_header, csv_rows
 from mlsched.instances.workers.fit import Fitted, errors, solve
@@ -53,7 +53,7 @@ class Profile:
         one PS that costs nothing, theta2 w / p is part of theta3 w and theta4 p of theta1. What the model cannot say is
         that two nodes are slower than one: the error tells what that costs.
         """
-        within("batch", batch, 1)
+        check_range("batch", batch, 1)
         columns = np.stack([self.local, np.ones_like(self.step), self.gpus], axis=1)
         theta = solve(columns, self.step)
         model = Synchronous(round(theta[0] * batch, 9), theta[1], 0, theta[2], 0)
@@ -66,8 +66,8 @@ class Profile:
         between measured batch sizes times are interpolated. None where w GPUs were not measured, or not with so many or
         so few samples each (they did not fit into memory, or nobody would).
         """
-        within("batch", batch, 1)
-        within("most_workers", most_workers, 1)
+        check_range("batch", batch, 1)
+        check_range("most_workers", most_workers, 1)
         return Table(tuple((self._time(w, batch / w),) for w in range(1, most_workers + 1)))
 
     def _time(self, workers: int, local: float) -> float | None:
@@ -155,9 +155,9 @@ def generate_measured(
     between the two bounds. speed: "table" (as measured; not every number of GPUs is) or "fit" (the fitted model).
     """
     for name, value, low in (("jobs", jobs, 0), ("gpus", gpus, 0), ("least_iterations", least_iterations, 1)):
-        within(name, value, low)
-    within("most_iterations", most_iterations, least_iterations)
-    one_of("speed", speed, ("table", "fit"))
+        check_range(name, value, low)
+    check_range("most_iterations", most_iterations, least_iterations)
+    check_choice("speed", speed, ("table", "fit"))
     if not profiles:
         raise InvalidInput("profiles: is empty; give what read_pollux returns")
     names = sorted(profiles)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.core.registry import declared_in, registry, solver
+from mlsched.core.registry import registry, solver, solvers_in
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.simulation.taskgraph.allocation import Allocation, chosen
 from mlsched_papers.claim import Estimate, estimate
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--rules", nargs="*", default=[], metavar="NAME")
     arguments = parser.parse_args()
     if arguments.rules:
-        for one in declared_in(sys.modules[__name__]):
+        for one in solvers_in(sys.modules[__name__]):
             registry().add(one)
     tables = {}
     for first, kind in ((0, "loose"), (arguments.seeds, "tight")):

@@ -19,5 +19,5 @@ def rules(problem: str, *texts: str) -> list[str]:
 
 def commands(*names: str) -> list[str]:
     """Return those of these commands that installed plug-ins add."""
-    known = {point.name for point in plugins.points("commands")}
+    known = {point.name for point in plugins.points_of_group("commands")}
     return [name for name in names if name in known]

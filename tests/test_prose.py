@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from prose import ROOT, WEAK, Prose, allowed_counts, packages, prose_of
 
-#: Packages without a forbidden phrase, whose rates keep to the budget; a package that is added here leaves
-#: `prose_counts.txt` by `python tests/prose.py --write`.
-FINISHED: tuple[str, ...] = ()
+#: Packages without a forbidden phrase, whose rates keep to the budget. In the other packages the counts of
+#: `prose_counts.txt` may only fall, as the uses of `Any` in all packages; `python tests/prose.py --write` updates them.
+FINISHED: tuple[str, ...] = ("mlsched/core",)
 #: Measure of a finished package -> least and greatest value.
 BUDGET = {
     "sentences with two relative clauses, %": (0, 6),
@@ -15,26 +15,23 @@ BUDGET = {
     "docstrings of functions that open with a verb, %": (70, 100),
     "names that are bare participles, %": (0, 1.5),
     "mean name of a function, characters": (8.5, 100),
-    "Any per 1,000 lines": (0, 12),
 }
 
 
 @pytest.mark.parametrize("package", packages())
 def test_prose_keeps_to_its_budget(package: str) -> None:
     prose = prose_of([ROOT / package])
+    allowed, counts = allowed_counts()[package], prose.counts()
     if package in FINISHED:
+        counts = {"any": counts["any"]}
         assert not prose.errors, "\n".join(prose.errors)
         over = [f"{rule}: {prose.rate(rule):.0f}" for rule, (_, most) in WEAK.items() if prose.rate(rule) > most]
         assert not over, f"{package}, hits per 10,000 words: {over}"
         shares = prose.shares()
         missed = {name: shares[name] for name, (low, high) in BUDGET.items() if not low <= shares[name] <= high}
         assert not missed, f"{package}: {missed}"
-    else:
-        allowed, counts = allowed_counts()[package], prose.counts()
-        risen = {rule: (allowed[rule], n) for rule, n in counts.items() if n > allowed[rule]}
-        assert not risen, (
-            f"{package}: hits rose (before, now): {risen}; `python tests/prose.py {package}` lists forbidden phrases"
-        )
+    risen = {rule: (allowed[rule], n) for rule, n in counts.items() if n > allowed[rule]}
+    assert not risen, f"{package}: hits rose (before, now): {risen}; see `python tests/prose.py {package}`"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.core.params import Number, Positive, Seed, Threads
-from mlsched.core.request import Request, goal_of
+from mlsched.core.request import Request, resolve_objective
 from mlsched.core.result import Result
 
 
@@ -81,7 +81,7 @@ def solve(
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    objective = goal_of(instance, objective).name
+    objective = resolve_objective(instance, objective).name
     named = default_solver(instance, objective) if solver is None else solver
     registered, values = resolve_solver(instance.problem, named, params)
     if registered.rule is None and objective not in registered.objectives:

@@ -11,7 +11,7 @@ from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of, resolve
+from mlsched.core.params import check_choice, resolve
 from mlsched.core.registry import registry
 from mlsched.core.solver import Solver
 
@@ -46,10 +46,10 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
         return solver.__order__.as_solver(name, problem, solver, params), {}
     _check_signature(name, solver)
     information: Any = getattr(solver, "information", "observed")
-    one_of(f"{name}.information", information, get_args(Information))
+    check_choice(f"{name}.information", information, get_args(Information))
     called: Any = getattr(solver, "called", None)
     if called is not None:
-        one_of(f"{name}.called", called, get_args(Question))
+        check_choice(f"{name}.called", called, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
     return guarded(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
 

@@ -23,7 +23,7 @@ from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput, SolverError
 from mlsched.core.interrupts import finishing, stop_requested
 from mlsched.core.params import Positive
-from mlsched.core.request import goal_of
+from mlsched.core.request import resolve_objective
 from mlsched.solvers import prices
 
 #: Of the time for all, what finding the plan may take, and of what then remains, finding the proof: the rest is for
@@ -75,7 +75,7 @@ def certify(
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    goal = goal_of(instance, objective).name
+    goal = resolve_objective(instance, objective).name
     kinds = (proof,) if proof else _kinds(instance, goal)
     task = _Certification(instance, goal, Path(folder), kinds, time_limit, Deadline(time_limit), progress)
     task.check()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlsched.core.errors import InvalidInput, describe_exception
-from mlsched.core.params import parameters_of, resolve, split
+from mlsched.core.params import parameters_of, resolve, split_settings
 from mlsched.core.registry import registry
 
 _NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.\w+)*):(?P<function>[A-Za-z_]\w*)(?P<rest>:.*)?")
@@ -40,6 +40,6 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     attribute = getattr(module, function, None)
     if not callable(attribute):
         raise InvalidInput(f"{text}: {name} has no function '{function}'; define it there")
-    settings = split(f"{function}{match['rest'] or ''}")[1]
+    settings = split_settings(f"{function}{match['rest'] or ''}")[1]
     declared = getattr(attribute, "__mlsched__", None)
     return attribute, settings if declared else resolve(text, parameters_of(attribute), settings) if settings else {}

@@ -27,7 +27,7 @@ def is_foreign(solver: Solver) -> bool:
     function: Any = solver.function
     module = getattr(function, "__module__", None) or type(function).__module__
     root = str(module).partition(".")[0]
-    return root != plugins.CORE and root not in plugins.ours()
+    return root != plugins.CORE and root not in plugins.own_packages()
 
 
 def guarded(solver: Solver) -> Solver:

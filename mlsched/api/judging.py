@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Outcome
-from mlsched.core.request import Request, goal_of
+from mlsched.core.request import Request, resolve_objective
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions
 
@@ -12,7 +12,7 @@ from mlsched.core.versions import versions
 def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
     """Return the Result of an outcome, with values from the judge; raise SolverError if they refute the outcome."""
     instance, solver, objective = request.instance, request.solver, request.objective
-    goal = goal_of(instance, objective)
+    goal = resolve_objective(instance, objective)
     values = value = gap = None
     if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
         raise SolverError(f"{solver.name} returned {'no' if outcome.plan is None else 'a'} plan and '{outcome.status}'")

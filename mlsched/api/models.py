@@ -15,10 +15,10 @@ from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.files import atomic_write
 from mlsched.core.formulation import Formulation, Outcome
-from mlsched.core.models import MOST_VARIABLES, Group, Models, NamedModel, Size, sort_key, with_objective
+from mlsched.core.models import MAX_VARIABLES, Group, Models, NamedModel, Size, sort_key, with_objective
 from mlsched.core.params import Positive
 from mlsched.core.registry import registry, scan_problems
-from mlsched.core.request import Request, goal_of
+from mlsched.core.request import Request, resolve_objective
 from mlsched.core.solver import Solver
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def model(
     *,
     also: Sequence[str] = (),
     pruned: bool = False,
-    most_variables: Positive = MOST_VARIABLES,
+    most_variables: Positive = MAX_VARIABLES,
 ) -> Model:
     """Return the model of an instance, for Pyomo, for CP-SAT and for files.
 
@@ -232,7 +232,7 @@ def model(
         >>> [group.name for group in m.variables]
         ['cores', 'worst']
     """
-    return Model(instance, goal_of(instance, objective).name, also, pruned, int(most_variables))
+    return Model(instance, resolve_objective(instance, objective).name, also, pruned, int(most_variables))
 
 
 @validate_arguments

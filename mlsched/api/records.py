@@ -12,10 +12,10 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean
 from mlsched.core.files import check_header, read_json, write_json
-from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import Seed, parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
+from mlsched.core.safe_open import open_file, shown_path
 from mlsched.core.unread_files import refuse_unread
 
 

@@ -18,9 +18,9 @@ from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError, with_article
 from mlsched.core.files import check_header
-from mlsched.core.opening import shown_path
-from mlsched.core.record import defaults, said
+from mlsched.core.record import defaults, without_defaults_of
 from mlsched.core.result import Result
+from mlsched.core.safe_open import shown_path
 from mlsched.simulation import Run
 from mlsched.solvers.front import Front
 
@@ -38,7 +38,7 @@ def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]
 
 
 def _headed(of: Any, body: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": of.kind, "version": ANSWERS[of.kind], **said(of, body)}
+    return {"kind": of.kind, "version": ANSWERS[of.kind], **without_defaults_of(of, body)}
 
 
 def read(path: str | os.PathLike[str], data: dict[str, Any]) -> Any:

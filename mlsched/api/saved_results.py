@@ -8,7 +8,7 @@ from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.formulation import Status, StoppedBy
-from mlsched.core.request import goal_of
+from mlsched.core.request import resolve_objective
 from mlsched.core.result import Evidence, Result, relative_gap
 
 
@@ -23,7 +23,7 @@ def document(result: Result, name: str, instance: Instance | None) -> dict[str, 
 def read(fields: Fields) -> Result:
     """A Result whose every figure that can be recomputed is."""
     instance = fields.instance()
-    goal = goal_of(instance, fields.text("objective"))
+    goal = resolve_objective(instance, fields.text("objective"))
     plan = fields.any("plan") if fields.data.get("plan") is None else fields.plan(instance)
     status = fields.text("status", get_args(Status))
     if (plan is None) != (status in ("infeasible", "unknown")):

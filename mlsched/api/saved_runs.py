@@ -7,7 +7,7 @@ from typing import Any
 
 from mlsched.api.saved_fields import Fields
 from mlsched.core.errors import InvalidInput, with_article
-from mlsched.core.record import Record, said
+from mlsched.core.record import Record, without_defaults_of
 from mlsched.simulation import Run, every_simulation, simulation
 from mlsched.simulation.clock import Decision, Rule
 from mlsched.simulation.wake import Wake
@@ -20,7 +20,7 @@ def document(run: Run) -> dict[str, Any]:
         "simulator": run.simulation.simulator,
         "solver": run.solver,
         "params": run.params,
-        "options": said(run.options, dataclasses.asdict(run.options)),
+        "options": without_defaults_of(run.options, dataclasses.asdict(run.options)),
         "scheduling_events": str(run.scheduling_events),
         "seed": run.seed,
         "decisions": run.decisions,

@@ -11,8 +11,8 @@ from mlsched.api.records import load
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.files import read_json
-from mlsched.core.opening import open_file, shown_path
-from mlsched.core.params import CountOrNone, Number, Seed, parameters_of, resolve, split
+from mlsched.core.params import CountOrNone, Number, Seed, parameters_of, resolve, split_settings
+from mlsched.core.safe_open import open_file, shown_path
 from mlsched.core.unread_files import refuse_unread
 from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
 from mlsched.instances.traces.public import located
@@ -75,7 +75,7 @@ def workload(
     if text.startswith("synthetic:"):
         if given:
             raise InvalidInput(f"{text}: {', '.join(given)}: options of logs; leave them out")
-        name, settings = split(text.removeprefix("synthetic:"))
+        name, settings = split_settings(text.removeprefix("synthetic:"))
         return _synthetic(world, name, cluster, limit, {"seed": int(seed), **options, **settings})
     if world.from_file is not None and text and not _world_of_file(text):
         if given:
@@ -159,7 +159,7 @@ def simulation_of(source: Any, problem: str | None, simulator: str | None = None
     """The simulation that runs a workload source: by problem and simulator, and by what the source itself says."""
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
-        name = split(text.removeprefix("synthetic:"))[0]
+        name = split_settings(text.removeprefix("synthetic:"))[0]
         of_simulator = None if simulator is None else _problem_of_simulator(simulator)
         world = simulation(problem or of_simulator or _problem_of_source(name), simulator)
         having = [s for s in every_simulation() if s.problem == world.problem and name in s.sources]
@@ -184,7 +184,7 @@ def problem_of(source: str | os.PathLike[str]) -> str | None:
     """
     text = str(source)
     if text.startswith("synthetic:"):
-        return _problem_of_source(split(text.removeprefix("synthetic:"))[0])
+        return _problem_of_source(split_settings(text.removeprefix("synthetic:"))[0])
     own = _world_of_file(text)
     return None if own is None else own.problem
 

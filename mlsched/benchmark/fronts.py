@@ -11,7 +11,7 @@ from mlsched.benchmark.cases import Suite
 from mlsched.benchmark.integer_programs import read_program
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.tasks import PUBLISHED
-from mlsched.core.clock import cpu_time, now
+from mlsched.core.clock import cpu_time, utc_time
 from mlsched.core.errors import InvalidFile, SolverError
 from mlsched.core.machine import machine
 from mlsched.core.versions import versions
@@ -70,7 +70,7 @@ class FrontTask:
             work_limit=None,
             source=self.path,
             machine=machine(),
-            made=now(),
+            made=utc_time(),
             versions=versions(),
             **details,
         )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.opening import MOST_TEXT, open_file, shown_path
+from mlsched.core.safe_open import MOST_TEXT, open_file, shown_path
 
 #: What marks the folder of a knapsack.
 KNAPSACK = ("a.csv", "b.csv", "c.csv", "pareto_sols.csv")

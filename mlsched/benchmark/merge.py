@@ -19,7 +19,7 @@ from mlsched.benchmark.shards import Shard
 from mlsched.benchmark.store import Store
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.opening import open_file, shown_path, target_of
+from mlsched.core.safe_open import open_file, shown_path, target_of
 
 #: What must be the same of a row that two stores hold. The rest is of a machine and an hour: times, memory, the path of
 #: a file, whether a second engine had an answer in its seconds, the words of an error.

@@ -20,8 +20,8 @@ from pathlib import Path
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.integer_programs import KNAPSACK, read_program
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.opening import open_file, shown_path
 from mlsched.core.registry import registry
+from mlsched.core.safe_open import open_file, shown_path
 
 #: Where the published instances are: a folder in this one.
 VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from mlsched.core.student import ERROR, ROUNDING
+from mlsched.core.t_interval import ERROR, ROUNDING
 
 Interval = tuple[float, float]
 Verdict = Literal["better", "worse", "the same values", "undecided"]

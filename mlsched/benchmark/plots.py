@@ -13,7 +13,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
-from mlsched.core.opening import target_of
+from mlsched.core.safe_open import target_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from mlsched.core.student import half_width
+from mlsched.core.t_interval import half_width
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from mlsched.benchmark.report_tables import best_rule, cost_table, gap_tables, o
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import HardnessLine, gap_lines, group_by, hardness_lines, verified, version_sets
 from mlsched.benchmark.tasks import JUDGE
-from mlsched.core.clock import now
+from mlsched.core.clock import utc_time
 from mlsched.core.files import atomic_write
 
 #: What the cells of the full tables mean.
@@ -51,7 +51,7 @@ CITE_NOTE = (
 
 def write_report(rows: Sequence[Row], path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write `report(rows)` to `path`, atomically, with today's date."""
-    text = report(rows, title=title, written=_minutes(now()))
+    text = report(rows, title=title, written=_minutes(utc_time()))
     with atomic_write(Path(path)) as stream:
         stream.write(text)
 

@@ -26,7 +26,7 @@ from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.stored import MOST, check_row
 from mlsched.core.contract import Primary
 from mlsched.core.errors import InvalidFile, one_line
-from mlsched.core.opening import open_file, target_of
+from mlsched.core.safe_open import open_file, target_of
 
 #: `PRAGMA user_version`: the version of the table below.
 VERSION = 1

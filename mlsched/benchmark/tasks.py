@@ -17,11 +17,11 @@ from mlsched.api.asked import resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import Key, Row, canonical
-from mlsched.core.clock import now
+from mlsched.core.clock import utc_time
 from mlsched.core.contract import Instance, Objective, Primary
 from mlsched.core.errors import UnknownName
 from mlsched.core.machine import machine
-from mlsched.core.params import split
+from mlsched.core.params import split_settings
 from mlsched.core.registry import registry
 from mlsched.core.solver import Kind, Solver
 from mlsched.core.versions import versions
@@ -162,7 +162,7 @@ class Task:
             work_limit=self.work_limit,
             source=self.source,
             machine=machine(),
-            made=now(),
+            made=utc_time(),
             versions=versions(),
             **details,
         )
@@ -225,7 +225,7 @@ def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
     problems = sorted({case.problem for case in suite.cases})
     known = {a.name for problem in problems for a in registry().available(problem)}
     for text in solvers:
-        if not is_function(text) and split(text)[0] not in known:
+        if not is_function(text) and split_settings(text)[0] not in known:
             raise UnknownName(f"no solver '{text}' for suite {suite.name}; there are {', '.join(sorted(known))}")
 
 
@@ -234,7 +234,7 @@ def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[
     problem = registry().problem(case.problem)
     names = [a.name for a in registry().available(case.problem) if can_answer(a, problem.instance_type.called)]
     if solvers is not None:
-        texts = [text for text in solvers if is_function(text) or split(text)[0] in names]
+        texts = [text for text in solvers if is_function(text) or split_settings(text)[0] in names]
     elif case.solvers is not None:
         texts = list(case.solvers)
     else:

@@ -35,9 +35,9 @@ from mlsched.benchmark.outside import outside
 from mlsched.benchmark.suites import SUITES
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, with_article
-from mlsched.core.opening import open_file, shown_path
-from mlsched.core.params import split
+from mlsched.core.params import split_settings
 from mlsched.core.registry import registry
+from mlsched.core.safe_open import open_file, shown_path
 
 #: Kinds of values of a case, by name.
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -197,7 +197,7 @@ def _knows(problem: str, what: str, text: str) -> bool:
     """Whether the problem has a solver or an objective of that name."""
     if what == "objectives":
         return any(text == objective.name for objective in registry().problem(problem).instance_type.objectives)
-    return is_function(text) or any(split(text)[0] == a.name for a in registry().available(problem))
+    return is_function(text) or any(split_settings(text)[0] == a.name for a in registry().available(problem))
 
 
 def _own(case: Case, what: str) -> tuple[str, ...] | None:

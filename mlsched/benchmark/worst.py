@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap
 from mlsched.core.params import Number, Positive, Seed
 from mlsched.core.registry import registry
-from mlsched.core.request import goal_of
+from mlsched.core.request import resolve_objective
 from mlsched.core.result import Result
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Losses(list[Loss]):
     def _repr_html_(self) -> str:
         header = ["instance", "value", "best", "gap"]
         rows = [[loss.name, *loss.worded, str(loss.gap)] for loss in self]
-        return html.block("worst instances", [], html.table(header, rows, most=html.MOST_ROWS))
+        return html.titled_block("worst instances", [], html.html_table(header, rows, most=html.MAX_ROWS))
 
 
 class Interrupted(KeyboardInterrupt):
@@ -159,7 +159,7 @@ def worst_cases(
     losses, done = Losses(), 0
     try:
         for number, (name, instance) in enumerate(named.items(), start=1):
-            goal = goal_of(instance, objective).name
+            goal = resolve_objective(instance, objective).name
             exact = best or default_solver(instance, goal)
             optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
             if optimum.status != "infeasible":

@@ -36,7 +36,7 @@ from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidFile, InvalidInput, with_article
 from mlsched.core.files import parse_json, write_json
-from mlsched.core.opening import read_bytes, shown_path
+from mlsched.core.safe_open import read_bytes, shown_path
 
 #: Steps that the claims of an instance from a stranger may take to be listed: eight for each number that is kept.
 MOST_LISTED = 50_000_000

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mlsched.certificates.checker import Proof
 from mlsched.core.errors import BackendError, InvalidInput
-from mlsched.core.temporary import swept_folder
+from mlsched.core.temporary import temporary_directory
 
 #: Largest log that is read, in bytes, and how long the process may go on after its own time limit, s.
 MOST_LOG, GRACE = 2**28, 10.0
@@ -40,7 +40,7 @@ def _remedy() -> str:
 def log_of(formula: str, seconds: float | None) -> str:
     """The log of a complete search for the formula's minimum, its constraints numbered as the formula has them."""
     version()
-    with swept_folder("mlsched-certify-") as folder:
+    with temporary_directory("mlsched-certify-") as folder:
         path, log = folder / "formula.opb", folder / "log"
         path.write_text(formula, encoding="utf-8")
         command = [sys.executable, "-I", str(PROGRAM)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from mlsched.certificates.checker import HEADER, Constraint, Proof, Wrong, lines
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidFile
-from mlsched.core.opening import open_file, shown_path
+from mlsched.core.safe_open import open_file, shown_path
 
 #: Signs of a line; constraints of a `pol` line that wait for their sum; bits of a number that is derived.
 MOST_LINE, MOST_WAITING, MOST_BITS = 2**22, 100, 256

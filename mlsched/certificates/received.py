@@ -15,8 +15,8 @@ from typing import Any
 
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import check_header, parse_json
-from mlsched.core.opening import open_file, read_bytes, shown_path
 from mlsched.core.record import specs
+from mlsched.core.safe_open import open_file, read_bytes, shown_path
 
 KIND, VERSION = "certificate", 1
 #: Fields of a manifest -> their types.

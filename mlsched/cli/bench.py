@@ -135,7 +135,7 @@ def _counted(found: Mapping[str, int]) -> list[str]:
 def _show(suite: str, rows: list[Row], as_json: bool, html: Path | None) -> None:
     if html is not None and rows:
         from mlsched.benchmark.report import write_report
-        from mlsched.core.opening import target_of
+        from mlsched.core.safe_open import target_of
 
         write_report(rows, target_of(html, folders=True))
     emit(as_json, lambda: _document(suite, rows), lambda: _tables(suite, rows))

@@ -11,7 +11,7 @@ from mlsched.cli import certify, problems
 from mlsched.cli.output import ChecksFailed, Json, checking, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
 from mlsched.core.errors import InvalidInput
-from mlsched.core.opening import shown_path
+from mlsched.core.safe_open import shown_path
 
 #: Wall seconds of a check, and the most that can be given.
 SECONDS, LONGEST = 300.0, 1e7

@@ -12,7 +12,7 @@ from mlsched.cli.output import table
 from mlsched.cli.simulation_runs import weights_name
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import read_json
-from mlsched.core.opening import shown_path
+from mlsched.core.safe_open import shown_path
 
 NOTE = (
     "change: (second - first) / the larger of the two. Above its bound: (value - bound) / bound, at most so far from "

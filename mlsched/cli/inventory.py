@@ -29,7 +29,7 @@ KEPT = 30 * 86400.0
 def entries(what: str) -> list[dict[str, Any]]:
     """The "problems", "solvers" or "suites" that there are, or what a plug-in lists, as plain JSON data."""
     lists = {"problems": _problems, "solvers": _solvers, "suites": _suites}
-    further = {point.name: point for point in plugins.points("lists")}
+    further = {point.name: point for point in plugins.points_of_group("lists")}
     if what not in lists | further:
         known = [*lists, *further]
         raise UnknownName(f"no list '{what}'{did_you_mean(what, known)}; there are {', '.join(known)}")
@@ -39,7 +39,7 @@ def entries(what: str) -> list[dict[str, Any]]:
     if what in lists:
         listed = lists[what]()
     else:
-        loaded = plugins.load(further[what])
+        loaded = plugins.load_point(further[what])
         listed = [] if loaded is None else loaded()
     if place is not None:
         _keep(place, what, listed)
@@ -67,10 +67,10 @@ def presets(line: list[str], incomplete: str) -> list[str]:
 
 def _place() -> Path | None:
     """The folder of what is kept for the installed files; None where other distributions have plug-ins."""
-    if any(point.dist is None or point.dist.name != plugins.CORE for point in plugins.declared()):
+    if any(point.dist is None or point.dist.name != plugins.CORE for point in plugins.declared_points()):
         return None
     state = hashlib.sha256(f"{mlsched.__version__} {sys.version}".encode())
-    for package in sorted(plugins.ours()):
+    for package in sorted(plugins.own_packages()):
         spec = importlib.util.find_spec(package)
         for folder in (spec and spec.submodule_search_locations) or ():
             for path, size, changed in sorted(_files(folder)):

@@ -115,7 +115,7 @@ def _of_plugins(called: str | None = None) -> list[Any]:
     """The commands of plug-ins, or the one of that name; one that fails, or has a name of ours, is left out."""
     found: dict[str, Any] = {}
     ours = {*map(_name, app.registered_commands), *(group.name for group in app.registered_groups)}
-    for point in plugins.points("commands"):
+    for point in plugins.points_of_group("commands"):
         what = f"plug-in '{point.name}' of {point.group}"
         if called not in (None, point.name):
             continue
@@ -205,7 +205,7 @@ def run(arguments: list[str]) -> int:
         _drop_standard_output()
         return 0
     except OSError as error:
-        # Files say themselves what is wrong with them (`core/opening.py`); what is left is the standard output.
+        # Files say themselves what is wrong with them (`core/safe_open.py`); what is left is the standard output.
         output.say(f"standard output cannot be written: {error.strerror or error}")
         _drop_standard_output()
         return 1

@@ -9,7 +9,7 @@ import typer
 
 from mlsched.cli.output import Json, emit, table, to_write
 from mlsched.cli.solve import Goal, Read, read_instance
-from mlsched.core.models import MOST_VARIABLES
+from mlsched.core.models import MAX_VARIABLES
 
 if TYPE_CHECKING:
     from mlsched.api.models import Model
@@ -30,7 +30,7 @@ def model(
     ] = False,
     most_variables: Annotated[
         int, typer.Option(help="Refuse a model with more variables, e.g. 100000.", min=1)
-    ] = MOST_VARIABLES,
+    ] = MAX_VARIABLES,
     read: Read = None,
     output: Annotated[
         Path | None,

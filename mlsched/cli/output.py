@@ -15,7 +15,7 @@ import typer
 from mlsched.core.deadline import OutOfTime
 from mlsched.core.errors import InvalidInput, MlschedError, one_line
 from mlsched.core.interrupts import stopping
-from mlsched.core.opening import refuse_target, shown_path
+from mlsched.core.safe_open import refuse_target, shown_path
 
 if TYPE_CHECKING:
     from mlsched.benchmark.text_table import TextTable
@@ -132,11 +132,11 @@ def say(message: str) -> None:
 @contextlib.contextmanager
 def checking(folder: Path, seconds: float) -> Iterator[None]:
     """Within the block, what a stranger's folder holds can take neither more time nor more memory than a check may."""
-    from mlsched.core.guard import OutOfMemory, guarded
+    from mlsched.core.guard import OutOfMemory, resource_guard
 
     name = shown_path(folder)
     try:
-        with guarded(seconds):
+        with resource_guard(seconds):
             yield
     except OutOfTime:
         late = f"the check did not end in {seconds:g} s; give it more time (--time-limit)"

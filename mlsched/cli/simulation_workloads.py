@@ -9,7 +9,7 @@ from typing import Any
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
-from mlsched.core.params import parameters_of, resolve, split
+from mlsched.core.params import parameters_of, resolve, split_settings
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Trace
 from mlsched.instances.traces.builder import LogOptions
@@ -206,7 +206,7 @@ def loads_of(text: str | None) -> list[float]:
 def _problem_of(policies: list[str], trace: str) -> str:
     """Return the simulated problem that has every policy; of several, that of the workload."""
     as_logged = {s.as_logged.name: s.problem for s in every_simulation() if s.as_logged is not None}
-    names = [split(policy)[0] for policy in policies if not api.is_function(policy)]
+    names = [split_settings(policy)[0] for policy in policies if not api.is_function(policy)]
     logged, names = [name for name in names if name in as_logged], [name for name in names if name not in as_logged]
     known = [p for p in simulations() if all((p, name) in registry().solvers for name in names)]
     known = [p for p in known if all(as_logged[name] == p for name in logged)]
@@ -236,7 +236,7 @@ def _with_problems(policy: str) -> str:
 def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Split options into those of the workload's source and those of the simulator."""
     if trace.startswith("synthetic:"):
-        maker = world.sources.get(split(trace.removeprefix("synthetic:"))[0])
+        maker = world.sources.get(split_settings(trace.removeprefix("synthetic:"))[0])
     else:
         maker = world.from_file or world.from_trace
     of_source = set(parameters_of(maker)) - {"seed"} if maker else set()  # the seed has an option of its own

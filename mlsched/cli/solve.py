@@ -116,12 +116,12 @@ def solve(
     """Solve an instance exactly, by heuristic or by trained policy, e.g. `mlsched solve instance.json`."""
     from mlsched import api
     from mlsched.api.asked import default_solver
-    from mlsched.core.request import goal_of
+    from mlsched.core.request import resolve_objective
 
     instance = read_instance(file, read)
     if objective is None:
         objective = api.published_objective(file)
-    chosen = default_solver(instance, goal_of(instance, objective).name) if solver is None else solver
+    chosen = default_solver(instance, resolve_objective(instance, objective).name) if solver is None else solver
     with kept_at_stop() as stopped, waiting(chosen, time_limit), only_documents():
         result = api.solve(
             instance,

@@ -26,7 +26,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput, shorten, with_article
-from mlsched.core.params import Range, Rule, keep_to, ruled
+from mlsched.core.params import Range, Rule, check_rule, split_annotation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class _Plain:
         """Raise InvalidInput for a value that the annotation does not allow."""
         for kind, rule in self.alternatives:
             if value is None if kind is None else _is_instance(value, kind):
-                keep_to(rule, name, value)
+                check_rule(rule, name, value)
                 return
         raise InvalidInput(f"{owner}: {_mismatch(name, value, self.hint)}")
 
@@ -99,17 +99,19 @@ def _plain_arguments(function: Callable[..., Any]) -> tuple[tuple[str, ...], Map
     every = inspect.signature(function).parameters.values()
     positional = tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     single_names = {p.name for p in every if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-    return positional, _plain({name: hint for name, hint in _hints(function).items() if name in single_names})
+    return positional, _plain_annotations(
+        {name: hint for name, hint in _annotations(function).items() if name in single_names}
+    )
 
 
 @functools.cache
 def _plain_fields(kind: type) -> Mapping[str, _Plain]:
     """Return the plain annotations of a dataclass by field name."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    return _plain({field.name: hints[field.name] for field in dataclasses.fields(kind)})
+    return _plain_annotations({field.name: hints[field.name] for field in dataclasses.fields(kind)})
 
 
-def _plain(hints: Mapping[str, Any]) -> Mapping[str, _Plain]:
+def _plain_annotations(hints: Mapping[str, Any]) -> Mapping[str, _Plain]:
     """Select the annotations that consist of numbers, texts, booleans and None only.
 
     A union such as "page or a number of inches" is not plain; the caller checks its texts.
@@ -117,7 +119,9 @@ def _plain(hints: Mapping[str, Any]) -> Mapping[str, _Plain]:
     plain = {}
     for name, hint in hints.items():
         members = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else (hint,)
-        alternatives = [(None, None) if member in (None, type(None)) else ruled(member) for member in members]
+        alternatives = [
+            (None, None) if member in (None, type(None)) else split_annotation(member) for member in members
+        ]
         kinds = {kind for kind, _ in alternatives if kind is not None}
         choice = any(rule is not None and not isinstance(rule, Range) for _, rule in alternatives)
         if kinds and kinds <= PLAIN and not (choice and len(kinds) > 1):
@@ -130,19 +134,19 @@ def _is_instance(value: Any, kind: Any) -> bool:
     return isinstance(value, _TYPE_WORDS[kind][1]) and isinstance(value, (bool, np.bool_)) == (kind is bool)
 
 
-def wrong_argument(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None:
+def wrong_argument(function: Callable[..., Any], call_args: Any, kwargs: Any) -> str | None:
     """Describe the first argument of a call that violates its annotation, or return None."""
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = inspect.signature(function).bind(*call_args, **kwargs)
     except TypeError:
         return None  # Python names a missing or surplus argument
-    hints = _hints(function)
+    hints = _annotations(function)
     for name, value in bound.arguments.items():
         hint = hints.get(name, Any)
         kind = bound.signature.parameters[name].kind
         values = value if kind is kind.VAR_POSITIONAL else [] if kind is kind.VAR_KEYWORD else [value]
         for element in values:
-            if not _fits(element, hint):
+            if not _matches_type(element, hint):
                 return _mismatch(name, element, hint)
     return None
 
@@ -176,20 +180,20 @@ class _Names(dict[str, Any]):
         return _Module(name, (_Anything,), {})
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
     names = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
     return inspect.get_annotations(function, locals=names, eval_str=True)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _matches_type(value: Any, hint: Any) -> bool:
     """Return whether a value fits a type, judged by the first elements of a list."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if hint is None or hint is type(None):
         return value is None
     if origin in _UNIONS:
-        return any(_fits(value, one) for one in args)
+        return any(_matches_type(value, one) for one in args)
     if origin is Annotated:
-        return _fits(value, args[0])
+        return _matches_type(value, args[0])
     if origin is typing.Literal:
         return value in args
     if hint in _TYPE_WORDS:
@@ -202,7 +206,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if not isinstance(value, kind) or (isinstance(value, str) and kind is not str):
         return False
     if isinstance(value, (list, tuple)) and len(args) == 1:
-        return all(_fits(one, args[0]) for one in value[:MAX_ELEMENTS])
+        return all(_matches_type(one, args[0]) for one in value[:MAX_ELEMENTS])
     return True
 
 

@@ -16,6 +16,6 @@ def cpu_time() -> float:
     return time.process_time() + times.children_user + times.children_system
 
 
-def now() -> str:
+def utc_time() -> str:
     """Return the UTC time to the second: "2026-11-23T06:27:08+00:00"."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -15,7 +15,7 @@ from mlsched.core import tables
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
-from mlsched.core.record import UNREAD, Record, specs
+from mlsched.core.record import LAZY, Record, specs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -67,7 +67,7 @@ class Primary:
 
     @property
     def column(self) -> str:
-        """Table heading of the count: the first word of the name, "deferred"."""
+        """Table heading of the count: "deferred", the beginning of the name."""
         return self.name.partition(" ")[0]
 
     def split(self, value: int | float) -> tuple[int, int | float]:
@@ -128,7 +128,7 @@ class Instance(Record):
         visible_fields = {
             name: value for name, value in self.__dict__.items() if name in fields and name not in self.secrets
         }
-        return self._like(visible_fields, functools.partial(getattr, self))
+        return self._copy_with(visible_fields, functools.partial(getattr, self))
 
     def visible(self) -> list[str]:
         """List the readable fields, as in `Record`; secrets of a copy without them do not enter its hash."""
@@ -137,8 +137,8 @@ class Instance(Record):
     def __getattr__(self, name: str) -> Any:
         """Resolve a missing attribute: a field not read yet, a hidden field, or a wrong name."""
         mine, cls = self.__dict__, type(self)
-        if UNREAD in mine and name in specs(cls) and name not in cls.secrets:
-            value = mine[name] = mine[UNREAD](name)
+        if LAZY in mine and name in specs(cls) and name not in cls.secrets:
+            value = mine[name] = mine[LAZY](name)
             return value
         if name in cls.secrets:
             needed = f"information='{self.least_information}'"

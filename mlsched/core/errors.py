@@ -63,11 +63,11 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in ('a', 'e', 'i', 'o') else 'a'} {noun}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """Suggest the known name closest to `name`: " (did you mean 'fitgpp'?)", or "" if none resembles it."""
     import difflib
 
-    close = difflib.get_close_matches(str(name)[:MAX_MESSAGE].lower(), list(known), n=1, cutoff=0.7)
+    close = difflib.get_close_matches(str(name)[:MAX_MESSAGE].lower(), list(known_names), n=1, cutoff=0.7)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 

@@ -249,7 +249,7 @@ class LabelsSpec(Spec):
     dim: str = ""
     optional: bool = False
     distinct: bool = True
-    spoken: bool = False
+    display_only: bool = False
 
     def form(self) -> str:
         return f"names, {self.dim}{'; may be left out' if self.optional else ''}"
@@ -261,7 +261,7 @@ class LabelsSpec(Spec):
             raise field_error(name, value, "must be a list of strings")
         if self.distinct and len(set(value)) != len(value):
             raise field_error(name, list(value), "must not name anything twice")
-        if self.spoken and not all(v.isprintable() for v in value):
+        if self.display_only and not all(v.isprintable() for v in value):
             raise field_error(name, list(value), "must be printable names")
         if dims.setdefault(self.dim, len(value)) != len(value):
             raise field_error(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
@@ -332,7 +332,7 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
 
 
 def labels(
-    dim: str, *, default: Any = dataclasses.MISSING, distinct: bool = True, spoken: bool = False, doc: str = ""
+    dim: str, *, default: Any = dataclasses.MISSING, distinct: bool = True, display_only: bool = False, doc: str = ""
 ) -> Any:
     """Declare a field of names, one per entry of the dimension `dim`; a field with a default may be omitted.
 
@@ -343,7 +343,7 @@ def labels(
         display_only: Names are for display and do not enter hashes.
         doc: Meaning of the names.
     """
-    spec = LabelsSpec(doc, dim, default == (), distinct, spoken)
+    spec = LabelsSpec(doc, dim, default == (), distinct, display_only)
     return dataclasses.field(default=default, metadata={"spec": spec})
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mlsched.core.errors import InvalidFile, shorten
-from mlsched.core.opening import cannot_be_written, read_bytes, shown_path, target_of
+from mlsched.core.safe_open import cannot_be_written, read_bytes, shown_path, target_of
 
 #: Largest document that is read, in bytes: a workload of a million jobs.
 MAX_DOCUMENT_BYTES = 2**26

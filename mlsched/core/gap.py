@@ -25,7 +25,7 @@ from mlsched.core.contract import Primary, Sense
 class Gap(float):
     """Gap of a value to its reference; positive means worse.
 
-    As a float it is difference / |reference|. It is NaN if there is no percentage, so that a mean over such gaps is
+    As a float it is difference / |reference|. It is NaN without a percentage, so that a mean over such gaps is
     NaN.
 
     Attributes:

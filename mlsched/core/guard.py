@@ -1,8 +1,8 @@
-"""Limits of time and memory for code that reads the files of strangers, whatever is in them.
+"""Limits of time and memory for code that reads untrusted files.
 
-Checks count their own steps and look at the clock; this catches the rest: a parser or an array that fills the memory, a
-call that does not return to its loop. The limits are the process's own, so only programs set them (the command line);
-a library must not limit its caller.
+Checks count their own steps and look at the clock. These limits catch the rest: a parser or an array that fills the
+memory, a call that does not return. They apply to the complete process, so only programs (the command line) set them; a
+library must not limit its caller.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 
 from mlsched.core.deadline import OutOfTime
 
-#: Bytes that a check may take beyond those of the program itself.
-MOST_MEMORY = 800 * 2**20
-#: Seconds that a check has beyond its limit to end by itself.
+#: Bytes that a check may use beyond those of the program itself.
+MAX_MEMORY = 800 * 2**20
+#: Seconds that a check gets beyond its limit to end by itself.
 GRACE = 2.0
-#: How often a check is told that its time is over, a second apart.
+#: How often a check is interrupted, once per second.
 ATTEMPTS = 100
 
 
 class OutOfMemory(Exception):
-    """The block needs more memory than it may take."""
+    """Raised if the block needs more memory than it may use."""
 
 
 @contextlib.contextmanager
-def guarded(seconds: float | None, memory: int = MOST_MEMORY) -> Iterator[None]:
-    """Raise OutOfTime some time after `seconds`, OutOfMemory where the block takes more than `memory` bytes.
+def resource_guard(seconds: float | None, memory: int = MAX_MEMORY) -> Iterator[None]:
+    """Raise OutOfTime some time after `seconds`, and OutOfMemory if the block uses more than `memory` bytes.
 
-    Time is limited on the main thread and where the system has an interval timer; memory on Linux.
+    Time is limited on the main thread of systems with an interval timer, memory on Linux.
     """
-    with _timer(seconds), _limit(memory):
+    with _time_limit(seconds), _memory_limit(memory):
         try:
             yield
         except MemoryError:
@@ -42,22 +42,22 @@ def guarded(seconds: float | None, memory: int = MOST_MEMORY) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _timer(seconds: float | None) -> Iterator[None]:
+def _time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() != threading.main_thread():
         yield
         return
-    left = [ATTEMPTS]
+    attempts_left = [ATTEMPTS]
 
-    def over(number: int, frame: Any) -> None:
-        left[0] -= 1
-        if left[0] <= 0:
+    def raise_timeout(number: int, frame: Any) -> None:
+        attempts_left[0] -= 1
+        if attempts_left[0] <= 0:
             signal.setitimer(signal.ITIMER_REAL, 0)
         raise OutOfTime
 
     before = signal.getsignal(signal.SIGALRM)
     try:
-        signal.signal(signal.SIGALRM, over)
-        # Once is not enough: what is raised where nothing may be raised, such as in a finalizer, is lost.
+        signal.signal(signal.SIGALRM, raise_timeout)
+        # Raised repeatedly, because an exception inside a finalizer, for example, is discarded.
         signal.setitimer(signal.ITIMER_REAL, min(seconds + GRACE, 1e8), 1.0)
         yield
     finally:
@@ -66,16 +66,16 @@ def _timer(seconds: float | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _limit(memory: int) -> Iterator[None]:
-    taken = _taken()
-    if taken is None:
+def _memory_limit(memory: int) -> Iterator[None]:
+    in_use = _used_memory()
+    if in_use is None:
         yield
         return
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    most = taken + memory
-    soft = most if before[0] == resource.RLIM_INFINITY else min(most, before[0])
+    limit = in_use + memory
+    soft = limit if before[0] == resource.RLIM_INFINITY else min(limit, before[0])
     resource.setrlimit(resource.RLIMIT_DATA, (soft, before[1]))
     try:
         yield
@@ -83,8 +83,8 @@ def _limit(memory: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _taken() -> int | None:
-    """Bytes of data that this process has; None where the system does not say."""
+def _used_memory() -> int | None:
+    """Return the bytes of data of this process, or None if the system does not report them."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -1,9 +1,9 @@
-"""Ctrl-C: telling the user's interrupt from one that a rule raises, and ending a search with what it has found.
+"""Ctrl-C: separating the user's interrupt from one that a rule raises, and ending a search with its result so far.
 
-Ctrl-C raises KeyboardInterrupt, which loses what a search has found. Within `stopping` (the command line) the first
-Ctrl-C is a request instead: every `Deadline` is over, and whoever runs a solver's own code (`on_stop`) is told to end
-it. The search then returns its plan and its bound as at a time limit. A second Ctrl-C, and a search that does not end
-within seconds, raise KeyboardInterrupt as ever.
+Ctrl-C raises KeyboardInterrupt, which loses the result of a search. Within `stopping` (the command line) the first
+Ctrl-C is a request instead: every `Deadline` passes, and the code that runs a solver (`on_stop`) is called to end it.
+The search then returns its plan and its bound as at a time limit. A second Ctrl-C, or a search that does not end within
+seconds, raises KeyboardInterrupt as usual.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-#: Seconds between two attempts to end what runs, and seconds for all to end: where nothing was found to be ended, and
-#: where something was.
-AGAIN, GRACE, LONGER = 0.05, 8.0, 20.0
+#: Seconds between two attempts to end the running code, and seconds until it must have ended: without, and with, such
+#: code.
+RETRY_INTERVAL, GRACE, LONG_GRACE = 0.05, 8.0, 20.0
 
 
 class _Stop:
-    """Whether the user has asked for the end, and how to end what runs."""
+    """State of an interrupt: whether the user requested the end, and the functions that end running code."""
 
     def __init__(self) -> None:
         self.within = self.came = self.requested = False
@@ -35,18 +35,18 @@ _stop = _Stop()
 
 
 def stop_requested() -> bool:
-    """Whether the user has asked the search that runs to end with what it has."""
+    """Return whether the user requested that the running search ends with its result so far."""
     return _stop.requested
 
 
 def within_stopping() -> bool:
-    """Whether an interrupt of the user is a request to end, within `stopping`."""
+    """Return whether an interrupt is a request to end, because the call is within `stopping`."""
     return _stop.within
 
 
 @contextlib.contextmanager
 def on_stop(end: Callable[[], object]) -> Iterator[None]:
-    """While the block runs, `end` is how to end it from any thread; it is called until the block has ended."""
+    """Register, while the block runs, a function that ends it from any thread; it is called until the block ends."""
     key = object()
     _stop.running[id(key)] = end
     try:
@@ -57,31 +57,31 @@ def on_stop(end: Callable[[], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stopping() -> Iterator[Callable[[], bool]]:
-    """Within the block the first SIGINT or SIGTERM is a request to end; yields whether there was one.
+    """Treat the first SIGINT or SIGTERM within the block as a request to end; yield a function that reports a request.
 
-    On the main thread; elsewhere, and where nobody handles the signals, they do as ever.
+    This holds on the main thread. On other threads, and without a handler of the signals, they act as usual.
     """
     numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(n))]
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         numbers = []
-    before = {number: signal.signal(number, _first) for number in numbers}
-    alarm = signal.signal(signal.SIGALRM, _again) if numbers else None
-    came, before_block = [False], _stop.within
-    _stop.within = bool(numbers) or before_block
+    handlers = {number: signal.signal(number, _on_signal) for number in numbers}
+    alarm = signal.signal(signal.SIGALRM, _on_alarm) if numbers else None
+    arrived, outer = [False], _stop.within
+    _stop.within = bool(numbers) or outer
     try:
-        yield lambda: came[0] or _stop.came
+        yield lambda: arrived[0] or _stop.came
     finally:
-        came[0], _stop.came, _stop.requested, _stop.within = _stop.came, False, False, before_block
+        arrived[0], _stop.came, _stop.requested, _stop.within = _stop.came, False, False, outer
         if numbers:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, alarm)
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
-    """Within the block a request that has come does not end anything: what was found is checked and written."""
+    """Suspend a request to end within the block, so that results are checked and written."""
     before, _stop.requested = _stop.requested, False
     _stop.until = float("inf")
     try:
@@ -90,15 +90,15 @@ def finishing() -> Iterator[None]:
         _stop.requested = before
 
 
-def _first(number: int, frame: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     if _stop.came:
         raise KeyboardInterrupt
     _stop.came = _stop.requested = True
-    _stop.until, _stop.last = time.monotonic() + GRACE, time.monotonic() + LONGER
-    signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
+    _stop.until, _stop.last = time.monotonic() + GRACE, time.monotonic() + LONG_GRACE
+    signal.setitimer(signal.ITIMER_REAL, RETRY_INTERVAL, RETRY_INTERVAL)
 
 
-def _again(number: int, frame: FrameType | None) -> None:
+def _on_alarm(number: int, frame: FrameType | None) -> None:
     if _stop.requested:
         for end in tuple(_stop.running.values()):
             end()
@@ -110,26 +110,26 @@ def _again(number: int, frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Yields a function that says whether a signal to stop (Ctrl-C, SIGTERM) has come since the block began.
+    """Yield a function that returns whether a signal to stop (Ctrl-C, SIGTERM) has arrived since the block began.
 
-    Whoever handles these signals handles them as before. A rule that raises KeyboardInterrupt or SystemExit itself can
-    thus be told from a user who wants the whole run to end.
+    Existing handlers of these signals are called as before. A rule that raises KeyboardInterrupt or SystemExit itself
+    is thus distinguished from a user who ends the run.
     """
-    came: list[int] = []
+    arrived: list[int] = []
     previous: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():  # elsewhere, no signal arrives
+    if threading.current_thread() is threading.main_thread():  # other threads receive no signal
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if callable(handler):
                 previous[number] = handler
-                signal.signal(number, functools.partial(_note, came, handler))
+                signal.signal(number, functools.partial(_record_signal, arrived, handler))
     try:
-        yield lambda: bool(came)
+        yield lambda: bool(arrived)
     finally:
         for one, handler in previous.items():
             signal.signal(one, handler)
 
 
-def _note(came: list[int], handler: Callable[..., Any], number: int, frame: FrameType | None) -> Any:
+def _record_signal(came: list[int], handler: Callable[..., Any], number: int, frame: FrameType | None) -> Any:
     came.append(number)
     return handler(number, frame)

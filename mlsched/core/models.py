@@ -1,7 +1,7 @@
-"""Models that users take away: what a problem's package of formulations exports as `MODELS`.
+"""Models that users export: the type of `MODELS` in a problem's package of formulations.
 
-A complete model has a solution for every plan that the judge accepts, so constraints may be added to it. A pruned one
-leaves out plans that no optimum needs.
+A complete model has a solution for every plan that the judge accepts, so users may add constraints. A pruned model
+omits plans that no optimum needs.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from mlsched.core.contract import Instance
     from mlsched.core.formulation import Formulation
 
-#: Default of the largest number of variables that `mlsched.model` writes: 20,000 take a minute where rows are long.
-MOST_VARIABLES = 20_000
+#: Default limit of variables in `mlsched.model`: 20,000 take a minute if rows are long.
+MAX_VARIABLES = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """A named group of variables, expressions or constraints of a model.
+    """Named group of variables, expressions or constraints of a model.
 
-    index: the meaning of each entry of its index, in order; empty for a single one.
+    Attributes:
+        name: Name of the group.
+        index: Meaning of each entry of its index, in order; empty for a single component.
+        doc: Meaning of the group.
     """
 
     name: str
@@ -38,7 +41,7 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """The form of a model, and the largest number of its variables."""
+    """Form of a model, and its largest number of variables."""
 
     complete: bool = False
     most: int | None = None
@@ -50,13 +53,13 @@ class Size:
             raise TooLarge(f"most_variables = {self.most}: the {form} model has {count} variables; raise it{other}")
 
 
-#: The form of the models that the solvers of this library solve.
+#: Form of the models that the library's own solvers use.
 FAST = Size()
 
 
 @dataclasses.dataclass(frozen=True)
 class NamedModel:
-    """A CP-SAT formulation with its variables (or literals, or numbers) by name."""
+    """CP-SAT formulation with its variables (or literals, or numbers) by name."""
 
     formulation: Formulation
     variables: Mapping[str, Any]
@@ -64,7 +67,7 @@ class NamedModel:
 
 @dataclasses.dataclass(frozen=True)
 class NativeModels:
-    """The models of a problem that are written for CP-SAT itself, with their groups."""
+    """Models of a problem written for CP-SAT itself, with their groups."""
 
     build: Callable[[Any, tuple[str, ...], Size], NamedModel]
     variables: Sequence[Group]
@@ -73,11 +76,17 @@ class NativeModels:
 
 @dataclasses.dataclass(frozen=True)
 class Models:
-    """The models of a problem that users take away.
+    """Models of a problem that users export.
 
-    build(instance, objectives, size): a Pyomo formulation whose variables and constraints are in named groups.
-    cp_sat: None: the Pyomo model is translated. left_out: the plans that pruned models leave out. limits: the plans
-    that complete models leave out, if any.
+    Attributes:
+        build: `build(instance, objectives, size)` returns a Pyomo formulation with variables and constraints in named
+            groups.
+        objectives: Objectives that the models have.
+        variables: Groups of variables.
+        constraints: Groups of constraints.
+        left_out: Plans that pruned models omit.
+        cp_sat: Models for CP-SAT; None: the Pyomo model is translated.
+        limits: Plans that complete models omit, if any.
     """
 
     build: Callable[[Any, tuple[str, ...], Size], Formulation]
@@ -89,20 +98,22 @@ class Models:
     limits: str = ""
 
 
-def with_objective(made: Formulation, instance: Instance, objective: str) -> Any:
-    """A formulation's Pyomo model with one of its objectives set, constants included."""
+def with_objective(formulation: Formulation, instance: Instance, objective: str) -> Any:
+    """Return a formulation's Pyomo model with one of its objectives set, constants included."""
     import pyomo.environ as pyo
 
     sense = pyo.minimize if instance.objective(objective).sense == "min" else pyo.maximize
-    made.model.objective = pyo.Objective(expr=sort_key(made, objective), sense=sense)
-    return made.model
+    formulation.model.objective = pyo.Objective(expr=sort_key(formulation, objective), sense=sense)
+    return formulation.model
 
 
 def index_of(key: tuple[Any, ...]) -> Any:
-    """The index of a component in Pyomo: an index of one entry is that entry."""
+    """Return the index of a Pyomo component: the entry itself for an index of one entry."""
     return key[0] if len(key) == 1 else key
 
 
-def sort_key(made: Formulation, objective: str) -> Any:
-    """The judge's sort key of an objective as an expression of the model."""
-    return sum(t.weight * t.expression for t in made.objectives[objective]) + made.constant.get(objective, 0)
+def sort_key(formulation: Formulation, objective: str) -> Any:
+    """Return the judge's sort key of an objective as an expression of the model."""
+    return sum(t.weight * t.expression for t in formulation.objectives[objective]) + formulation.constant.get(
+        objective, 0
+    )

@@ -1,8 +1,8 @@
-"""Records: the frozen structs that instances, plans and workloads are.
+"""Records: the frozen dataclasses behind instances, plans and workloads.
 
-A record is a frozen dataclass whose fields carry a specification (`core/fields.py`). Construction validates; equality
-and hash are by content; `to_json`/`from_json` go through the same specifications. `trusted` skips validation for the
-simulator's hot path, unless `MLSCHED_VALIDATE=1` (mlsched's own tests have them validated).
+The fields of a record carry a specification (`core/fields.py`). Construction validates; equality and hash are by
+content; `to_json` and `from_json` use the same specifications. `trusted` skips validation for the simulator's hot path,
+unless `MLSCHED_VALIDATE=1` (set by mlsched's own tests).
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from mlsched.core import html
 from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import ArraySpec, LabelsSpec, Spec
 
-#: Signs of a record's text at most: one that has more says how many of what there are.
-MOST_SIGNS = 240
-#: True makes `Record.trusted` validate like the constructor does. Set by MLSCHED_VALIDATE=1.
+#: Longest representation in characters; longer records show their sizes.
+MAX_REPR_CHARACTERS = 240
+#: True makes `Record.trusted` validate as the constructor does. Set by MLSCHED_VALIDATE=1.
 validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
 
 
 AnyRecord = TypeVar("AnyRecord", bound="Record")
 
-#: Under this name a record holds what makes its fields that nobody has read yet.
-UNREAD = "_unread"
+#: Key in a record's `__dict__` of the function that computes its lazy fields.
+LAZY = "_unread"
 _SPECS: dict[type[Any], dict[str, Spec]] = {}
 
 
 def specs(cls: type[Record]) -> dict[str, Spec]:
-    """Field name -> specification of a record class, in declaration order."""
+    """Return the specifications of a record class by field name, in declaration order."""
     if cls not in _SPECS:
         _SPECS[cls] = _read_specs(cls)
     return _SPECS[cls]
@@ -51,17 +51,17 @@ def _read_specs(cls: type[Record]) -> dict[str, Spec]:
 
 
 def defaults(of: Any) -> dict[str, Any]:
-    """Field name -> default, of the fields of any dataclass that have one."""
+    """Return the defaults of a dataclass by field name."""
     return {f.name: f.default for f in dataclasses.fields(of) if f.default is not dataclasses.MISSING}
 
 
-def said(of: Any, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the fields of any dataclass as plain data, those that do not hold their default: the rule of `Record`."""
+def without_defaults_of(of: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop fields of a dataclass, given as plain data, that equal their default (as in `Record`)."""
     usual = defaults(of)
     return {name: value for name, value in data.items() if name not in usual or value != usual[name]}
 
 
-def _same(a: Any, b: Any) -> bool:
+def _equal_values(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -71,14 +71,14 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _held(record: Record, name: str) -> Any:
-    """What a record holds in a field, whatever its class says of it; None where it holds nothing."""
+def _field_value(record: Record, name: str) -> Any:
+    """Return a record's value of a field, ignoring its class; None if it is missing."""
     mine = record.__dict__
-    return mine[UNREAD](name) if name not in mine and UNREAD in mine else mine.get(name)
+    return mine[LAZY](name) if name not in mine and LAZY in mine else mine.get(name)
 
 
-def _own(value: Any) -> Any:
-    """A copy of a field's value that shares nothing that can be written to."""
+def _private_copy(value: Any) -> Any:
+    """Copy a field's value so that no writable data are shared."""
     if isinstance(value, Record):
         return value.private()
     if type(value) is not np.ndarray:
@@ -88,20 +88,21 @@ def _own(value: Any) -> Any:
     return copied
 
 
-def partly_made(cls: type[AnyRecord], unread: Callable[[str], Any], /, **fields: Any) -> AnyRecord:
-    """A trusted instance, of which `unread` makes the fields that are not given, by name, each when it is first read.
+def lazy_record(cls: type[AnyRecord], unread: Callable[[str], Any], /, **fields: Any) -> AnyRecord:
+    """Create a trusted instance whose missing fields are computed by `unread(name)` when they are first read.
 
-    Its class has no defaults of them (`without_defaults`). Where trusted records are validated, all are made at once.
+    The class must not have defaults of these fields (`drop_class_defaults`). If trusted records are validated, all
+    fields are computed at once.
     """
     if validate_trusted:
         return cls(**fields, **{name: unread(name) for name in specs(cls) if name not in fields})
-    made = object.__new__(cls)
-    made.__dict__.update(fields, **{UNREAD: unread})
-    return made
+    record = object.__new__(cls)
+    record.__dict__.update(fields, **{LAZY: unread})
+    return record
 
 
-def without_defaults(cls: type[Record], names: Iterable[str]) -> None:
-    """Take the defaults of fields off a class, where they would be found of a record that does not hold the field."""
+def drop_class_defaults(cls: type[Record], names: Iterable[str]) -> None:
+    """Delete the class attributes of fields with defaults, which would hide that a record lacks the field."""
     for name in names:
         if name in vars(cls):
             delattr(cls, name)
@@ -109,23 +110,22 @@ def without_defaults(cls: type[Record], names: Iterable[str]) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Record:
-    """Base of every instance, plan and workload. Subclasses are `@dataclass(frozen=True, eq=False, repr=False)`.
+    """Base class of every instance, plan and workload; subclasses are `@dataclass(frozen=True, eq=False, repr=False)`.
 
-    The rule for columns: a field that holds its default is left out of files and of hashes, in every record. An array's
-    default is `fill` in every row, for as many rows as the fields before it have. So a column may be added, with a
-    default and behind those that it shares a dimension with, and all files and hashes stay what they were. A file may
-    name a field that holds its default; it is read as if it did not. A default never changes: files mean it.
-    Parameters follow the same rule (`params.resolve`).
+    A field equal to its default is omitted from files and hashes, in every record. The default of an array is `fill` in
+    every row, with the number of rows of earlier fields. A column may therefore be added, with a default and behind the
+    fields that share its dimension, without changing existing files and hashes. A file may state a default explicitly.
+    Defaults never change because files rely on them. Parameters follow the same rule (`params.resolve`).
     """
 
-    #: What the record is, in files: "<problem>.instance", "<problem>.plan", "<problem>.workload".
+    #: Kind of the record in files: "<problem>.instance", "<problem>.plan", "<problem>.workload".
     kind: ClassVar[str] = ""
-    #: Version of the file layout; a file of another version is refused.
+    #: Version of the file layout; files of other versions are rejected.
     version: ClassVar[int] = 1
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        """Put the fields' own texts into the class's docstring, so that `help` shows shapes, ranges and units."""
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Append the fields' descriptions to the class's docstring, so that `help` shows shapes, ranges and units."""
+        super().__init_subclass__(**options)
         specs = {name: f.metadata.get("spec") for name, f in vars(cls).items() if isinstance(f, dataclasses.Field)}
         lines = [f"    {name} ({spec.form()}): {spec.doc}" for name, spec in specs.items() if isinstance(spec, Spec)]
         if lines and cls.__doc__:
@@ -138,16 +138,17 @@ class Record:
         self.check()
 
     def check(self) -> None:
-        """Rules across fields; raise InvalidInput with one sentence. The default has none."""
+        """Check rules across fields; raise InvalidInput with one sentence. The default accepts everything."""
 
     @classmethod
     def trusted(cls, **fields: Any) -> Self:
-        """Build without validation from arrays the caller made and will not touch again (about a microsecond).
+        """Build without validation from arrays that the caller created and will not change (about a microsecond).
 
-        Arrays are not filled in: each must be given. A missing one is a TypeError where trusted records are validated.
+        Arrays are never filled in; each must be given. A missing array raises TypeError if trusted records are
+        validated.
         """
         if validate_trusted:
-            # Only validation fills an array's default, so that without it a rule would find an empty tuple.
+            # Only validation fills an array's default; without it, a rule would see an empty tuple.
             optional = [field.name for field in dataclasses.fields(cls) if field.default == ()]
             if lacking := [name for name in optional if name not in fields]:
                 raise TypeError(f"{cls.__name__}.trusted: {', '.join(lacking)}: must be given")
@@ -157,39 +158,43 @@ class Record:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied, and sent to other processes: every field, read by now or not."""
-        if UNREAD not in self.__dict__:
+        """Return the state for copies and other processes: every field, with lazy fields computed."""
+        if LAZY not in self.__dict__:
             return self.__dict__
         fields = {name: getattr(self, name) for name in self.visible()}
-        return {name: value for name, value in self.__dict__.items() if name != UNREAD} | fields
+        return {name: value for name, value in self.__dict__.items() if name != LAZY} | fields
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON data, with its kind and version."""
-        return self._json(specs(type(self)))
+        """Return the record as plain JSON data, with its kind and version."""
+        return self._plain_data(specs(type(self)))
 
-    def _json(self, names: Container[str]) -> dict[str, Any]:
-        """Those of the fields that do not hold their default, as plain JSON data."""
+    def _plain_data(self, names: Container[str]) -> dict[str, Any]:
+        """Return the named fields that differ from their default as plain JSON data."""
         body = {name: specs(type(self))[name].to_json(getattr(self, name)) for name in self.stated_fields(names)}
         return {"kind": self.kind, "version": self.version, **body}
 
     def stated_fields(self, names: Container[str]) -> list[str]:
-        """Those of the fields that do not hold their default, in the order of their declaration."""
-        known, dims = specs(type(self)), dict[str, int]()
+        """Return the named fields that differ from their default, in declaration order."""
+        specifications, dims = specs(type(self)), dict[str, int]()
         fields = [field for field in dataclasses.fields(self) if field.name in names]
-        return [f.name for f in fields if not known[f.name].implied(getattr(self, f.name), f.default, dims)]
+        return [f.name for f in fields if not specifications[f.name].implied(getattr(self, f.name), f.default, dims)]
 
     def visible(self) -> list[str]:
-        """The names of the fields; of an instance without its secrets (`Instance.shown`), of those that it has."""
+        """Return the field names; for an instance without secrets (`Instance.shown`), only those it has."""
         return list(specs(type(self)))
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The inverse of `to_json`. Unknown and missing fields are errors: a typo must not become a default."""
+        """Build a record from the data of `to_json`; unknown and missing fields are errors, so that a typo cannot
+        select a default.
+        """
         body = {k: v for k, v in data.items() if k not in ("kind", "version")}
-        known = specs(cls)
+        specifications = specs(cls)
         for name in body:
-            if name not in known:
-                raise InvalidInput(f"{name}: unknown field of {with_article(cls.kind)}; it has {', '.join(known)}")
+            if name not in specifications:
+                raise InvalidInput(
+                    f"{name}: unknown field of {with_article(cls.kind)}; it has {', '.join(specifications)}"
+                )
         for field in dataclasses.fields(cls):
             if field.name not in body and field.default is dataclasses.MISSING:
                 raise InvalidInput(f"{field.name}: is missing; {with_article(cls.kind)} needs it")
@@ -197,13 +202,13 @@ class Record:
 
     @functools.cached_property
     def hash(self) -> str:
-        """SHA-256 over the canonical JSON of the content: equal records have equal hashes on every machine.
+        """SHA-256 of the canonical JSON of the content; equal on every machine.
 
-        Names that are for people alone (`LabelsSpec.spoken`) are not part of it.
+        Display-only names (`LabelsSpec.display_only`) are excluded.
         """
-        known = specs(type(self))
-        asked = [name for name in self.visible() if not getattr(known[name], "spoken", False)]
-        canonical = json.dumps(self._json(asked), sort_keys=True, separators=(",", ":"))
+        specifications = specs(type(self))
+        names = [name for name in self.visible() if not getattr(specifications[name], "display_only", False)]
+        canonical = json.dumps(self._plain_data(names), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -216,19 +221,21 @@ class Record:
         return hash(self.hash)
 
     def __repr__(self) -> str:
-        """The fields where that is short, else how many of what there are."""
-        whole = self.whole()
+        """Show the fields if they are short, else the sizes."""
+        full = self.whole()
         return (
-            whole if len(whole) <= MOST_SIGNS else f"<{self.kind}: {', '.join(self._sizes())}, hash {self.hash[:12]}>"
+            full
+            if len(full) <= MAX_REPR_CHARACTERS
+            else f"<{self.kind}: {', '.join(self._sizes())}, hash {self.hash[:12]}>"
         )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """For the prompt of IPython, and in full for Hypothesis: it shows what a property failed for."""
+        """Print in IPython, and in full for Hypothesis, to show why a property failed."""
         full = type(printer).__module__.startswith("hypothesis.")
         printer.text(self.whole() if full else repr(self))
 
     def _sizes(self) -> list[str]:
-        """How many of what there are: "8 nodes", "24 jobs"."""
+        """Return the sizes of the dimensions in words: "8 nodes", "24 jobs"."""
         sizes = dict[str, int]()
         for name in self.visible():
             value, spec = getattr(self, name), specs(type(self))[name]
@@ -237,62 +244,66 @@ class Record:
         return [f"{size} {dim}" for dim, size in sizes.items() if size]
 
     def whole(self) -> str:
-        """All fields as text; of long arrays, the shape."""
+        """Return all fields as text, with the shape of long arrays."""
         parts = []
         for name in self.visible():
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
-                shown = str(value.tolist()) if value.size <= 12 else f"<{'x'.join(map(str, value.shape))} integers>"
+                text = str(value.tolist()) if value.size <= 12 else f"<{'x'.join(map(str, value.shape))} integers>"
             else:
-                shown = repr(value)
-            parts.append(f"{name}={shown}")
+                text = repr(value)
+            parts.append(f"{name}={text}")
         return f"{self.kind}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: how many of what there are, and the fields with their values, folded away."""
+        """Show the sizes in a notebook, and the fields with their values in a closed block."""
         rows = []
         for name in self.visible():
             value, spec = getattr(self, name), specs(type(self))[name]
             if isinstance(value, np.ndarray):
-                shown = html.numbers(value.ravel())
+                text = html.first_numbers(value.ravel())
             elif isinstance(spec, LabelsSpec):
-                shown = html.names(value)
+                text = html.first_names(value)
             else:
-                shown = value.kind if isinstance(value, Record) else str(value)
-            rows.append([name, spec.form(), shown, spec.doc])
-        fields = html.table(["field", "form", "values", "meaning"], rows)
-        return html.block(
-            self.kind, [", ".join(self._sizes()), f"hash {self.hash[:12]}"], html.folded("fields", fields)
+                text = value.kind if isinstance(value, Record) else str(value)
+            rows.append([name, spec.form(), text, spec.doc])
+        fields = html.html_table(["field", "form", "values", "meaning"], rows)
+        return html.titled_block(
+            self.kind, [", ".join(self._sizes()), f"hash {self.hash[:12]}"], html.collapsible("fields", fields)
         )
 
     def private(self) -> Self:
-        """A copy that shares no array with this record, and nothing that was computed from it."""
-        known = specs(type(self))
-        given = {name: _own(value) for name, value in self.__dict__.items() if name in known}
-        return self._like(given, lambda name: _own(getattr(self, name)))
+        """Return a copy that shares neither arrays nor cached values with this record."""
+        specifications = specs(type(self))
+        fields = {name: _private_copy(value) for name, value in self.__dict__.items() if name in specifications}
+        return self._copy_with(fields, lambda name: _private_copy(getattr(self, name)))
 
-    def _like(self, fields: dict[str, Any], unread: Callable[[str], Any]) -> Self:
-        """A record of these fields; of those that nobody has read here yet, `unread` makes its own."""
+    def _copy_with(self, fields: dict[str, Any], unread: Callable[[str], Any]) -> Self:
+        """Return a record of these fields; lazy fields of this record are computed by `unread`."""
         copied = object.__new__(type(self))
         copied.__dict__.update(fields)
-        if UNREAD in self.__dict__:
-            copied.__dict__[UNREAD] = unread
+        if LAZY in self.__dict__:
+            copied.__dict__[LAZY] = unread
         return copied
 
     def same_as(self, other: Record) -> bool:
-        """Whether `other`, of the same type, holds the same: quicker than ==, and without what a subclass may say."""
+        """Return whether `other`, of the same type, has the same content; faster than ==, and independent of
+        subclasses.
+        """
         mine = set(self.visible())
         return all(
-            _same(getattr(self, name), _held(other, name)) if name in mine else name not in other.__dict__
+            _equal_values(getattr(self, name), _field_value(other, name))
+            if name in mine
+            else name not in other.__dict__
             for name in specs(type(self))
         )
 
     def replace(self, **changes: Any) -> Self:
-        """A validated copy with some fields changed; columns that hold their default take the length they must."""
+        """Return a validated copy with some fields changed; columns equal to their default adapt their length."""
         if unknown := [name for name in changes if name not in specs(type(self))]:
             raise InvalidInput(
                 f"{unknown[0]}: unknown field of {with_article(self.kind)}; it has {', '.join(specs(type(self)))}"
             )
-        said = self.stated_fields(specs(type(self)))
+        stated = self.stated_fields(specs(type(self)))
         arrays = [name for name, spec in specs(type(self)).items() if isinstance(spec, ArraySpec)]
-        return dataclasses.replace(self, **{name: () for name in arrays if name not in said} | changes)
+        return dataclasses.replace(self, **{name: () for name in arrays if name not in stated} | changes)

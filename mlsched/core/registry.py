@@ -1,11 +1,13 @@
-"""The registry: problems and solvers declare themselves in their own files; here they are found.
+"""Registry of problems and solvers, which declare themselves in their own files.
 
-Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds solvers. A
-plug-in's package has the same folders: what it has of its own problem lies directly in `<package>/<layer>/`, or in one
-file `<layer>.py`; what it has of another one in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers`
-adds single solvers (`core/plugins.py`). Imports happen at the first look-up, never at `import mlsched`. A look-up
-imports the file that has the solver's name, if it declares it, or else the folders of the problem that it names; only
-a look-up of all problems imports all. Adding a solver touches its own file and its test.
+Scanning `instances/` finds problems; scanning `formulations|solvers|heuristics|learned/<problem>/` finds solvers. A
+plug-in's package has the same folders. Code for its own problem is directly in `<package>/<layer>/`, or in one file
+`<layer>.py`; code for another problem is in `<package>/<layer>/<problem>/`. The entry-point group `mlsched.solvers`
+adds single solvers (`core/plugins.py`).
+
+Imports happen at the first look-up, never at `import mlsched`. A look-up imports the file with the solver's name if
+that file declares it, else the folders of its problem. Only a look-up of all problems imports everything. Adding a
+solver touches only its own file and its test.
 """
 
 from __future__ import annotations
@@ -24,121 +26,124 @@ from typing import Any, TypeVar, cast, get_args
 from mlsched.core import plugins
 from mlsched.core.contract import Problem
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
-from mlsched.core.gathered import LazyMapping
-from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
-from mlsched.core.solver import ENGINE, Algorithm, Kind, ModelBuilder, Solver, adapted
+from mlsched.core.lazy_mapping import LazyMapping
+from mlsched.core.params import Parameter, flatten_groups, parameters_of, resolve, split_settings
+from mlsched.core.solver import ENGINE, Algorithm, Kind, ModelBuilder, Solver, adapt_signature
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=Algorithm)
 M = TypeVar("M", bound=ModelBuilder)
-#: Which layer's folder holds which kind of solver.
+#: Layer -> kind of the solvers in its folders.
 LAYERS: dict[str, Kind] = {"formulations": "exact", "solvers": "exact", "heuristics": "heuristic", "learned": "trained"}
 
 
-def _sent(solver: Solver) -> Any:
-    """A registered solver is sent to other processes by its name; what it calls is found there."""
+def _pickle_by_name(solver: Solver) -> Any:
+    """Pickle a registered solver by its name; other processes look it up in their own registry."""
     if registry().solvers.get((solver.problem, solver.name)) is solver:
-        return _registered, (solver.problem, solver.name)
+        return _solver_by_name, (solver.problem, solver.name)
     return object.__reduce_ex__(solver, pickle.HIGHEST_PROTOCOL)
 
 
-def _registered(problem: str, name: str) -> Solver:
-    """What was sent by its name."""
+def _solver_by_name(problem: str, name: str) -> Solver:
+    """Return the registered solver that a pickle refers to by name."""
     return registry().solver(problem, name)[0]
 
 
-copyreg.pickle(Solver, _sent)
+copyreg.pickle(Solver, _pickle_by_name)
 
 
 class Registry:
-    """Problems and solvers by name. `mlsched.core.registry.registry()` is the library's one."""
+    """Problems and solvers by name; `mlsched.core.registry.registry()` is the library's instance."""
 
     def __init__(self) -> None:
-        self.problems: LazyMapping[str, Problem] = LazyMapping(_folders, str, _problem_in)
+        self.problems: LazyMapping[str, Problem] = LazyMapping(_folders, str, _exported_problem)
         self.solvers: LazyMapping[tuple[str, str], Solver] = LazyMapping(
             lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._solvers_of, self._in_own_file
         )
 
     def add(self, solver: Solver) -> None:
-        """Add one solver; a second of the same problem and name is an error, never a silent replacement."""
-        self._put(solver, self.solvers.part(solver.problem))
+        """Add one solver; a second solver of the same problem and name is an error, never a silent replacement."""
+        self._add_to(solver, self.solvers.part(solver.problem))
 
-    def _put(self, solver: Solver, among: dict[tuple[str, str], Solver]) -> None:
+    def _add_to(self, solver: Solver, solvers: dict[tuple[str, str], Solver]) -> None:
         key = (solver.problem, solver.name)
-        if key in among:
-            first = among[key].function.__module__
+        if key in solvers:
+            first = solvers[key].function.__module__
             second = solver.function.__module__
             raise InvalidInput(f"solver {key} registered twice: in {first} and in {second}; give one another name")
-        among[key] = self.completed(solver)
+        solvers[key] = self.completed(solver)
 
     def completed(self, solver: Solver) -> Solver:
-        """Return the solver, with its problem's form of question if it names none."""
+        """Return the solver, with the form of its problem's main instances if it states none."""
         if solver.called is not None or solver.problem not in self.problems:
             return solver
         return dataclasses.replace(solver, called=self.problems[solver.problem].instance_type.called)
 
     def _in_own_file(self, key: tuple[str, str]) -> Solver | None:
-        """The solver "mlf-h" of task graphs from a file `mlf_h.py` of theirs, where there is one that declares it.
+        """Return the solver "mlf-h" from the file `mlf_h.py` of its problem, or None if it is missing.
 
-        None where other packages have solvers of the problem: whether one has the same name shows when all are found.
+        Return None also if other packages have solvers of the problem, because duplicate names show only when all are
+        loaded.
         """
         problem, name = key
         if problem not in self.problems or self._plugins.get(problem):
             return None
-        for folder in homes(LAYERS, problem):
-            if (file := f"{folder}.{name.replace('-', '_')}") in _modules(folder):
-                for declared in declared_in(plugins.imported(file)):
-                    if (declared.problem, declared.name) == key:
-                        return self.completed(declared)
+        for folder in packages_of(LAYERS, problem):
+            if (file := f"{folder}.{name.replace('-', '_')}") in _public_modules(folder):
+                for candidate in solvers_in(plugins.imported(file)):
+                    if (candidate.problem, candidate.name) == key:
+                        return self.completed(candidate)
         return None
 
     def _solvers_of(self, problem: str) -> dict[tuple[str, str], Solver]:
-        """The solvers in the folders of a problem, and those of other packages for it."""
-        found: dict[tuple[str, str], Solver] = {}
+        """Return the solvers in the folders of a problem, and those of other packages for it."""
+        solvers: dict[tuple[str, str], Solver] = {}
         if problem in self.problems:
-            for folder in homes(LAYERS, problem):
-                for name in _modules(folder):
-                    for declared in declared_in(plugins.imported(name)):
-                        self._put(declared, found)
-        for declared in self._plugins.get(problem, ()):
-            self._put(declared, found)
-        return found
+            for folder in packages_of(LAYERS, problem):
+                for name in _public_modules(folder):
+                    for candidate in solvers_in(plugins.imported(name)):
+                        self._add_to(candidate, solvers)
+        for candidate in self._plugins.get(problem, ()):
+            self._add_to(candidate, solvers)
+        return solvers
 
     @functools.cached_property
     def _plugins(self) -> dict[str, list[Solver]]:
-        """Problem -> the solvers that other packages declare for it."""
-        found: dict[str, list[Solver]] = {}
-        for declared in _entry_points():
-            found.setdefault(declared.problem, []).append(declared)
-        return found
+        """Solvers of other packages by problem."""
+        solvers: dict[str, list[Solver]] = {}
+        for candidate in _entry_points():
+            solvers.setdefault(candidate.problem, []).append(candidate)
+        return solvers
 
     def problem(self, name: str) -> Problem:
-        """The problem of that name, or UnknownName."""
+        """Return the problem of that name, or raise UnknownName."""
         if name not in self.problems:
-            known = sorted(self.problems)
-            raise UnknownName(f"no problem '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}")
+            names = sorted(self.problems)
+            raise UnknownName(f"no problem '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}")
         return self.problems[name]
 
     def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Solver]:
-        """Solvers, exact first, then heuristics, then trained policies, by name."""
+        """Return the solvers, exact first, then heuristics, then trained policies, by name."""
         if problem is not None:
             self.problem(problem)
         order = get_args(Kind)
         among = self.solvers if problem is None else self.solvers.part(problem)
-        chosen = [a for a in among.values() if kind in (None, a.kind)]
-        return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
+        selection = [a for a in among.values() if kind in (None, a.kind)]
+        return sorted(selection, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
     def solver(self, problem: str, text: str) -> tuple[Solver, dict[str, Any]]:
-        """The solver that `text` ("fitgpp:s=8") names for `problem`, and the parameters not at their default."""
-        name, settings = split(text)
-        found = self.solvers.get((problem, name))
-        if found is None:
-            known = [a.name for a in self.available(problem)]
-            others = [p for p, other in self.solvers if other == name]
-            hint = f" (there is one for {', '.join(others)})" if others else did_you_mean(name, known)
-            raise UnknownName(f"no solver '{name}' for {problem}{hint}; there are {', '.join(known)}")
-        return found, resolve(name, found.parameters, settings)
+        """Return the solver that `text` ("fitgpp:s=8") names for `problem`, and its parameters that differ from the
+        default.
+        """
+        name, settings = split_settings(text)
+        match = self.solvers.get((problem, name))
+        if match is None:
+            names = [a.name for a in self.available(problem)]
+            other_problems = [p for p, other in self.solvers if other == name]
+            hint = f" (there is one for {', '.join(other_problems)})" if other_problems else did_you_mean(name, names)
+            raise UnknownName(f"no solver '{name}' for {problem}{hint}; there are {', '.join(names)}")
+        return match, resolve(name, match.parameters, settings)
 
 
 def solver(
@@ -147,15 +152,18 @@ def solver(
     """Declare the decorated function a solver: `@solver("fitgpp", problem="preemption", objectives=(...))`.
 
     Args:
-        name: what it is called in calls, commands and tables.
-        problem: which problem it answers.
-        backend: left out, the function is a rule or policy `(instance, *, rng, **params) -> plan`; one with
-            `stateful=True` also takes and returns memory, `(instance, *, memory, rng, **params) -> (plan, memory)`, and
-            a search may declare `limits`. "direct": an exact algorithm `(instance, *, objective, limits, **params) ->
-            Outcome`, which may declare `hint`. "cp-sat" or "highs": the builder `(instance, *, objectives, **params) ->
-            Formulation | OneOf` of a model for that solver, which may declare `limits`.
-        details: further keywords are the fields of `Solver`. The kind follows from the layer the file lies in;
-            outside mlsched it must be given (`kind="heuristic"`).
+        name: Name in calls, commands and tables.
+        problem: Problem that it answers.
+        backend: None: the function is a rule or policy `(instance, *, rng, **params) -> plan`. With `stateful=True` it
+            also takes and returns memory, `(instance, *, memory, rng, **params) -> (plan, memory)`; a search may
+            declare `limits`. "direct": an exact algorithm `(instance, *, objective, limits, **params) -> Outcome`,
+            which may declare `hint`. "cp-sat" or "highs": the builder `(instance, *, objectives, **params) ->
+            Formulation | OneOf` of a model for that backend, which may declare `limits`.
+        details: Further fields of `Solver`. The kind follows from the layer of the file; outside mlsched it is required
+            (`kind="heuristic"`).
+
+    Returns:
+        The decorator; it returns the function, callable with each parameter by its own name.
 
     Examples:
         >>> @mlsched.solver("all-wait", problem="preemption", kind="heuristic", paper="none")
@@ -167,20 +175,29 @@ def solver(
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         if backend is None:
-            return _declared(function, name, problem, {}, details)
-        form = adapted(ungrouped(function))
+            return _attach_solver(function, name, problem, {}, details)
+        form = adapt_signature(flatten_groups(function))
         if backend == "direct":
-            return _declared(function, name, problem, {"algorithm": form, "takes_hint": "hint" in form.takes}, details)
-        return _declared(function, name, problem, {"model": form, "backend": backend, "takes_hint": True}, details)
+            return _attach_solver(
+                function, name, problem, {"algorithm": form, "takes_hint": "hint" in form.takes}, details
+            )
+        return _attach_solver(function, name, problem, {"model": form, "backend": backend, "takes_hint": True}, details)
 
     return declare
 
 
 def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **details: Any) -> Callable[[A], A]:
-    """Declare the decorated function an exact algorithm (`Algorithm`). Details are the fields of `Solver`."""
+    """Declare the decorated function an exact algorithm (`Algorithm`); `details` are fields of `Solver`.
+
+    Args:
+        name: Name of the solver.
+        problem: Problem that it answers.
+        objectives: Objectives that it can optimise.
+        details: Further fields of `Solver`.
+    """
 
     def declare(function: A) -> A:
-        return _declared(function, name, problem, {"algorithm": function, "objectives": objectives}, details)
+        return _attach_solver(function, name, problem, {"algorithm": function, "objectives": objectives}, details)
 
     return declare
 
@@ -188,17 +205,33 @@ def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **d
 def model_builder(
     name: str, *, problem: str, backend: str, objectives: tuple[str, ...], **details: Any
 ) -> Callable[[M], M]:
-    """Declare the decorated function the builder of a model (`ModelBuilder`) for a solver, "cp-sat" or "highs"."""
+    """Declare the decorated function the builder of a model (`ModelBuilder`).
+
+    Args:
+        name: Name of the solver.
+        problem: Problem that it answers.
+        backend: Backend that solves the model, "cp-sat" or "highs".
+        objectives: Objectives that the model has.
+        details: Further fields of `Solver`.
+    """
 
     def declare(function: M) -> M:
         form = {"model": function, "backend": backend, "takes_hint": True, "objectives": objectives}
-        return _declared(function, name, problem, form, details)
+        return _attach_solver(function, name, problem, form, details)
 
     return declare
 
 
-def _declared(function: F, name: str, problem: str, form: dict[str, Any], details: dict[str, Any]) -> F:
-    """The function, with an `Solver` that it declares added to those it declares already."""
+def _attach_solver(function: F, name: str, problem: str, form: dict[str, Any], details: dict[str, Any]) -> F:
+    """Attach a `Solver` to the function that declares it, and return the function.
+
+    Args:
+        function: The decorated function.
+        name: Name of the solver.
+        problem: Problem that it answers.
+        form: Fields of `Solver` that follow from the decorator.
+        details: Further fields of `Solver`.
+    """
     root, _, inside = function.__module__.partition(".")
     kind = LAYERS.get(inside.partition(".")[0])
     if kind is not None and root != plugins.CORE and root not in plugins.packages().values():
@@ -206,63 +239,70 @@ def _declared(function: F, name: str, problem: str, form: dict[str, Any], detail
     fields = {"kind": kind, **form, **details}
     if fields["kind"] is None:
         raise ValueError(f"solver '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
-    parameters, called = parameters_of(function), ungrouped(function)
+    parameters, flattened = parameters_of(function), flatten_groups(function)
     if fields.get("backend") == "highs":
         parameters[ENGINE] = Parameter(ENGINE, str, "highs")
-    declared = Solver(name, problem, function=called, parameters=parameters, **fields)
-    called.__dict__.setdefault("__mlsched__", []).append(declared)
-    return cast(F, called)
+    solver = Solver(name, problem, function=flattened, parameters=parameters, **fields)
+    flattened.__dict__.setdefault("__mlsched__", []).append(solver)
+    return cast(F, flattened)
 
 
-def home(layer: str, problem: str) -> str:
-    """The package in which a layer keeps what it has of a problem, whether or not there is one."""
+def package_of(layer: str, problem: str) -> str:
+    """Return the package of a layer for a problem, whether or not it exists."""
     package = plugins.packages().get(problem) if problem not in _core_folders() else None
     return f"{plugins.CORE}.{layer}.{problem}" if package is None else f"{package}.{layer}"
 
 
-def homes(layers: Iterable[str], problem: str) -> Iterator[str]:
-    """The packages in which layers keep what they have of a problem: its own, then those of further plug-ins."""
+def packages_of(layers: Iterable[str], problem: str) -> Iterator[str]:
+    """Yield the packages of layers for a problem: its own, then those of further plug-ins."""
     for layer in layers:
-        yield home(layer, problem)
+        yield package_of(layer, problem)
     for own, package in plugins.packages().items():
         if own != problem:
             for layer in layers:
                 yield f"{package}.{layer}.{problem}"
 
 
-def _modules(package: str, *, packages: bool = False) -> list[str]:
-    """Names of the public modules (or sub-packages) directly inside a package; a layer of one file is a module."""
-    spec = plugins.spec(package)
+def _public_modules(package: str, *, packages: bool = False) -> list[str]:
+    """Return the public modules (or sub-packages) directly inside a package; a layer of one file is a module."""
+    spec = plugins.module_spec(package)
     if spec is not None and spec.submodule_search_locations is None:
         return [] if packages else [package]
     inside = pkgutil.iter_modules(spec.submodule_search_locations if spec else ())
     return [f"{package}.{info.name}" for info in inside if info.ispkg == packages and not info.name.startswith("_")]
 
 
-def scan(package: str, attribute: str, kind: type[T]) -> list[T]:
-    """What the sub-packages of `package` export under the name `attribute`, if it is a `kind`."""
-    return _exported(_modules(package, packages=True), attribute, kind)
+def scan_exports(package: str, attribute: str, kind: type[T]) -> list[T]:
+    """Return the objects of a type that the sub-packages of `package` export under the name `attribute`."""
+    return _exported_objects(_public_modules(package, packages=True), attribute, kind)
 
 
 def scan_problems(layer: str, attribute: str, kind: type[T], problem: str | None = None) -> list[T]:
-    """What the packages of a layer, one for each problem, export under that name, if it is a `kind`.
+    """Return the objects of a type that the packages of a layer, one per problem, export under a name.
 
-    problem: of this one alone, and nothing else is imported.
+    Args:
+        layer: Name of the layer.
+        attribute: Exported name.
+        kind: Type of the exported object.
+        problem: Import only the package of this problem.
     """
     if problem is not None:
-        return _exported([home(layer, problem)], attribute, kind)
-    names = [*_modules(f"{plugins.CORE}.{layer}", packages=True), *(home(layer, p) for p in plugins.packages())]
-    return _exported(names, attribute, kind)
+        return _exported_objects([package_of(layer, problem)], attribute, kind)
+    names = [
+        *_public_modules(f"{plugins.CORE}.{layer}", packages=True),
+        *(package_of(layer, p) for p in plugins.packages()),
+    ]
+    return _exported_objects(names, attribute, kind)
 
 
-def _exported(packages: Iterable[str], attribute: str, kind: type[T]) -> list[T]:
-    modules = [plugins.imported(name) for name in packages if plugins.spec(name)]
-    found = [getattr(module, attribute, None) for module in modules]
-    return [one for one in found if isinstance(one, kind)]
+def _exported_objects(packages: Iterable[str], attribute: str, kind: type[T]) -> list[T]:
+    modules = [plugins.imported(name) for name in packages if plugins.module_spec(name)]
+    objects = [getattr(module, attribute, None) for module in modules]
+    return [one for one in objects if isinstance(one, kind)]
 
 
-def declared_in(module: Any) -> list[Solver]:
-    """The solvers declared by functions of a module (those it imports from elsewhere excluded); none of None."""
+def solvers_in(module: Any) -> list[Solver]:
+    """Return the solvers that functions of a module declare, without imported ones; empty for None."""
     if module is None:
         return []
     functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
@@ -271,37 +311,37 @@ def declared_in(module: Any) -> list[Solver]:
 
 @functools.cache
 def _core_folders() -> list[str]:
-    """Names of the folders of `instances/`, among them those of the core's problems."""
-    return [name.rpartition(".")[2] for name in _modules(f"{plugins.CORE}.instances", packages=True)]
+    """Return the folders of `instances/`, which include those of the core's problems."""
+    return [name.rpartition(".")[2] for name in _public_modules(f"{plugins.CORE}.instances", packages=True)]
 
 
 def _folders() -> list[str]:
-    """Those, and the problems of plug-ins."""
+    """Return the folders of `instances/` and the problems of plug-ins."""
     return [*_core_folders(), *plugins.packages()]
 
 
-def _problem_in(folder: str) -> dict[str, Problem]:
-    """The problem that a folder of `instances/`, or a plug-in, exports, under its name."""
+def _exported_problem(folder: str) -> dict[str, Problem]:
+    """Return the problem that a folder of `instances/`, or a plug-in, exports, by its name."""
     if folder not in _core_folders() and folder not in plugins.packages():
-        return {}  # names of users are no names of modules
-    found = scan_problems("instances", "PROBLEM", Problem, folder)
-    if wrong := [p.name for p in found if p.name != folder]:
-        raise ValueError(f"{home('instances', folder)}: its problem is named '{wrong[0]}': must be '{folder}'")
-    return {problem.name: problem for problem in found}
+        return {}  # never import a module by a name that a user typed
+    problems = scan_problems("instances", "PROBLEM", Problem, folder)
+    if misnamed := [p.name for p in problems if p.name != folder]:
+        raise ValueError(f"{package_of('instances', folder)}: its problem is named '{misnamed[0]}': must be '{folder}'")
+    return {problem.name: problem for problem in problems}
 
 
 @functools.cache
 def registry() -> Registry:
-    """The library's registry; each problem's part is filled at the first look-up there."""
+    """Return the library's registry; each problem's part is filled at its first look-up."""
     return Registry()
 
 
 def _entry_points() -> Iterator[Solver]:
-    """Single solvers of plug-ins: entry points that load to a decorated function or to a module holding some."""
-    for point in plugins.points("solvers"):
-        if (loaded := plugins.load(point)) is None:
+    """Yield single solvers of plug-ins: entry points that load to a decorated function or to a module with some."""
+    for point in plugins.points_of_group("solvers"):
+        if (target := plugins.load_point(point)) is None:
             continue
-        declared = declared_in(loaded) if inspect.ismodule(loaded) else getattr(loaded, "__mlsched__", [])
-        if not declared:
+        solvers = solvers_in(target) if inspect.ismodule(target) else getattr(target, "__mlsched__", [])
+        if not solvers:
             warnings.warn(f"plug-in '{point.name}' of {point.group} is left out: declares no solver", stacklevel=2)
-        yield from declared
+        yield from solvers

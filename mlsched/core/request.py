@@ -1,4 +1,4 @@
-"""The one object that carries a call: the solver with its settings, and the instance that it answers."""
+"""Request: one object with the solver, its settings, and the instance to answer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from mlsched.core.solver import Solver
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """A solver with the objective that it optimises, its parameters, and its limits.
+    """Solver with its objective, parameters and limits.
 
-    params: complete and checked, as `resolve` returns them.
+    Attributes:
+        solver: The solver.
+        objective: Objective that it optimises.
+        params: Complete and checked parameters, as returned by `resolve`.
+        limits: Limits of the call.
     """
 
     solver: Solver
@@ -32,8 +36,10 @@ class Setup:
 class Request(Setup):
     """One instance for a solver.
 
-    start: a feasible plan that an exact solver may start from. better_than: the value that a model's plans must beat;
-    an algorithm of its own ignores it.
+    Attributes:
+        instance: The instance.
+        start: Feasible plan from which an exact solver may start.
+        better_than: Value that a model's plans must beat; algorithms ignore it.
     """
 
     instance: Instance
@@ -42,14 +48,14 @@ class Request(Setup):
 
     @property
     def optimises(self) -> bool:
-        """Whether an exact solver looks for the best value of the instance (a snapshot has no value)."""
+        """Whether an exact solver optimises the instance (a snapshot has no value)."""
         return self.solver.kind == "exact" and bool(self.instance.objectives)
 
 
-def goal_of(instance: Instance, objective: str | None) -> Objective:
-    """Return the objective of that name, the first one for None.
+def resolve_objective(instance: Instance, objective: str | None) -> Objective:
+    """Return the objective of that name, or the first objective for None.
 
-    An instance without objectives (a snapshot) takes those of its problem's main instance type.
+    An instance without objectives (a snapshot) uses those of its problem's main instance type.
     """
     if instance.objectives:
         judges = type(instance)

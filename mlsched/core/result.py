@@ -1,4 +1,4 @@
-"""The one shape of every answer: exact, heuristic or trained."""
+"""The one type of every answer: exact, heuristic or trained."""
 
 from __future__ import annotations
 
@@ -13,50 +13,63 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.gap import Gap, format_percentage, gap_between
 
-#: How an optimum is backed: an independent checker accepted a proof of it; two engines of different code proved the
-#: same value; or one engine says so.
+#: Evidence of an optimum: an independent checker accepted its proof; two engines with different code proved the same
+#: value; or one engine reported it.
 Evidence = Literal["certified", "confirmed", "unconfirmed"]
 
 
 def relative_gap(value: float, bound: float) -> float:
-    """|value - bound| / max(1, |value|, |bound|): how far a search is from proving its own value, `Result.gap`.
+    """Return |value - bound| / max(1, |value|, |bound|): the distance of a search from proving its own value.
 
-    It lies between 0 and 1 for values of one sign, whatever the units. How much worse an answer is than an optimum is
-    another question, which `gap_between` answers.
+    The result is between 0 and 1 for values of one sign, in any unit. `gap_between` measures the distance of an answer
+    from an optimum, a separate quantity.
     """
     return abs(value - bound) / max(1, abs(value), abs(bound))
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """An answer that the judge has recomputed.
+    """Answer whose values the judge has recomputed.
 
-    `values` holds every objective's value in its unit and `value` that of the objective asked for; both are None
-    exactly when there is no plan, and then `status` is "infeasible" or "unknown". `sense` and `unit` are that
-    objective's, and `primary` is its primary criterion on this instance, which is compared first (None: nothing); the
-    count of that stands in `values` under its own name. `sort_keys` and `sort_key` order plans: value and count as one
-    number. `sort_bound` is proved: no plan's sort key is better. `bound` is the value of it, None where its count is
-    not the plan's. `gap` is the search's own, between sort key and bound: |key - bound| / max(1, |key|, |bound|). A
-    heuristic or a policy proves nothing, so its bound and gap are None; `gap_to` holds it against an answer that does.
-    `stopped_by` says why the search ended: after a "time limit" another machine may answer differently. `seconds` is
-    wall time, `work` the backend's deterministic measure.
+    Two results are equal if all fields except `instance`, `seconds` and `confirm_seconds` are equal.
 
-    `evidence` says what "optimal" or "infeasible" rests on (`Evidence`; None where nothing is proved). `confirmed_by`
-    names the other engine's solver that confirmed it, and `confirm_seconds` is the wall time that all who were asked
-    to took, which is no part of `seconds` (both None where nobody was asked). `doubt` says why an answer that a backend
-    calls optimal is not called so here: its version is known to be wrong about such models.
-
-    `params` are those that are not at the solver's default.
-
-    `instance` is what was asked; it is no part of comparisons and of `to_json`, but of the file that `mlsched.save`
-    writes, so that `mlsched.load` judges the plan again. Two results are equal when all but it and the seconds is.
+    Attributes:
+        instance_hash: Hash of the instance.
+        problem: Problem of the instance.
+        solver: Name of the solver.
+        objective: Objective of the call.
+        sense: "min" or "max", of the objective.
+        unit: Unit of the objective.
+        primary: Primary criterion of the objective on this instance, compared first; None if values are compared
+            directly.
+        params: Parameters that differ from the solver's default.
+        seed: Random seed.
+        plan: The plan; None exactly if `status` is "infeasible" or "unknown".
+        sort_keys: Every objective's sort key, which orders plans: value and primary count as one number.
+        sort_key: Sort key of the objective.
+        sort_bound: Proven bound: no plan has a better sort key. None for heuristics and policies, which prove nothing.
+        gap: Distance of the search from proving its value: |key - bound| / max(1, |key|, |bound|). `gap_to` compares
+            with another answer.
+        status: "optimal", "feasible", "infeasible" or "unknown".
+        stopped_by: Reason for the end of the search; after a "time limit" another machine may answer differently.
+        seconds: Wall time in seconds.
+        work: The backend's deterministic measure of work.
+        versions: Versions of Python and relevant packages.
+        evidence: Evidence for "optimal" or "infeasible" (`Evidence`); None if nothing is proved.
+        confirmed_by: Name of the other engine's solver that confirmed the proof.
+        confirm_seconds: Wall time of all solvers that were called to confirm, in seconds; not part of `seconds`.
+        doubt: Why an answer that a backend calls optimal is not accepted as such: its version is known to be wrong
+            about such models.
+        values: Every objective's value in its unit, and the count of the primary criterion under its own name.
+        instance: The instance. It is omitted from comparisons and `to_json`, but saved by `mlsched.save`, so that
+            `mlsched.load` can judge the plan again.
 
     Examples:
         >>> mlsched.solve(mlsched.generate("preemption", preset="surge", seed=21), "fitgpp")
         <Result: fitgpp on preemption, total_score 8924660 millionths, feasible>
     """
 
-    #: What the file is that `mlsched.save` writes.
+    #: Kind of the file that `mlsched.save` writes.
     kind: ClassVar[str] = "result"
 
     instance_hash: str
@@ -91,26 +104,32 @@ class Result:
 
     @property
     def value(self) -> int | None:
-        """The objective's value, in its unit; None where there is no plan."""
+        """The objective's value in its unit; None without a plan."""
         return None if self.values is None else self.values.get(self.objective)
 
     @property
     def bound(self) -> int | float | None:
-        """The bound on the value; None where it has another count than the plan (`Primary`)."""
+        """The bound on the value; None if its primary count differs from the plan's (`Primary`)."""
         return stated_bound(self.sort_key, self.sort_bound, self.primary)
 
     def __hash__(self) -> int:
-        """Equal results have equal hashes; params, values, work and versions are dictionaries, which have none."""
+        """Hash the fields that are hashable; params, values, work and versions are dictionaries."""
         return hash(
             (self.instance_hash, self.solver, self.objective, self.seed, self.status, self.plan, self.sort_bound)
         )
 
     @validate_arguments
     def gap_to(self, reference: Result) -> Gap:
-        """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.
+        """Return the gap of this answer to the bound that `reference` proved, which for an optimum is its value.
 
-        As a share of |bound|, positive when worse; `Gap` says what stands in its place where the bound is 0 or the
-        objective's rank decides. Both must answer the same instance for the same objective.
+        The gap is a share of |bound|, positive if this answer is worse. `Gap` describes the cases in which the bound is
+        0 or the primary criterion decides. Both answers must have the same instance and objective.
+
+        Args:
+            reference: An answer with a bound.
+
+        Raises:
+            InvalidInput: The answers do not match, the reference has no bound, or this answer has no plan.
         """
         if (self.instance_hash, self.objective) != (reference.instance_hash, reference.objective):
             raise InvalidInput("gap_to: the reference answers another instance or another objective")
@@ -121,13 +140,14 @@ class Result:
         return gap_between(self.sort_key, reference.sort_bound, sense=self.sense, unit=self.unit, primary=self.primary)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain JSON data: values in their units, and under "sort_keys" the numbers that order plans.
+        """Return the result as plain JSON data: values in their units, and under "sort_keys" the numbers that order
+        plans.
 
-        The primary criterion stands in "primary", with the plan's count.
+        "primary" has the primary criterion, with the plan's count.
         """
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "instance"}
-        kept = {"value": "sort_key", "values": "sort_keys", "bound": "sort_bound"}
-        data["sort_keys"] = {name: data.pop(field) for name, field in kept.items()}
+        key_fields = {"value": "sort_key", "values": "sort_keys", "bound": "sort_bound"}
+        data["sort_keys"] = {name: data.pop(field) for name, field in key_fields.items()}
         data["value"], data["bound"] = self.value, self.bound
         if self.values is not None:
             data["values"] = {name: self.values[name] for name in data["sort_keys"]["values"]}
@@ -138,9 +158,9 @@ class Result:
         return data
 
     def table(self) -> dict[str, list[Any]]:
-        """One row, column by column: who answered what, how it ended, and every objective's value (None: no plan).
+        """Return one row as columns: solver, status and every objective's value (None without a plan).
 
-        The primary criterion has a column of its own ("deferred").
+        The primary criterion has its own column ("deferred").
         """
         columns = ["problem", "instance_hash", "solver", "seed", "status", "objective", "sense", "unit"]
         row = {name: getattr(self, name) for name in columns} | {"value": self.value, "bound": self.bound}
@@ -148,20 +168,22 @@ class Result:
         return {name: [value] for name, value in (row | (self.values or {})).items()}
 
     def dataframe(self) -> Any:
-        """`table` as a pandas DataFrame; `pandas.concat` puts those of several answers below one another.
+        """Return `table` as a pandas DataFrame; `pandas.concat` combines several answers.
 
-        The plan itself as a DataFrame: `instance.dataframe(plan)`.
+        `instance.dataframe(plan)` returns the plan itself as a DataFrame.
         """
         return tables.dataframe(self.table())
 
     def _repr_html_(self) -> str:
-        """For notebooks: how the answer ended, every objective, and the plan, folded away."""
-        asked = [self.objective, self.sense, self.unit, self.value, self.bound, _share(self.gap)]
-        others = [[k, None, None, v, None, None] for k, v in (self.values or {}).items() if k != self.objective]
+        """Show status, every objective and the plan, in a closed block, in a notebook."""
+        own_row = [self.objective, self.sense, self.unit, self.value, self.bound, _share(self.gap)]
+        other_rows = [[k, None, None, v, None, None] for k, v in (self.values or {}).items() if k != self.objective]
         facts = [self.status, f"{self.seconds:.3g} s", self.evidence or "", self.stopped_by or "", self.doubt or ""]
-        values = html.table(["objective", "sense", "unit", "value", "bound", "gap to bound"], [asked, *others])
-        plan = "no plan" if self.plan is None else html.folded("plan", self.plan._repr_html_())
-        return html.block(f"{self.solver} on {self.problem}", facts, values, plan)
+        values = html.html_table(
+            ["objective", "sense", "unit", "value", "bound", "gap to bound"], [own_row, *other_rows]
+        )
+        plan = "no plan" if self.plan is None else html.collapsible("plan", self.plan._repr_html_())
+        return html.titled_block(f"{self.solver} on {self.problem}", facts, values, plan)
 
 
 def _share(gap: float | None) -> str | None:

@@ -1,9 +1,9 @@
-"""The one question that every method of enumerating a front asks, and what answers it.
+"""Interface between the methods that enumerate a front and the solvers of their sub-problems.
 
-The question is a sub-problem: minimise a weighted sum of the objectives over the solutions whose objective values lie
-in one of some boxes. What answers it is any object with the members of `Scalar`, such as those in `solvers/front` for
-CP-SAT and HiGHS; a formulation may bring one of its own (`Formulation.assisted`). All objectives are integers and are
-minimised: one to be maximised enters negated.
+A sub-problem minimises a weighted sum of the objectives over the solutions whose objective values lie in at least one
+of some boxes. Any object with the members of `Scalar` solves it, such as those for CP-SAT and HiGHS in `solvers/front`;
+a formulation may bring its own (`Formulation.assisted`). All objectives are integers and are minimised; an objective to
+be maximised enters negated.
 """
 
 from __future__ import annotations
@@ -14,22 +14,26 @@ from typing import Any, Literal, Protocol
 
 #: "optimal" and "infeasible" are proofs; "feasible" and "unknown" ended at a limit; "failed" is anything else.
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "unbounded", "failed"]
-#: How a lexicographic minimum is taken: by one weighted sum, or by one objective and then the sum of all.
+#: How a lexicographic minimum is computed: by one weighted sum, or by one objective and then the sum of all.
 Stages = Literal["one", "two"]
-#: Values of all variables of the model, in its own order (floats only for continuous ones).
+#: Values of all variables of the model in its own order (floats only for continuous variables).
 Solution = tuple[int | float, ...]
-#: A box holds the objective values f with f_k <= box[k] for all k; None is no bound.
+#: A box contains the objective values f with f_k <= box[k] for all k; None is unbounded.
 Bounds = tuple[int | None, ...]
-#: Boxes -> the weight of each objective.
+#: Boxes -> weight of each objective.
 Weigh = Callable[[Sequence[Bounds]], tuple[int, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a backend says about one sub-problem.
+    """A backend's answer to one sub-problem.
 
-    `values` are the objectives of `solution`, recomputed in integers; `bound` is proved: no solution has a smaller
-    weighted sum. `note` says why a status is "failed".
+    Attributes:
+        status: Status of the solve.
+        values: Objective values of `solution`, recomputed in integers.
+        bound: Proven lower bound on the weighted sum.
+        solution: Values of the variables.
+        note: Reason for the status "failed".
     """
 
     status: Status
@@ -40,14 +44,18 @@ class Answer:
 
 
 class Scalar(Protocol):
-    """What answers the sub-problems of one model: minimise sum_k weights[k] f_k with f in one of some boxes.
+    """Solver of the sub-problems of one model: minimise sum_k weights[k] f_k with f in one of some boxes.
 
-    low, high: the ends of each objective that follow from the variables' bounds; None where there is none. largest: up
-    to this value the backend distinguishes weighted sums that differ by 1. most_boxes: more boxes than these are better
-    asked in several sub-problems. stages: whether a lexicographic minimum is better taken in one sub-problem or in two;
-    None for one wherever possible. ties: the weights, all above 0, of the second of two; None for 1 each. favourite:
-    the objective that is best minimised while the others are bounded; None where there is none. fingerprint: identifies
-    model and objectives.
+    Attributes:
+        name: Name of the solver.
+        low: Lower end of each objective, from the variables' bounds; None if unbounded.
+        high: Upper end of each objective.
+        largest: Up to this value, the backend distinguishes weighted sums that differ by 1.
+        most_boxes: Beyond this number of boxes, several sub-problems are faster than one.
+        stages: Whether a lexicographic minimum is computed in one sub-problem or in two; None prefers one.
+        ties: Weights, all above 0, of the second of two sub-problems; None for 1 each.
+        favourite: Objective that is preferably minimised while the others are bounded; None for any.
+        fingerprint: Identifies model and objectives.
     """
 
     name: str
@@ -63,47 +71,52 @@ class Scalar(Protocol):
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """Solve one sub-problem within `limit` seconds, starting from the solution `hint`.
+        """Solve one sub-problem.
 
-        boxes: one or more. Where there are several, an objective that one of them bounds must have an end in each, of
-        the box itself or of `high`.
+        Args:
+            weights: Weight of each objective.
+            boxes: One or more boxes. With several, an objective that one of them bounds must have an end in each, from
+                the box itself or from `high`.
+            hint: Solution to start from.
+            limit: Seconds.
         """
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:
-        """A function that gives the value of any variable of the caller's model in `solution`."""
+        """Return a function from a variable of the caller's model to its value in `solution`."""
 
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
-        """The values in `solution` of some variables of the caller's model; of all, in its order, where None."""
+        """Return the values in `solution` of some variables of the caller's model; None selects all, in order."""
 
 
 class Searcher(Scalar, Protocol):
-    """A `Scalar` that there may be several of, each for a thread of its own; another thread may end its solve."""
+    """`Scalar` with copies, one per thread, whose solves can be ended from another thread."""
 
     def stop(self) -> None:
-        """End the solve that is under way, from any thread. One that has not begun yet is not prevented."""
+        """End the current solve, from any thread; a solve that has not begun is not prevented."""
 
     def another(self) -> Searcher:
-        """One more for the same question, for another thread."""
+        """Return another searcher of the same model, for another thread."""
 
 
 class Limited(Searcher, Protocol):
-    """A `Searcher` whose solves can be limited, and which completes partial solutions.
+    """`Searcher` with a work limit that also completes partial solutions.
 
-    work: the deterministic time that a solve may take, None for no limit. A solve that it ends is "feasible" or
-    "unknown".
+    Attributes:
+        work: Deterministic time limit of a solve, None for unlimited. A solve that reaches it is "feasible" or
+            "unknown".
     """
 
     work: float | None
 
     def another(self) -> Limited:
-        """One more for the same question, for another thread."""
+        """Return another searcher of the same model, for another thread."""
 
     def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
-        """A solution in which the given variables of the caller's model have these values; None where there is none."""
+        """Return a solution in which the given variables of the caller's model have these values, or None."""
 
 
 class Assistant(Searcher, Protocol):
-    """A `Searcher` that holds processes or threads, and must be closed."""
+    """`Searcher` that uses processes or threads and must be closed."""
 
     def close(self) -> None:
-        """End them, for all searchers that share them. A later solve starts them again."""
+        """End the processes for all searchers that share them; a later solve restarts them."""

@@ -1,8 +1,8 @@
-"""What answers a problem: a rule, an algorithm, or the builder of a model, each with one signature.
+"""Solvers: a rule, an algorithm, or the builder of a model, each with one signature.
 
-A file declares its function with one of the decorators of `core/registry.py`; an `Solver` then holds it in the slot
-of its form, and whoever asks it calls that slot. Functions of users declare what they need of these arguments; here,
-once, they are given the signature of their form.
+A file declares its function with a decorator of `core/registry.py`. A `Solver` then keeps it in the slot of its form,
+which callers use. Functions of users declare only the arguments they need; they are adapted here to the signature of
+their form.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.params import Parameter
 
 Kind = Literal["exact", "heuristic", "trained"]
-#: The parameter of every model for HiGHS that hands it to another backend.
+#: Parameter of every model for HiGHS that selects another backend.
 ENGINE = "engine"
-#: Other names of an engine: HiGHS in two wrappers is one.
+#: Other names of an engine: HiGHS in two wrappers is one engine.
 WRAPPED = {"ortools-highs": "highs", "appsi_highs": "highs", "scip_direct": "scip", "scip_persistent": "scip"}
 
 
 class DecisionRule(Protocol):
-    """A rule or a trained policy: the plan, and what it remembers until it is asked again.
+    """Rule or trained policy: returns a plan, and its memory for the next call.
 
-    memory: what it returned last; None at first, and always for a rule that remembers nothing. limits: the wall time of
-    a rule that searches.
+    `memory` is the value that it returned last: None at first, and always None for a rule without memory. `limits` has
+    the wall time of a rule that searches.
     """
 
     def __call__(
@@ -39,20 +39,20 @@ class DecisionRule(Protocol):
 
 
 class Algorithm(Protocol):
-    """An exact algorithm: it reads the instance, and returns a plan and a bound within its limits.
+    """Exact algorithm: reads the instance and returns a plan and a bound within its limits.
 
-    hint: a feasible plan that it may start from. It may raise OutOfTime when the time is over (`core/deadline.py`).
-    Its parameters are further keyword arguments, with defaults.
+    `hint` is a feasible plan from which it may start. It may raise OutOfTime at the deadline (`core/deadline.py`). Its
+    parameters are further keyword arguments with defaults.
     """
 
     def __call__(self, instance: Any, /, *, objective: str, limits: Limits, hint: Any) -> Outcome: ...
 
 
 class ModelBuilder(Protocol):
-    """A builder of a model with these objectives, which a backend solves; OutOfTime as for an `Algorithm`.
+    """Builder of a model with these objectives, which a backend solves; OutOfTime as for an `Algorithm`.
 
-    One that `prunes` takes `at_worst` as well: where one objective is asked, plans of a worse value need not be in the
-    model. Its parameters are further keyword arguments, with defaults.
+    A builder with `prunes` also takes `at_worst`: for a single objective, the model may omit plans of a worse value.
+    Its parameters are further keyword arguments with defaults.
     """
 
     def __call__(self, instance: Any, /, *, objectives: tuple[str, ...], limits: Limits) -> Formulation | OneOf: ...
@@ -60,9 +60,12 @@ class ModelBuilder(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Adapted:
-    """A function as its form is called: of the arguments that the library passes it is given those it declares.
+    """Function adapted to the signature of its form; it receives only the arguments that it declares.
 
-    forgets: it returns a plan alone, as rules without memory do; nothing is then remembered.
+    Attributes:
+        function: The function.
+        takes: Declared arguments among those that the library passes.
+        forgets: It returns only a plan, without memory.
     """
 
     function: Callable[..., Any]
@@ -70,19 +73,21 @@ class Adapted:
     forgets: bool = False
 
     def __call__(self, instance: Any, /, **arguments: Any) -> Any:
-        """What the function returns."""
-        given = {name: value for name, value in arguments.items() if name not in _PASSED or name in self.takes}
-        found = self.function(instance, **given)
-        return (found, arguments["memory"]) if self.forgets else found
+        """Call the function with the arguments that it declares."""
+        accepted = {
+            name: value for name, value in arguments.items() if name not in _LIBRARY_ARGUMENTS or name in self.takes
+        }
+        answer = self.function(instance, **accepted)
+        return (answer, arguments["memory"]) if self.forgets else answer
 
 
-#: What the library passes besides parameters, and what a function may therefore leave undeclared.
-_PASSED = frozenset({"memory", "limits", "hint"})
+#: Arguments that the library passes besides parameters; a function may omit them.
+_LIBRARY_ARGUMENTS = frozenset({"memory", "limits", "hint"})
 
 
-def adapted(function: Callable[..., Any], *, stateful: bool | None = None) -> Adapted:
-    """A function that may leave out arguments of its form. stateful: of a rule, whether it takes and returns memory."""
-    takes = _PASSED & set(inspect.signature(function).parameters)
+def adapt_signature(function: Callable[..., Any], *, stateful: bool | None = None) -> Adapted:
+    """Adapt a function that may omit arguments of its form; `stateful`: the rule takes and returns memory."""
+    takes = _LIBRARY_ARGUMENTS & set(inspect.signature(function).parameters)
     if stateful is None:
         return Adapted(function, takes)
     return Adapted(function, takes | {"memory"} if stateful else takes - {"memory"}, forgets=not stateful)
@@ -94,26 +99,40 @@ def _no_options(of: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Solver:
-    """A registered way to answer a problem: a rule, an algorithm or a model, and what is known of it.
+    """Registered solver of a problem: a rule, an algorithm or a model, with its properties.
 
-    `function` is what its file declares (its docstring is the solver's). `rule`, `algorithm` and `model` are the
-    slots by which it is called: a function that is given neither as an algorithm nor as a model is a rule (`stateful`
-    ones take and return `memory`). `backend`: the one that its model is for, "cp-sat" or "highs". An algorithm may
-    have a model too, for fronts. `restricted`: it looks at only some of the plans, so neither its bound nor its
-    fronts are those of the instance; `solve` gives "feasible" and the bound in `work["restricted_bound"]`.
+    A function that is neither an algorithm nor a model is a rule. An algorithm may also have a model, for fronts.
 
-    `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it
-    is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `called`: the form of
-    instance it answers natively, by default that of the problem's main instance type. `warm_start`: exact solvers of
-    the problem may start from its plan; `as_start(instance)`: the parameters that it has then, where they are not its
-    defaults. `takes_hint`: it may start from a plan. `prunes`: its model leaves out plans worse than one that is known
-    (see `ModelBuilder`). `cold(instance, objective)`: it is as quick without one, so the rules are asked only where it
-    proves nothing. `searches`: it is a rule that stops by itself at a time limit.
-    `world(params)`: options of the clock's world that the rule implies, unless the user sets
-    them (a rule without priorities runs in a world without priorities). `engine`: the code whose word its proofs rest
-    on, where that is neither its backend nor its own (an algorithm of another package that calls CP-SAT says "cp-sat"):
-    see `engine_of`. `order(**params)`: for a rule that is an order of jobs, the order; simulated runs serve it without
-    instances where they can.
+    Attributes:
+        name: Name in calls, commands and tables.
+        problem: Problem that it answers.
+        kind: "exact", "heuristic" or "trained".
+        function: Declared function; its docstring describes the solver.
+        objectives: Objectives it can optimise (exact) or aims at (others); empty for no specific one.
+        information: Information of an instance that it receives (`Instance.shown`); only "oracle" includes secrets.
+        stateful: The rule takes and returns `memory`.
+        warm_start: Exact solvers of the problem may start from its plan.
+        as_start: `as_start(instance)` returns its parameters when it computes a start, if not the defaults.
+        world: `world(params)` returns simulator options that the rule implies unless the user sets them (a rule without
+            priorities runs in a simulator without priorities).
+        paper: Source of the method.
+        parameters: Parameters by name.
+        called: Form of instance that it answers itself; by default that of the problem's main instance type.
+        rule: Slot of a rule.
+        algorithm: Slot of an exact algorithm.
+        model: Slot of the builder of a model.
+        backend: Backend of the model, "cp-sat" or "highs".
+        takes_hint: It may start from a plan.
+        prunes: Its model omits plans worse than a known one (see `ModelBuilder`).
+        cold: `cold(instance, objective)` returns whether it is as fast without a start; a start is then computed only
+            if it proves nothing.
+        searches: It is a rule that stops by itself at a time limit.
+        restricted: It considers only some plans, so neither its bound nor its fronts are those of the instance; `solve`
+            returns "feasible" and the bound in `work["restricted_bound"]`.
+        engine: Code that its proofs rely on, if neither its backend nor itself (an algorithm of another package that
+            calls CP-SAT states "cp-sat"); see `engine_of`.
+        order: `order(**params)` returns the order of jobs of a rule that consists of one; simulated runs then avoid
+            building instances if possible.
     """
 
     name: str
@@ -146,45 +165,45 @@ class Solver:
 
     def __post_init__(self) -> None:
         if self.rule is None and self.algorithm is None and self.model is None:
-            rule = adapted(self.function, stateful=self.stateful)
+            rule = adapt_signature(self.function, stateful=self.stateful)
             object.__setattr__(self, "rule", rule)
             object.__setattr__(self, "searches", "limits" in rule.takes)
 
     def world_options(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """`world` of all parameters: those given, and the others at their default."""
+        """Return the simulator options for parameters, completed with their defaults."""
         return self.world({name: parameter.default for name, parameter in self.parameters.items()} | {**params})
 
     def engine_of(self, params: Mapping[str, Any]) -> str:
-        """The code that its proofs rest on; two solvers with one engine do not confirm each other.
+        """Return the code that its proofs rely on; two solvers with one engine do not confirm each other.
 
-        A model's is the backend it is handed to, an exact algorithm's its own, under its name: "cp-sat" and "highs" are
-        algorithms around those backends.
+        The engine of a model is the backend that solves it. The engine of an exact algorithm is its own name: "cp-sat"
+        and "highs" are algorithms around those backends.
         """
         if self.engine is not None:
             return self.engine
         own = self.name if self.solved_by is None else self.solved_by
-        return WRAPPED.get(chosen := str(params.get(ENGINE, own)), chosen)
+        return WRAPPED.get(own_engine := str(params.get(ENGINE, own)), own_engine)
 
     def answers(self, called: Question) -> bool:
-        """Whether it answers this form of instance itself. A user's function answers any."""
+        """Return whether it answers this form of instance itself; a user's function answers any."""
         return self.called in (None, called)
 
     def starts_warm(self, instance: Instance, objective: str) -> bool:
-        """Whether it is given a plan of the warm-start rules to start from."""
+        """Return whether it receives a plan of the warm-start rules to start from."""
         return self.takes_hint and not (self.cold and self.cold(instance, objective))
 
     @property
     def solved_by(self) -> str | None:
-        """The backend that answers by solving its model; None where a rule or an algorithm answers."""
+        """Backend that answers by solving its model; None if a rule or an algorithm answers."""
         return self.backend if self.rule is None and self.algorithm is None else None
 
     @property
     def fronts_by(self) -> str | None:
-        """The backend that a model of all its plans is for, by which fronts are made; None where there is no such."""
+        """Backend of a model with all plans, for fronts; None without such a model."""
         return None if self.model is None or self.restricted else self.backend
 
     @property
     def summary(self) -> str:
-        """The first line of the function's docstring, or of its module's."""
+        """First line of the function's docstring."""
         doc = inspect.getdoc(self.function) or ""
         return doc.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Tables of results as DataFrames and files: CSV with no more than the standard library, Parquet with pyarrow."""
+"""Tables of results as DataFrames and files: CSV with the standard library, Parquet with pyarrow."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from mlsched.core import foreign
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
-from mlsched.core.opening import target_of
+from mlsched.core.safe_open import target_of
 
 FRAMES = "pip install 'mlsched[frames]'"
 
 
 def dataframe(table: Mapping[str, Any]) -> Any:
-    """A pandas DataFrame of columns of equal length."""
+    """Return a pandas DataFrame of columns of equal length."""
     try:
         import pandas
     except ImportError:
@@ -25,7 +25,9 @@ def dataframe(table: Mapping[str, Any]) -> Any:
 
 
 def check_target(path: str | os.PathLike[str]) -> str:
-    """The format of a table's file name, "csv" or "parquet", or InvalidInput: also where pyarrow is missing."""
+    """Return the format of a table's file name, "csv" or "parquet"; raise InvalidInput for others, or if pyarrow is
+    missing.
+    """
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("csv", "parquet"):
         raise InvalidInput(f"{os.fspath(path)}: a table's name must end in .csv or .parquet")
@@ -36,7 +38,7 @@ def check_target(path: str | os.PathLike[str]) -> str:
 
 
 def write(table: Mapping[str, Sequence[Any]], path: str | os.PathLike[str]) -> None:
-    """Write columns of equal length, by the file's suffix, atomically; in CSV no text is a spreadsheet's formula."""
+    """Write columns of equal length atomically, in the format of the file's suffix; CSV texts never become formulas."""
     if check_target(path) == "parquet":
         arrow = _arrow()
         columns = {name: arrow.array(values) for name, values in table.items()}

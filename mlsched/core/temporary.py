@@ -1,4 +1,4 @@
-"""Temporary folders that are gone when they should be, also where the process that made them is killed."""
+"""Temporary folders that are removed even if the process that created them is killed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-#: What a sweeper does: wait until whoever holds the other end of its input has ended, then remove the folder. Once may
-#: not do: another process that is being ended may still have written to it.
+#: Code of a sweeper: wait until the process at the other end of its input has ended, then remove the folder. One
+#: attempt may not suffice, because another process that is ending may still write to the folder.
 _SWEEP = """
 import os, shutil, sys, time
 sys.stdin.buffer.read()
@@ -25,15 +25,21 @@ for _ in range(50):
 
 
 @contextlib.contextmanager
-def swept_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """A new folder, removed at the end of the block; what the block has renamed or removed itself stays as it is.
+def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path]:
+    """Create a folder and remove it at the end of the block; parts that the block renamed or removed are left alone.
 
-    place: the folder in which it is made (default: the system's for temporary files). Nothing that is done in a killed
-    process can clean up after it, so another process does: it is there before the folder is, and ends with the block.
-    Raises OSError where no folder can be made.
+    A killed process cannot clean up, so another process does. It is started before the folder is created, and ends with
+    the block.
+
+    Args:
+        prefix: Beginning of the folder's name.
+        place: Parent folder (default: the system's folder for temporary files).
+
+    Raises:
+        OSError: The folder cannot be created.
     """
     path = (Path(tempfile.gettempdir()) if place is None else place.resolve()) / f"{prefix}{secrets.token_hex(8)}"
-    # In a session of its own, so that what ends this process' group does not end it.
+    # In its own session, so that a signal to this process group does not end it.
     sweeper = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _SWEEP, str(path)],
         stdin=subprocess.PIPE,
@@ -41,7 +47,7 @@ def swept_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
         cwd=path.parent,
         start_new_session=True,
     )
-    with sweeper:  # which closes its input and waits for it
+    with sweeper:  # closes its input and waits for it
         path.mkdir(mode=0o700)
         try:
             yield path

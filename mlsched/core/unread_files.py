@@ -1,4 +1,4 @@
-"""Files of other programs that mlsched does not read: their kind, and what to give instead."""
+"""Files of other programs that mlsched does not read: their kind and the remedy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import re
 from pathlib import Path
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.opening import open_file, shown_path
+from mlsched.core.safe_open import open_file, shown_path
 
-#: How much of a file is looked at.
+#: Number of bytes of a file that are inspected.
 _HEAD = 1 << 16
 _SACCT = "run `sacct --parsable2` for a log (docs/guides/own-logs.md)"
-#: Suffix -> the kind of file, and what to give instead.
+#: Suffix -> kind of file and remedy.
 SUFFIXES = {
     ".mm": ("a multi-mode project of PSPLIB", "give a single-mode project (.sm)"),
     ".rcp": ("a project in Patterson's format", "convert it to PSPLIB's (.sm)"),
     ".fjs": ("a flexible job shop", "give a job shop (.txt), in which each operation has one machine"),
 }
-#: Patterns of which all are in the head of a JSON document -> the same.
+#: Patterns that must all occur at the beginning of a JSON document -> kind of file and remedy.
 _DOCUMENTS = (
     (
         (r'"nb_res"\s*:', r'"jobs"\s*:'),
@@ -33,14 +33,14 @@ _DOCUMENTS = (
 
 
 def refuse_unread(path: str | os.PathLike[str]) -> None:
-    """Raise InvalidFile about a file of another program that is known and not read.
+    """Raise InvalidFile for a known format of another program that mlsched does not read.
 
     Args:
-        path: the file; one that does not exist, or is of an unknown kind, passes.
+        path: The file; a missing file, or one of an unknown kind, passes.
     """
-    found = SUFFIXES.get(Path(path).suffix.lower()) or _document(path)
-    if found is not None:
-        kind, remedy = found
+    match = SUFFIXES.get(Path(path).suffix.lower()) or _document(path)
+    if match is not None:
+        kind, remedy = match
         raise InvalidFile(f"{shown_path(path)}: this is {kind}, which is not read; {remedy}")
 
 

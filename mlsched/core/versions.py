@@ -1,4 +1,4 @@
-"""Versions of what an answer depends on: its own, and others' as their metadata say, for which nothing is imported."""
+"""Versions that an answer depends on, read from metadata without importing the packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELEVANT = ("numpy", "scipy", "ortools", "highspy", "pyomo", "torch")
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Name -> version of Python and of every relevant distribution that is installed."""
+    """Return the versions of Python and of every relevant installed distribution by name."""
     installed = {"python": platform.python_version(), "mlsched": __version__}
     for name in RELEVANT:
         try:

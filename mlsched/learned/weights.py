@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
-from mlsched.core.opening import read_bytes, shown_path
+from mlsched.core.safe_open import read_bytes, shown_path
 
 Floats = npt.NDArray[np.float32]
 KIND, VERSION = "mlsched.weights", 1

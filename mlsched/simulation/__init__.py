@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 
 from mlsched.core.errors import UnknownName
-from mlsched.core.gathered import LazyMapping
-from mlsched.core.registry import home, registry, scan, scan_problems
+from mlsched.core.lazy_mapping import LazyMapping
+from mlsched.core.registry import package_of, registry, scan_exports, scan_problems
 from mlsched.simulation.run import Run, Simulation
 
 
@@ -29,7 +29,11 @@ def _first_of(problem: str) -> dict[str, Simulation]:
 @functools.cache
 def further_simulations(problem: str) -> tuple[Simulation, ...]:
     """The simulations of a problem of another simulator than its first, in sub-packages of that."""
-    return tuple(scan(home("simulation", problem), "SIMULATION", Simulation)) if problem in simulations() else ()
+    return (
+        tuple(scan_exports(package_of("simulation", problem), "SIMULATION", Simulation))
+        if problem in simulations()
+        else ()
+    )
 
 
 @functools.cache

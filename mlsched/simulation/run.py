@@ -335,7 +335,9 @@ class Run:
         """For notebooks: what was run where, and the figures of merit."""
         facts = [f"{len(self.workload.submit)} jobs on {self.workload.cluster}", self.workload.source]
         rows = [[name, value] for name, value in _flat(self.summary()).items()]
-        return html.block(f"{self.solver} on {self.simulation.problem}", facts, html.table(["measure", "value"], rows))
+        return html.titled_block(
+            f"{self.solver} on {self.simulation.problem}", facts, html.html_table(["measure", "value"], rows)
+        )
 
     def replay(self, decision: Decision) -> Any:
         """Answer one recorded decision again, with the memory and the random stream it had: gives the same plan."""

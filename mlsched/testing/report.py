@@ -62,8 +62,8 @@ class Report:
     def _repr_html_(self) -> str:
         """For notebooks: every check, and the gaps."""
         rows = [[o.check, o.status, o.count, o.reason or o.note] for o in self.outcomes.values()]
-        checks = html.table(["check", "status", "looked at", "note"], rows)
-        return html.block(f"{self.scheduler} on {self.problem}, {self.objective}", [str(self)], checks)
+        checks = html.html_table(["check", "status", "looked at", "note"], rows)
+        return html.titled_block(f"{self.scheduler} on {self.problem}, {self.objective}", [str(self)], checks)
 
     @property
     def failures(self) -> tuple[Counterexample, ...]:

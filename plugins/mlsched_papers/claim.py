@@ -41,7 +41,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.student import ERROR, half_width, quantile
+from mlsched.core.t_interval import ERROR, half_width, t_quantile
 from mlsched_papers.digits import significant
 from mlsched_papers.ranges import ranges
 
@@ -130,7 +130,7 @@ class Estimate:
         if not self.half or self.count is None:
             return self.half
         freedom = self.count - 1
-        return self.half * quantile(1 - ERROR / (2 * alternatives), freedom) / quantile(1 - ERROR / 2, freedom)
+        return self.half * t_quantile(1 - ERROR / (2 * alternatives), freedom) / t_quantile(1 - ERROR / 2, freedom)
 
 
 def exact(value: float) -> Estimate:

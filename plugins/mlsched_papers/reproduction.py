@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.params import Number
-from mlsched.core.registry import scan
+from mlsched.core.registry import scan_exports
 from mlsched_papers.experiment import Experiment, Progress, Settings
 from mlsched_papers.recorded import recorded
 from mlsched_papers.report import Report
 
 #: Name -> experiment.
-EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan("mlsched_papers", "EXPERIMENT", Experiment)}
+EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan_exports("mlsched_papers", "EXPERIMENT", Experiment)}
 
 
 @validate_arguments

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.opening import target_of
 from mlsched.core.params import Count, Range
+from mlsched.core.safe_open import target_of
 from mlsched.core.versions import versions
 from mlsched.learned.weights import KIND, VERSION, Weights, read, write
 from mlsched_training._recipe import Learner, Recipe, recipe

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mlsched.certificates import engine
-from mlsched.core.temporary import swept_folder
+from mlsched.core.temporary import temporary_directory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="exact is for Linux")
 
@@ -73,15 +73,15 @@ def test_exact_ends_where_its_caller_has_ended_before(tmp_path):
 
 
 def test_a_swept_folder_ends_with_its_block_unless_it_was_given_a_name(tmp_path):
-    with swept_folder("a.", tmp_path) as folder:
+    with temporary_directory("a.", tmp_path) as folder:
         (folder / "file").write_text("")
         assert [folder] == list(tmp_path.iterdir())
         assert folder.stat().st_mode & 0o777 == 0o700
     assert list(tmp_path.iterdir()) == []
-    with swept_folder("a.", tmp_path) as folder:
+    with temporary_directory("a.", tmp_path) as folder:
         folder.rename(tmp_path / "kept")
-    with pytest.raises(KeyError), swept_folder("a.", tmp_path):
+    with pytest.raises(KeyError), temporary_directory("a.", tmp_path):
         raise KeyError
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-    with pytest.raises(OSError, match="no"), swept_folder("a.", Path(tmp_path / "no")):
+    with pytest.raises(OSError, match="no"), temporary_directory("a.", Path(tmp_path / "no")):
         pass

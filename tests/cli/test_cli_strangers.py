@@ -24,7 +24,7 @@ from mlsched.benchmark.store import Store
 from mlsched.certificates.prices.statement import statement_of
 from mlsched.core import deadline, guard
 from mlsched.core.deadline import OutOfTime
-from mlsched.core.opening import gunzipped
+from mlsched.core.safe_open import gunzipped
 from mlsched.instances.workers import Instance, Plan
 from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST, PRICES, SCHEDULE
 
@@ -230,9 +230,9 @@ def test_members_of_a_gzip_file_are_read_in_linear_time():
 
 
 def test_a_block_that_takes_too_much_memory_is_ended():
-    if guard._taken() is None:
+    if guard._used_memory() is None:
         pytest.skip("this system does not say how much memory a process has")
-    with pytest.raises(guard.OutOfMemory, match="needs more than 100 MiB"), guard.guarded(None, 100 * 2**20):
+    with pytest.raises(guard.OutOfMemory, match="needs more than 100 MiB"), guard.resource_guard(None, 100 * 2**20):
         bytearray(200 * 2**20)
     assert len(bytearray(200 * 2**20)) == 200 * 2**20
 
@@ -244,7 +244,7 @@ def test_a_block_that_does_not_look_at_the_clock_is_ended(monkeypatch):
 
 
 def endless():
-    with guard.guarded(0.0):
+    with guard.resource_guard(0.0):
         for _ in itertools.count():
             pass
 

@@ -35,14 +35,14 @@ def test_what_runs_is_told_to_end(control_c):
     ended = []
     with stopping(), on_stop(lambda: ended.append(True)):
         control_c()
-        interrupts._again(0, None)
+        interrupts._on_alarm(0, None)
         assert ended
 
 
 def test_what_does_not_end_is_interrupted(control_c, monkeypatch):
     monkeypatch.setattr(interrupts, "GRACE", -1.0)
     with pytest.raises(KeyboardInterrupt):
-        stopped_by(control_c, lambda: interrupts._again(0, None))
+        stopped_by(control_c, lambda: interrupts._on_alarm(0, None))
 
 
 def stopped_by(*events):

@@ -21,7 +21,7 @@ import mlsched
 from mlsched.benchmark.store import Store
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json, write_json
-from mlsched.core.opening import gunzipped, open_file, refuse_target, target_of
+from mlsched.core.safe_open import gunzipped, open_file, refuse_target, target_of
 from mlsched.instances.traces import read_trace
 from mlsched.solvers.front.journal import Journal
 

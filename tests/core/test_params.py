@@ -12,7 +12,7 @@ import pytest
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import Number, Range, parameters_of, resolve, split, ungrouped
+from mlsched.core.params import Number, Range, flatten_groups, parameters_of, resolve, split_settings
 
 
 def rule(instance, *, rng, s: float = 4.0, P: int = 0, name: str = "x", strict: bool = False):
@@ -53,23 +53,23 @@ def grouped(instance, *, rng, given: Shared, memory: Shared | None = None, last:
 def test_a_dataclass_declares_its_fields_and_is_made_of_them():
     assert list(parameters_of(grouped)) == ["s", "P", "last"]
     assert parameters_of(grouped)["s"] == DECLARED["s"]
-    call = ungrouped(grouped)
+    call = flatten_groups(grouped)
     assert call(1, rng=2, P=3, last="y") == (1, 2, Shared(P=3), None, "y")
     assert call(1, rng=2) == (1, 2, Shared(), None, "x")
-    assert ungrouped(rule) is rule
+    assert flatten_groups(rule) is rule
     with pytest.raises(TypeError, match="unexpected keyword argument 'Q'"):
         call(1, rng=2, Q=3)
 
 
 def test_split():
-    assert split("fitgpp") == ("fitgpp", {})
-    assert split("fitgpp:s=8,P=2") == ("fitgpp", {"s": "8", "P": "2"})
+    assert split_settings("fitgpp") == ("fitgpp", {})
+    assert split_settings("fitgpp:s=8,P=2") == ("fitgpp", {"s": "8", "P": "2"})
 
 
 @pytest.mark.parametrize("text", ["a:s", "a:=3", "a:s=1,s=2", "a:s=1,P"])
 def test_text_that_is_not_key_value_is_refused(text):
     with pytest.raises(InvalidInput, match="write name:key=value"):
-        split(text)
+        split_settings(text)
 
 
 @pytest.mark.parametrize(

@@ -190,5 +190,5 @@ def test_what_the_distribution_declares_is_there():
     """Of the packages beside this one, where they are installed: each entry point loads."""
     from mlsched.core import plugins
 
-    assert all(plugins.load(point) is not None for point in plugins.declared())
+    assert all(plugins.load_point(point) is not None for point in plugins.declared_points())
     assert Path(plugins.__file__).name == "plugins.py"

@@ -18,7 +18,7 @@ from mlsched import api
 from mlsched.core import plugins
 from mlsched.core import registry as module
 from mlsched.core.errors import UnknownName
-from mlsched.core.registry import Registry, declared_in, registry, solver
+from mlsched.core.registry import Registry, registry, solver, solvers_in
 from mlsched.core.solver import Solver
 
 PACKAGE = Path(mlsched.__file__).parent
@@ -26,7 +26,7 @@ PACKAGE = Path(mlsched.__file__).parent
 
 def fresh() -> Registry:
     """A registry filled anew, so that entry points put on the path by a test are seen (the cached one is untouched)."""
-    plugins.forget()
+    plugins.clear_caches()
     found = registry.__wrapped__()
     found.available()
     return found
@@ -132,7 +132,7 @@ def install(tmp_path, monkeypatch):
     for name in set(sys.modules) - before:
         if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in sys.modules[name].__file__:
             del sys.modules[name]
-    plugins.forget()
+    plugins.clear_caches()
 
 
 @pytest.mark.parametrize("point", ["wait = plugin_a", "wait = plugin_a:answer"])
@@ -180,7 +180,7 @@ def test_a_duplicate_is_an_error(install):
 def test_a_function_imported_from_elsewhere_is_not_declared_again():
     borrower = types.ModuleType("borrower")
     borrower.answer = registry().solvers["preemption", "fitgpp"].function
-    assert declared_in(borrower) == []
+    assert solvers_in(borrower) == []
 
 
 def test_adding_a_file_adds_a_solver(tmp_path, monkeypatch):

@@ -8,7 +8,13 @@ from mlsched.core.registry import registry
 
 
 def test_no_solver_of_the_distribution_is_foreign():
-    assert plugins.ours() == {"mlsched", "mlsched_admission", "mlsched_papers", "mlsched_rounds", "mlsched_training"}
+    assert plugins.own_packages() == {
+        "mlsched",
+        "mlsched_admission",
+        "mlsched_papers",
+        "mlsched_rounds",
+        "mlsched_training",
+    }
     found = registry().available()
     assert {a.function.__module__.partition(".")[0] for a in found} == {
         "mlsched",

@@ -28,7 +28,7 @@ from mlsched.benchmark.formats import latex_text
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json
 from mlsched.core.foreign import csv_cell
-from mlsched.core.opening import MOST_TEXT, read_text, shown_path
+from mlsched.core.safe_open import MOST_TEXT, read_text, shown_path
 
 CROISSANT, CARD, TABLE = "croissant.json", "README.md", "entries.csv"
 CONFORMS = "http://mlcommons.org/croissant/1.0"

@@ -14,8 +14,8 @@ from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import EXACT
 from mlsched.core.files import check_header, read_json, write_json
-from mlsched.core.opening import shown_path
 from mlsched.core.result import Evidence
+from mlsched.core.safe_open import shown_path
 
 KIND, ENTRY, VERSION = "mlsched.collection", "mlsched.collection.entry", 1
 #: Digits of an instance's hash that name its files.

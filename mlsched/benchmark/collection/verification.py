@@ -24,7 +24,7 @@ from mlsched.benchmark.collection.entry import (
 )
 from mlsched.benchmark.collection.table import text_table
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError
-from mlsched.core.opening import MOST_TEXT, read_text, shown_path
+from mlsched.core.safe_open import MOST_TEXT, read_text, shown_path
 
 #: What the bound of an entry rests on for whoever has just verified it: its certificate; a search that came to it, or
 #: the statement alone; the word of whoever reported it; there is none.

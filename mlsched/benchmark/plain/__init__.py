@@ -24,7 +24,7 @@ from mlsched.core.registry import exact_algorithm
 
 def has(problem: str) -> bool:
     """Whether there is a plain model of a problem."""
-    return plugins.spec(_file(problem)) is not None
+    return plugins.module_spec(_file(problem)) is not None
 
 
 def _file(problem: str) -> str:

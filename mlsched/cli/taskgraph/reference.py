@@ -24,7 +24,7 @@ from mlsched.cli.output import (
 )
 from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.opening import shown_path
+from mlsched.core.safe_open import shown_path
 
 #: Sentences on what does not hold that are shown.
 MOST_SHOWN = 20

@@ -1,1 +1,1 @@
-"""Loss curves of training jobs: their families, windows of them that are seen, fits, and predictions from fits."""
+"""Loss curves of training jobs: families, held windows, fits, and predictions."""

@@ -1,11 +1,11 @@
-"""Batched, bounded, weighted least squares of u ~ A g(x; theta) + d for thousands of small problems at once.
+"""Batched, bounded, weighted least squares of u ~ A g(x; theta) + d for thousands of small problems.
 
-Variable projection (Golub and Pereyra 1973, with Kaufman's Jacobian): for given shape parameters theta the best
-amplitude A >= 0 and asymptote d in [low, high] are known in closed form, so that Levenberg-Marquardt searches theta
-alone: one number for the superlinear family, two for the sublinear one. Bounds on theta are kept by projection; a
-component that stands at its bound and wants to leave is frozen for that step.
+Variable projection (Golub and Pereyra 1973, with Kaufman's Jacobian): for given shape parameters theta, the best
+amplitude A >= 0 and asymptote d in [low, high] have a closed form, so that Levenberg-Marquardt searches theta only: one
+parameter for the superlinear family, two for the sublinear family. Bounds on theta are enforced by projection. A
+component at its bound that would leave it is frozen for that step.
 
-Everything here is scaled: x and u of the fitted history lie in [0, 1]. Arrays are (H, N): observations by problems.
+All values are scaled: x and u of the fitted history are in [0, 1]. Arrays are (H, N): observations by problems.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from mlsched.core.losses.curves import FloatArray
 Theta = FloatArray
 """(P, N) shape parameters: P = 1 (rate) or 2 (first, second)."""
 
-_SETTLED = 1e-9  # relative fall of the squared error below which a problem is done
-_ROUNDING = 1e-20  # a mean squared error that is nothing but rounding, u being in [0, 1]
-_DAMPED = 1e9  # damping beyond which no step helps any more
+_SETTLED = 1e-9  # relative decrease of the squared error below which a problem has converged
+_ROUNDING = 1e-20  # mean squared error that is only rounding, for u in [0, 1]
+_DAMPED = 1e9  # damping beyond which further steps do not help
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A family of shapes g(x; theta) with g(0) = 1, decreasing in x and in every component of theta.
+    """Family of shapes g(x; theta) with g(0) = 1, decreasing in x and in every component of theta.
 
     Attributes:
         value: (x, theta) -> g.
-        slopes: (x, g) -> -dg/dtheta, one array a component.
-        starts: (S, P) candidates for theta that the search begins from.
-        low, high: (P,) bounds on theta.
+        slopes: (x, g) -> -dg/dtheta, one array per component.
+        starts: Initial candidates for theta, shape (S, P).
+        low: Lower bounds on theta, shape (P,).
+        high: Upper bounds on theta, shape (P,).
     """
 
     value: Callable[[FloatArray, Theta], FloatArray]
@@ -66,7 +67,7 @@ def _exponential_slopes(x: FloatArray, g: FloatArray, xg: FloatArray) -> list[Fl
     return [xg]
 
 
-# Inside the bounds, where both components can move: from second = 0 the search sticks to that edge more often.
+# Interior points, where both components can move: from second = 0 the search stays at that edge more often.
 _STARTS = [(0.3, 0.3), (0.3, 0.05), (1, 1), (3, 0.5), (2, 4), (10, 5), (60, 60), (600, 600)]
 _STARTS += [(0.1, 5), (0.1, 60), (14, 50), (80, 1600)]
 #: 1 / (1 + first x + second x^2)
@@ -80,11 +81,14 @@ EXPONENTIAL = Shape(_exponential, _exponential_slopes, np.array(_RATES), np.arra
 
 @dataclass
 class Problems:
-    """The data of N problems and the sums that do not depend on theta.
+    """Data of N problems, and the sums that do not depend on theta.
 
     Attributes:
-        x, u, w: (H, N) abscissae, ordinates and weights (0 on padding).
-        low, high: (N,) bounds on the asymptote d.
+        x: Abscissae, shape (H, N).
+        u: Ordinates, shape (H, N).
+        w: Weights, shape (H, N); 0 on padding.
+        low: Lower bounds on the asymptote d, shape (N,).
+        high: Upper bounds on the asymptote d, shape (N,).
     """
 
     x: FloatArray
@@ -98,34 +102,34 @@ class Problems:
         self.wx = self.w * self.x
         self.sw = self.w.sum(axis=0)
         self.su = self.wu.sum(axis=0)
-        self.suu = dot(self.wu, self.u)
+        self.suu = sum_products(self.wu, self.u)
 
     def take(self, keep: npt.NDArray[np.int64]) -> Problems:
-        """The problems `keep`."""
+        """Select the problems with indices `keep`."""
         x, u, w = (np.ascontiguousarray(a[:, keep]) for a in (self.x, self.u, self.w))
         return Problems(x, u, w, self.low[keep], self.high[keep])
 
 
 @dataclass
 class Linear:
-    """The best A and d for given shapes, and the sums they were made of; all (N,)."""
+    """Best amplitude A and asymptote d for given shapes, with the sums behind them; all of shape (N,)."""
 
     amplitude: FloatArray
     asymptote: FloatArray
     free: npt.NDArray[np.bool_]  # d is strictly within its bounds
     sg: FloatArray
     sgg: FloatArray
-    sse: FloatArray  # from the normal equations: good for ranking, not to the last digit
+    sse: FloatArray  # from the normal equations: exact enough for ranking only
 
 
-def dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Sums over observations of a * b."""
+def sum_products(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Sum a * b over observations."""
     return np.asarray(np.einsum("hn,hn->n", a, b))
 
 
-def linear(p: Problems, g: FloatArray) -> Linear:
-    """The bounded least squares in A and d: the interior solution, or the best of the three edges."""
-    sg, sgg, sgu = dot(p.w, g), dot(p.w * g, g), dot(p.wu, g)
+def solve_linear(p: Problems, g: FloatArray) -> Linear:
+    """Solve the bounded least squares in A and d: the interior solution, or the best of the three edges."""
+    sg, sgg, sgu = sum_products(p.w, g), sum_products(p.w * g, g), sum_products(p.wu, g)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         det = p.sw * sgg - sg * sg
         a = (p.sw * sgu - sg * p.su) / det
@@ -147,77 +151,90 @@ def _error(p: Problems, sg: FloatArray, sgg: FloatArray, sgu: FloatArray, a: Flo
 
 
 def best_start(shape: Shape, p: Problems, theta: Theta | None, high: Theta) -> Theta:
-    """The best of the shape's starts for each problem, `theta` (NaN where there is none) being one of them."""
+    """Return the best start for each problem: `theta` if it is not NaN, else the best of the shape's candidates."""
     best = np.repeat(shape.starts[:1].T, len(p.low), axis=1)
     smallest = np.full(len(p.low), np.inf)
     for candidate in [c[:, None] for c in shape.starts] if theta is None else [theta]:
-        tried = np.minimum(np.broadcast_to(candidate, best.shape), high)
-        error = linear(p, shape.value(p.x, tried)).sse
+        candidate_theta = np.minimum(np.broadcast_to(candidate, best.shape), high)
+        error = solve_linear(p, shape.value(p.x, candidate_theta)).sse
         better = error < smallest
-        best, smallest = np.where(better, tried, best), np.where(better, error, smallest)
+        best, smallest = np.where(better, candidate_theta, best), np.where(better, error, smallest)
     return best
 
 
-def solve(shape: Shape, p: Problems, theta: Theta, high: Theta, steps: int) -> tuple[Theta, Linear]:
-    """Levenberg-Marquardt from `theta` (P, N), at most `steps` steps; returns theta and the linear part there."""
+def levenberg_marquardt(shape: Shape, p: Problems, theta: Theta, high: Theta, steps: int) -> tuple[Theta, Linear]:
+    """Run at most `steps` steps of Levenberg-Marquardt from `theta` (P, N).
+
+    Args:
+        shape: Family of shapes.
+        p: The problems.
+        theta: Start, shape (P, N).
+        high: Upper bounds on theta, shape (P, N).
+        steps: Maximum number of steps.
+
+    Returns:
+        Final theta, shape (P, N), and the linear part there.
+    """
     theta = theta.copy()
     damping = np.full(theta.shape[1], 1e-3)
-    todo = np.arange(theta.shape[1])
-    q, at, top = p, theta.copy(), high
-    g = shape.value(q.x, at)
-    lin = linear(q, g)
-    r = q.u - lin.amplitude * g - lin.asymptote
-    sse = dot(q.w * r, r)
+    active = np.arange(theta.shape[1])
+    q, current, top = p, theta.copy(), high
+    g = shape.value(q.x, current)
+    fit = solve_linear(q, g)
+    r = q.u - fit.amplitude * g - fit.asymptote
+    sse = sum_products(q.w * r, r)
     for _ in range(steps):
-        move = _step(shape, q, g, r, lin, at, top, damping)
-        tried = np.clip(at + move, shape.low[:, None], top)
-        g2 = shape.value(q.x, tried)
-        lin2 = linear(q, g2)
-        r2 = q.u - lin2.amplitude * g2 - lin2.asymptote
-        sse2 = dot(q.w * r2, r2)
+        move = _damped_step(shape, q, g, r, fit, current, top, damping)
+        proposal = np.clip(current + move, shape.low[:, None], top)
+        g2 = shape.value(q.x, proposal)
+        fit2 = solve_linear(q, g2)
+        r2 = q.u - fit2.amplitude * g2 - fit2.asymptote
+        sse2 = sum_products(q.w * r2, r2)
         good = sse2 < sse
-        at = np.where(good, tried, at)
-        settled = (np.abs(sse - sse2) <= _SETTLED * sse) | (sse <= _ROUNDING * q.sw) | (damping > _DAMPED)
+        current = np.where(good, proposal, current)
+        converged = (np.abs(sse - sse2) <= _SETTLED * sse) | (sse <= _ROUNDING * q.sw) | (damping > _DAMPED)
         damping = np.where(good, damping * 0.1, damping * 8.0)
-        if settled.any():
-            theta[:, todo] = at
-            remaining = np.flatnonzero(~settled)
+        if converged.any():
+            theta[:, active] = current
+            remaining = np.flatnonzero(~converged)
             if not remaining.size:
                 break
-            if remaining.size < 0.7 * len(todo):
-                todo, at, top = todo[remaining], at[:, remaining], top[:, remaining]
+            if remaining.size < 0.7 * len(active):
+                active, current, top = active[remaining], current[:, remaining], top[:, remaining]
                 damping, q = damping[remaining], q.take(remaining)
-                g = shape.value(q.x, at)
-                lin = linear(q, g)
-                r = q.u - lin.amplitude * g - lin.asymptote
-                sse = dot(q.w * r, r)
+                g = shape.value(q.x, current)
+                fit = solve_linear(q, g)
+                r = q.u - fit.amplitude * g - fit.asymptote
+                sse = sum_products(q.w * r, r)
                 continue
         if good.all():
-            g, r, lin, sse = g2, r2, lin2, sse2
+            g, r, fit, sse = g2, r2, fit2, sse2
         else:
             g, r = np.where(good, g2, g), np.where(good, r2, r)
-            lin = _merge(good, lin2, lin)
+            fit = _merge_linear(good, fit2, fit)
             sse = np.where(good, sse2, sse)
-    theta[:, todo] = at
-    return theta, linear(p, shape.value(p.x, theta))
+    theta[:, active] = current
+    return theta, solve_linear(p, shape.value(p.x, theta))
 
 
-def _merge(good: npt.NDArray[np.bool_], new: Linear, old: Linear) -> Linear:
+def _merge_linear(good: npt.NDArray[np.bool_], new: Linear, old: Linear) -> Linear:
     names = ("amplitude", "asymptote", "free", "sg", "sgg", "sse")
     return Linear(*(np.where(good, getattr(new, name), getattr(old, name)) for name in names))
 
 
-def _step(
+def _damped_step(
     shape: Shape, p: Problems, g: FloatArray, r: FloatArray, lin: Linear, theta: Theta, high: Theta, damping: FloatArray
 ) -> Theta:
-    """The Levenberg-Marquardt step in theta, (P, N); 0 where the amplitude is 0 and theta says nothing."""
+    """Compute the Levenberg-Marquardt step in theta, shape (P, N); 0 if the amplitude is 0, which leaves theta
+    undetermined.
+    """
     slopes = shape.slopes(p.x, g, p.x * g)
     weighted = [p.w * v for v in slopes]
     with np.errstate(all="ignore"):
-        grad = [dot(wv, r) for wv in weighted]
+        grad = [sum_products(wv, r) for wv in weighted]
         project = _projection(p, g, lin, weighted)
-        scale = [dot(wv, v) for wv, v in zip(weighted, slopes, strict=True)]
-        # A step leaves the feasible set where its component is at a bound and pushes on; such a component stays.
+        scale = [sum_products(wv, v) for wv, v in zip(weighted, slopes, strict=True)]
+        # A step is infeasible if its component is at a bound and moves outwards; such a component is frozen.
         stuck = [
             (theta[i] <= shape.low[i]) & (grad[i] > 0) | (theta[i] >= high[i]) & (grad[i] < 0)
             for i in range(len(slopes))
@@ -226,17 +243,17 @@ def _step(
         if len(slopes) == 1:
             steps = [np.where(stuck[0], 0.0, -grad[0] / diagonal[0])]
         else:
-            cross = np.where(stuck[0] | stuck[1], 0.0, dot(weighted[0], slopes[1]) - project(0, 1))
+            cross = np.where(stuck[0] | stuck[1], 0.0, sum_products(weighted[0], slopes[1]) - project(0, 1))
             b0, b1 = np.where(stuck[0], 0.0, -grad[0]), np.where(stuck[1], 0.0, -grad[1])
-            room = [(shape.low[i] - theta[i]) * lin.amplitude for i in (0, 1)]
-            steps = _step_of_two(diagonal, cross, (b0, b1), room)
+            slack = [(shape.low[i] - theta[i]) * lin.amplitude for i in (0, 1)]
+            steps = _step_of_two(diagonal, cross, (b0, b1), slack)
         return np.nan_to_num(np.array(steps) / lin.amplitude, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _step_of_two(
     diagonal: list[FloatArray], cross: FloatArray, b: tuple[FloatArray, FloatArray], room: list[FloatArray]
 ) -> list[FloatArray]:
-    """The solution of a 2 x 2 system; where it would pass a lower bound, the other component best for that bound."""
+    """Solve a 2 x 2 system; if the solution passes a lower bound, optimise the other component at that bound."""
     det = diagonal[0] * diagonal[1] - cross * cross
     first, second = (b[0] * diagonal[1] - cross * b[1]) / det, (b[1] * diagonal[0] - cross * b[0]) / det
     low_second = second < room[1]
@@ -251,8 +268,8 @@ def _step_of_two(
 def _projection(
     p: Problems, g: FloatArray, lin: Linear, weighted: list[FloatArray]
 ) -> Callable[[int, int], FloatArray]:
-    """(i, j) -> how much of <v_i, v_j> lies in the span of the free linear terms (g, and 1 where d is free)."""
-    along_g = [dot(wv, g) for wv in weighted]
+    """Return a function (i, j) -> part of <v_i, v_j> in the span of the free linear terms (g, and 1 if d is free)."""
+    along_g = [sum_products(wv, g) for wv in weighted]
     along_1 = [wv.sum(axis=0) for wv in weighted]
     det = p.sw * lin.sgg - lin.sg * lin.sg
 

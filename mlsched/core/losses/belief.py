@@ -1,13 +1,13 @@
-"""What a loss curve will come to and how sure one may be: several families fitted side by side, weighted by fit.
+"""Probabilistic prediction of loss curves: several families fitted side by side, weighted by fit.
 
-The weighted probabilistic learning curves that MLFS (Section 3.5) stops jobs by, after Domhan, Springenberg and Hutter
-(IJCAI 2015). Each family is fitted to all losses seen (least squares, `_varpro`) and says how far the loss will yet
-fall from the latest one: normal, with the variance that the residuals leave its parameters (linearised at the fit). The
-families are mixed with weights in proportion to 1 / (mean squared residual, degrees of freedom taken off). So
-predictions are unsure where the families disagree, and where one that fits is hardly determined by what has been seen.
+These are the weighted probabilistic learning curves by which MLFS (Section 3.5) stops jobs, after Domhan, Springenberg
+and Hutter (IJCAI 2015). Each family is fitted to all observed losses (least squares, `_varpro`). It predicts the
+further decrease as a normal distribution whose variance follows from the residuals (linearised at the fit). The weight
+of a family is proportional to 1 / (mean squared residual per degree of freedom). Predictions are therefore uncertain if
+the families disagree, or if the observations barely determine a well-fitting family.
 
-What is simpler than in the source: five decreasing families instead of eleven, least squares and a linear variance
-instead of Markov chain Monte Carlo over all parameters and weights together.
+Simplifications: five decreasing families instead of eleven; least squares and a linearised variance instead of Markov
+chain Monte Carlo over all parameters and weights.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from mlsched.core.losses import _varpro
 from mlsched.core.losses.curves import FloatArray
 from mlsched.core.losses.window import Window
 
-#: Fewer losses than these determine no family of four parameters with anything left to judge it by.
+#: With fewer losses, a family of four parameters has no residual to judge it by.
 MIN_LOSSES = 6
 _STEPS = 15
-_FLOOR = 1e-6  # no residual is taken to be smaller, in ranges of the losses seen: they are rounded
+_LEAST_RESIDUAL = 1e-6  # least residual, in ranges of the observed losses, because losses are rounded
 
 
-def _of_one(of: Callable[[FloatArray], FloatArray], rates: list[float]) -> _varpro.Shape:
-    """exp(-rate of(x)), of rising from 0."""
+def _exponential_of(inner: Callable[[FloatArray], FloatArray], rates: list[float]) -> _varpro.Shape:
+    """Return the shape exp(-rate inner(x)) for an `inner` that increases from 0."""
     return _varpro.Shape(
-        lambda x, theta: np.asarray(np.exp(-theta[0] * of(x))),
-        lambda x, g, xg: [of(x) * g],
+        lambda x, theta: np.asarray(np.exp(-theta[0] * inner(x))),
+        lambda x, g, xg: [inner(x) * g],
         np.array(rates)[:, None],
         np.array([1e-3]),
         np.array([1e3]),
@@ -41,23 +41,24 @@ def _of_one(of: Callable[[FloatArray], FloatArray], rates: list[float]) -> _varp
 
 
 _POWERS = [0.05, 0.2, 0.5, 1.0, 2.0, 4.0]
-#: Name -> shape g of the family A g(x) + d, x being iterations since the first one seen over the length of the history.
+#: Name -> shape g of the family A g(x) + d; x is iterations since the first observation over the length of the history.
 FAMILIES: Mapping[str, _varpro.Shape] = {
     "1 / quadratic": _varpro.RATIONAL,
     "exponential": _varpro.EXPONENTIAL,
-    "stretched exponential": _of_one(np.sqrt, [0.1, 0.5, 1.5, 4.0, 10.0, 30.0]),
-    "power law in tenths": _of_one(lambda x: np.log1p(10 * x), _POWERS),
-    "power law in hundredths": _of_one(lambda x: np.log1p(100 * x), _POWERS),
+    "stretched exponential": _exponential_of(np.sqrt, [0.1, 0.5, 1.5, 4.0, 10.0, 30.0]),
+    "power law in tenths": _exponential_of(lambda x: np.log1p(10 * x), _POWERS),
+    "power law in hundredths": _exponential_of(lambda x: np.log1p(100 * x), _POWERS),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """The losses of N jobs at an iteration each, as F families predict them.
+    """Predicted losses of N jobs, each at one iteration, by F families.
 
     Attributes:
-        weight: (F, N) weights of the families, summing to 1.
-        mean, deviation: (F, N) of each family's normal prediction, in the job's unit of loss.
+        weight: Weights of the families, shape (F, N); they sum to 1.
+        mean: Mean of each family's normal prediction in the job's unit of loss, shape (F, N).
+        deviation: Standard deviation of each family's prediction, shape (F, N).
     """
 
     weight: FloatArray
@@ -66,64 +67,66 @@ class Belief:
 
     @property
     def expected(self) -> FloatArray:
-        """(N,) the mean over the families."""
+        """Mean over the families, shape (N,)."""
         return np.asarray((self.weight * self.mean).sum(axis=0))
 
     @property
     def spread(self) -> FloatArray:
-        """(N,) standard deviation of the mixture: the families' own, and how far they lie apart."""
+        """Standard deviation of the mixture, shape (N,): within the families and between them."""
         apart = self.deviation**2 + (self.mean - self.expected) ** 2
         return np.asarray(np.sqrt((self.weight * apart).sum(axis=0)))
 
     def chance_of_at_least(self, loss: FloatArray) -> FloatArray:
-        """(N,) probability that the loss will be no lower than this."""
-        from scipy.special import ndtr  # here, since SciPy is slow to import
+        """Return the probability that the loss will be at least `loss`, shape (N,)."""
+        from scipy.special import ndtr  # imported here because SciPy is slow to import
 
         return np.asarray((self.weight * ndtr((self.mean - loss) / self.deviation)).sum(axis=0))
 
 
 def believe(window: Window, at: FloatArray) -> Belief:
-    """What the losses of N jobs, never negative, will be at iterations `at` (N,), no earlier than the latest one seen.
+    """Predict the losses of N jobs, never negative, at iterations `at`, shape (N,), not before the latest observation.
 
     Raises:
-        InvalidInput: a job has fewer than MIN_LOSSES losses.
+        InvalidInput: A job has fewer than MIN_LOSSES losses.
     """
     if (window.lengths < MIN_LOSSES).any():
         job = int((window.lengths < MIN_LOSSES).argmax())
         raise InvalidInput(
             f"losses[{job}]: has {window.lengths[job]}: must be at least {MIN_LOSSES} to say how sure one is"
         )
-    return _believed(window, at) if window.losses.size > _SMALL else _known(_Asked(window, at))
+    return (
+        _compute_belief(window, at) if window.losses.size > _CACHE_LIMIT else _cached_belief(_PredictionKey(window, at))
+    )
 
 
-#: Questions of so few losses are answered once: a replay, and another policy of the same jobs, ask the same again.
-_SMALL = 1000
+#: Predictions from at most this many losses are cached: a replay, or another policy, requests them again.
+_CACHE_LIMIT = 1000
 
 
-class _Asked:
-    """A question, which equals another one of the same numbers."""
+class _PredictionKey:
+    """Hashable arguments of a prediction, equal if all numbers are equal."""
 
     def __init__(self, window: Window, at: FloatArray) -> None:
         self.window, self.at = window, at
         self._numbers = tuple(part.tobytes() for part in (window.iterations, window.losses, window.lengths, at))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and self._numbers == other._numbers
+        return isinstance(other, _PredictionKey) and self._numbers == other._numbers
 
     def __hash__(self) -> int:
         return hash(self._numbers)
 
 
 @functools.lru_cache(maxsize=256)
-def _known(asked: _Asked) -> Belief:
-    """The answer to a question, which is kept, and whose numbers nobody may therefore change."""
-    found = _believed(asked.window, asked.at)
-    for array in (found.weight, found.mean, found.deviation):
+def _cached_belief(key: _PredictionKey) -> Belief:
+    """Return a cached prediction with read-only arrays."""
+    belief = _compute_belief(key.window, key.at)
+    for array in (belief.weight, belief.mean, belief.deviation):
         array.setflags(write=False)
-    return found
+    return belief
 
 
-def _believed(window: Window, at: FloatArray) -> Belief:
+def _compute_belief(window: Window, at: FloatArray) -> Belief:
     lowest = window.losses.min(axis=0)
     scale = window.losses.max(axis=0) - lowest
     scale = np.where(scale > 0, scale, 1.0)
@@ -132,7 +135,7 @@ def _believed(window: Window, at: FloatArray) -> Belief:
     problems = _varpro.Problems(
         x=(window.iterations - first) / span,
         u=(window.losses - lowest) / scale,
-        w=window.held.astype(np.float64),
+        w=window.observed.astype(np.float64),
         low=-lowest / scale,
         high=np.full(len(window), 1.0),
     )
@@ -146,26 +149,34 @@ def _believed(window: Window, at: FloatArray) -> Belief:
 def _fit(
     shape: _varpro.Shape, problems: _varpro.Problems, ends: FloatArray, lengths: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """One family: how far it falls between the two `ends` (2, N), the standard deviation of that, and the mean squared
-    residual; all (N,).
+    """Fit one family.
+
+    Args:
+        shape: The family.
+        problems: The scaled histories of N jobs.
+        ends: Two scaled iterations per job, shape (2, N): the latest observation and the predicted iteration.
+        lengths: Number of observations per job, shape (N,).
+
+    Returns:
+        Decrease between the two ends, its standard deviation, and the mean squared residual, each of shape (N,).
     """
     high = np.repeat(shape.high[:, None], ends.shape[1], axis=1)
     theta = _varpro.best_start(shape, problems, None, high)
-    theta, lin = _varpro.solve(shape, problems, theta, high, _STEPS)
+    theta, lin = _varpro.levenberg_marquardt(shape, problems, theta, high, _STEPS)
     g = shape.value(problems.x, theta)
     r = problems.u - lin.amplitude * g - lin.asymptote
-    residual = np.maximum(_varpro.dot(problems.w * r, r) / (lengths - 2 - len(shape.low)), _FLOOR**2)
-    there = shape.value(ends, theta)
-    seen, later = _gradient(shape, problems.x, g, lin), _gradient(shape, ends, there, lin)
-    normal = np.einsum("hn,ihn,jhn->nij", problems.w, seen, seen)
-    ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(len(seen))
-    along = (later[:, 1] - later[:, 0]).T[:, :, None]
-    reach = (along * np.linalg.solve(normal + ridge, along)).sum(axis=(1, 2))
-    fall = lin.amplitude * (there[0] - there[1])
-    return np.asarray(fall), np.asarray(np.sqrt(residual * np.maximum(reach, 1e-12))), residual
+    residual = np.maximum(_varpro.sum_products(problems.w * r, r) / (lengths - 2 - len(shape.low)), _LEAST_RESIDUAL**2)
+    end_values = shape.value(ends, theta)
+    gradient, end_gradient = _gradient(shape, problems.x, g, lin), _gradient(shape, ends, end_values, lin)
+    normal = np.einsum("hn,ihn,jhn->nij", problems.w, gradient, gradient)
+    ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(len(gradient))
+    difference = (end_gradient[:, 1] - end_gradient[:, 0]).T[:, :, None]
+    variance = (difference * np.linalg.solve(normal + ridge, difference)).sum(axis=(1, 2))
+    fall = lin.amplitude * (end_values[0] - end_values[1])
+    return np.asarray(fall), np.asarray(np.sqrt(residual * np.maximum(variance, 1e-12))), residual
 
 
 def _gradient(shape: _varpro.Shape, x: FloatArray, g: FloatArray, lin: _varpro.Linear) -> FloatArray:
-    """(P + 2, H, N) derivatives of the curve in its amplitude, its asymptote and its P shape parameters."""
+    """Return the derivatives of the curve in its amplitude, asymptote and P shape parameters, shape (P + 2, H, N)."""
     slopes = [-lin.amplitude * slope for slope in shape.slopes(x, g, x * g)]
     return np.array([g, np.ones_like(g), *slopes])

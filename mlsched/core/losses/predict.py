@@ -1,15 +1,15 @@
-"""What a training job will lose and how long it will take: the two predictions that SLAQ schedules by.
-
-Paper: SLAQ (Zhang et al., SoCC 2017): run time 4.2.1, loss 4.2.2, hints of non-convex jobs Section 7.
+"""Predictions of a training job's loss and run time, on which SLAQ bases its schedule.
 
     predictor = Predictor()
     forecast = predictor.fit(iterations, losses, families)          # all jobs at once
     forecast.loss_at(k)                                              # (N,) or (N, m)
     forecast = predictor.fit(..., warm=forecast.fits)                # next epoch
 
-A forecast is finite for every history, at most the job's current loss and non-increasing in k: a predicted loss
-reduction is never negative. The form and the weights are the paper's; window length, decay and the bounds on the
-asymptote are not in the paper and are documented at `Predictor`.
+A forecast is finite for every history, at most the job's current loss, and non-increasing in k: a predicted loss
+reduction is never negative. Form and weights follow the paper. Window length, decay and the bounds on the asymptote are
+not in the paper; see `Predictor`.
+
+Paper: SLAQ (Zhang et al., SoCC 2017): run time Section 4.2.1, loss 4.2.2, hints of non-convex jobs 7.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import numpy.typing as npt
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
-from mlsched.core.losses.fits import Fits, Mask, fit
-from mlsched.core.losses.window import MOST_LOSS, Window
+from mlsched.core.losses.fits import Fits, Mask, fit_curves
+from mlsched.core.losses.window import MAX_LOSS, Window
 from mlsched.core.params import Number, Range
 
 Histories = Sequence[npt.ArrayLike]
@@ -34,11 +34,12 @@ Histories = Sequence[npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Fitted curves of N jobs, clamped to what a schedule may count on.
+    """Fitted curves of N jobs, limited to the range that a schedule may use.
 
     Attributes:
-        fits: the curves; hand them to the next `Predictor.fit` as `warm`.
-        last_iteration, last_loss: (N,) each job's latest observation.
+        fits: The curves; pass them to the next `Predictor.fit` as `warm`.
+        last_iteration: Iteration of each job's latest observation, shape (N,).
+        last_loss: Loss of each job's latest observation, shape (N,).
     """
 
     fits: Fits
@@ -46,7 +47,9 @@ class Forecast:
     last_loss: FloatArray
 
     def loss_at(self, k: Floats) -> FloatArray:
-        """Losses at iterations `k` in the jobs' units, (N,) or (N, m) as `k` is: at most the current loss."""
+        """Return losses at iterations `k` in the jobs' units, in the shape of `k`, (N,) or (N, m); at most the current
+        loss.
+        """
         at = np.asarray(k, dtype=np.float64)
         if at.ndim not in (1, 2) or len(at) != len(self.last_loss):
             raise InvalidInput(
@@ -59,30 +62,30 @@ class Forecast:
         return np.where(at <= now, loss, np.minimum(self.fits.at(at), loss))
 
     def reduction_at(self, k: Floats) -> FloatArray:
-        """Current loss less the loss at iterations `k`; never negative, shapes as in `loss_at`."""
+        """Return current loss minus the loss at iterations `k`; never negative, shapes as in `loss_at`."""
         shape = (-1,) + (1,) * (np.ndim(k) - 1)
         return self.last_loss.reshape(shape) - self.loss_at(k)
 
     def final_loss(self) -> FloatArray:
-        """(N,) the loss that training approaches: l_final of the normalisation, which online is a prediction."""
+        """Return the limit of the loss, shape (N,): l_final of the normalisation, predicted when scheduling online."""
         return np.minimum(self.fits.asymptote, self.last_loss)
 
 
 @dataclass(frozen=True)
 class Predictor(ValidatedFields):
-    """Weighted curve fitting of 4.2.2, with the numbers that the paper leaves open.
+    """Weighted curve fitting of Section 4.2.2, with the numbers that the paper leaves open.
 
-    The defaults were chosen by looking at the AlgoPerf and Pollux curves, where the error ten observations ahead varies
-    little (window 16 to 64, decay 0.7 to 0.95, reach 0.5 to 2: within 2.5 percentage points).
+    The defaults were chosen on the AlgoPerf and Pollux curves. The error ten observations ahead varies little there
+    (window 16 to 64, decay 0.7 to 0.95, reach 0.5 to 2: within 2.5 percentage points).
 
     Attributes:
-        window: how many of the latest observations are fitted. With decay 0.9 the 33rd last weighs 3 %.
-        decay: weight of an observation over that of the next one, in (0, 1].
-        reach: how far below the window's lowest loss the asymptote may lie, in ranges of the window's losses. Without
-            a bound a nearly straight history extrapolates to minus infinity.
-        nonnegative: keep the asymptote of a job at or above 0 unless it has reported a negative loss. Squared
-            errors, hinge, logistic and cross-entropy losses are all nonnegative.
-        steps: most Levenberg-Marquardt steps a fit.
+        window: Number of latest observations in a fit. With decay 0.9 the 33rd last has a weight of 3 %.
+        decay: Weight of an observation relative to the next, in (0, 1].
+        reach: Largest distance of the asymptote below the window's lowest loss, in ranges of the window's losses.
+            Without a bound, a nearly straight history extrapolates to minus infinity.
+        nonnegative: Keep the asymptote of a job at or above 0 unless it has reported a negative loss. Squared error,
+            hinge, logistic and cross-entropy losses are all nonnegative.
+        steps: Maximum number of Levenberg-Marquardt steps per fit.
     """
 
     window: Number = 32
@@ -100,17 +103,22 @@ class Predictor(ValidatedFields):
         targets: npt.ArrayLike | None = None,
         warm: Fits | None = None,
     ) -> Forecast:
-        """Forecasts of N jobs from their histories.
+        """Forecast N jobs from their histories.
 
         Args:
-            iterations, losses: a history a job: strictly increasing iteration numbers, and the losses reported there.
-            families: each job's family, as its optimiser's class says (Table 1); `unknown`: the smaller residual.
-            targets: (N,) hints of final losses (Section 7, non-convex jobs), NaN where there is none. The curve
-                approaches the hint; a job already at or below its hint is fitted without it.
-            warm: the same jobs' `Forecast.fits` of an earlier epoch (`Fits.take` reorders), to start from.
+            iterations: Strictly increasing iteration numbers, one sequence per job.
+            losses: Losses reported at those iterations, one sequence per job.
+            families: Family of each job by the class of its optimiser (Table 1); `unknown` selects the smaller
+                residual.
+            targets: Hints of final losses, shape (N,), NaN if unknown (Section 7, non-convex jobs). The curve
+                approaches the hint; a job at or below its hint is fitted without it.
+            warm: `Forecast.fits` of the same jobs in an earlier epoch (`Fits.take` reorders), used as start.
+
+        Returns:
+            The forecast of all jobs.
 
         Raises:
-            InvalidInput: lengths differ, a family is unknown to the library, or a history cannot be used.
+            InvalidInput: Lengths differ, a family is unknown to the library, or a history cannot be used.
         """
         return self.fit_window(Window.pack(iterations, losses, self.window), families, targets=targets, warm=warm)
 
@@ -122,27 +130,27 @@ class Predictor(ValidatedFields):
         targets: npt.ArrayLike | None = None,
         warm: Fits | None = None,
     ) -> Forecast:
-        """`fit` for callers that keep their histories packed."""
+        """Forecast from packed histories; arguments as in `fit`."""
         sublinear, unknown = _families(families, len(window))
         if warm is not None and len(warm) != len(window):
             raise InvalidInput(f"warm: holds {len(warm)} jobs: must be {len(window)}; reorder with Fits.take")
         low, high = self._bounds(window, targets)
 
-        def fitted(part: Mask) -> Fits:
-            return fit(window, part, low, high, decay=self.decay, warm=warm, steps=self.steps)
+        def fit_part(part: Mask) -> Fits:
+            return fit_curves(window, part, low, high, decay=self.decay, warm=warm, steps=self.steps)
 
-        fits = fitted(sublinear)
+        fits = fit_part(sublinear)
         if unknown.any():
-            other = fitted(sublinear ^ unknown)
+            other = fit_part(sublinear ^ unknown)
             fits = fits.merge(other, np.flatnonzero(unknown & (other.sse < fits.sse)))
         return Forecast(fits, window.last_iteration, window.last_loss)
 
     def _bounds(self, window: Window, targets: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-        """(N,) each: the interval of the asymptote."""
+        """Return the lower and upper bounds of the asymptote, each of shape (N,)."""
         lowest = window.losses.min(axis=0)
         spread = window.losses.max(axis=0) - lowest
-        low = np.maximum(lowest - self.reach * spread, -4 * MOST_LOSS)
-        # One observation says nothing, and two no asymptote: let what is still to come be the last reduction again.
+        low = np.maximum(lowest - self.reach * spread, -4 * MAX_LOSS)
+        # One or two observations do not determine an asymptote: assume that the last reduction repeats once.
         few = window.lengths < 3
         low = np.where(few, window.last_loss - np.maximum(window.losses[0] - window.last_loss, 0.0), low)
         if self.nonnegative:
@@ -158,27 +166,27 @@ class Predictor(ValidatedFields):
 
 
 def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
-    """(N,) masks: the job is (for now) sublinear; its family is unknown."""
+    """Return two masks of shape (N,): the job is (for now) sublinear; its family is unknown."""
     if len(families) != jobs:
         raise InvalidInput(f"families: has {len(families)} entries: must be {jobs}, one per job")
-    if strange := sorted(set(families).difference(FAMILIES)):
-        raise InvalidInput(f"families: holds {strange[0]!r}: must be one of {', '.join(FAMILIES)}")
+    if unknown_names := sorted(set(families).difference(FAMILIES)):
+        raise InvalidInput(f"families: holds {unknown_names[0]!r}: must be one of {', '.join(FAMILIES)}")
     names = np.array(families, dtype="U11")
     return names != "superlinear", names == "unknown"
 
 
 @validate_arguments
 def strawman(window: Window, k: Floats, *, deltas: Number = 1, nonnegative: bool = False) -> FloatArray:
-    """The paper's strawman (4.2): the latest reduction per iteration, repeated for ever.
+    """Predict by the paper's strawman (4.2): the latest reduction per iteration, repeated forever.
 
     Args:
-        window: the histories.
-        k: iterations, (N,) or (N, m).
-        deltas: take the average of so many of the latest reductions instead of one.
-        nonnegative: stop at 0 for jobs without a negative loss. The paper's strawman has no floor.
+        window: The histories.
+        k: Iterations, shape (N,) or (N, m).
+        deltas: Number of latest reductions that are averaged.
+        nonnegative: Stop at 0 for jobs without a negative loss. The paper's strawman is unlimited.
 
     Returns:
-        Losses shaped like `k`, within 1e300; a rising history predicts its latest loss.
+        Losses in the shape of `k`, within 1e300; a rising history predicts its latest loss.
     """
     at = np.asarray(k, dtype=np.float64)
     back = np.minimum(window.lengths - 1, deltas)
@@ -188,7 +196,7 @@ def strawman(window: Window, k: Floats, *, deltas: Number = 1, nonnegative: bool
     shape = (-1,) + (1,) * (at.ndim - 1)
     with np.errstate(over="ignore"):
         rate = np.divide(fall, width, out=np.zeros_like(fall), where=width > 0).reshape(shape)
-        passed = np.maximum(at - window.last_iteration.reshape(shape), 0.0)
-        dropped = np.minimum(np.multiply(rate, passed, out=np.zeros_like(passed), where=rate > 0), 2 * MOST_LOSS)
-    floor = np.where(nonnegative & (window.losses.min(axis=0) >= 0), 0.0, -MOST_LOSS)
-    return np.asarray(np.maximum(window.last_loss.reshape(shape) - dropped, floor.reshape(shape)))
+        elapsed = np.maximum(at - window.last_iteration.reshape(shape), 0.0)
+        decrease = np.minimum(np.multiply(rate, elapsed, out=np.zeros_like(elapsed), where=rate > 0), 2 * MAX_LOSS)
+    floor = np.where(nonnegative & (window.losses.min(axis=0) >= 0), 0.0, -MAX_LOSS)
+    return np.asarray(np.maximum(window.last_loss.reshape(shape) - decrease, floor.reshape(shape)))

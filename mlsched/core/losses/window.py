@@ -1,7 +1,7 @@
 """Loss histories of many jobs, cut to their latest observations and packed into one rectangle.
 
-The rectangle has one row an age and one column per job, the latest observation in the last row, so that a sum over a
-history runs along contiguous memory for all jobs at once. Shorter histories are padded at the top and masked.
+The rectangle has one row per age and one column per job, with the latest observation in the last row, so that a sum
+over histories reads contiguous memory for all jobs. Shorter histories are padded at the top and masked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FloatArray
 
-MOST_LOSS = 1e300
+MAX_LOSS = 1e300
 """Largest magnitude of a loss, and of an iteration number: differences of two must not overflow."""
 
 
@@ -25,9 +25,9 @@ class Window:
     """The latest `H` observations of `N` jobs.
 
     Attributes:
-        iterations: (H, N) iteration numbers, strictly increasing down each column; padding repeats the first one.
-        losses: (H, N) losses at those iterations, in each job's own unit; padding repeats the first one.
-        lengths: (N,) how many observations of a job are held, 1..H: the last rows.
+        iterations: Iteration numbers, shape (H, N), strictly increasing in each column; padding repeats the first.
+        losses: Losses at those iterations, shape (H, N), in each job's own unit; padding repeats the first.
+        lengths: Number of observations of each job, shape (N,), 1 to H: the last rows.
     """
 
     iterations: FloatArray
@@ -36,11 +36,11 @@ class Window:
 
     @classmethod
     def pack(cls, iterations: Sequence[npt.ArrayLike], losses: Sequence[npt.ArrayLike], length: int = 32) -> Window:
-        """The last `length` observations of ragged histories, one sequence a job.
+        """Pack the last `length` observations of ragged histories, one sequence per job.
 
         Raises:
-            InvalidInput: a history is empty, its two parts differ in length, or it holds NaN, an infinity, a
-                magnitude above 1e300, or iteration numbers that do not increase. Only what the window keeps is checked.
+            InvalidInput: A history is empty, its two parts differ in length, or it has NaN, an infinity, a magnitude
+                above 1e300, or iteration numbers that do not increase. Only the observations in the window are checked.
         """
         if length < 1:
             raise InvalidInput(f"window = {length}: must be at least 1")
@@ -63,38 +63,38 @@ class Window:
         return window
 
     def __len__(self) -> int:
-        """N, the number of jobs."""
+        """Return the number of jobs."""
         return int(self.losses.shape[1])
 
     @cached_property
-    def held(self) -> npt.NDArray[np.bool_]:
-        """(H, N) False on padding."""
+    def observed(self) -> npt.NDArray[np.bool_]:
+        """Mask of observations, shape (H, N); False on padding."""
         height = len(self.losses)
         return np.asarray(np.arange(height)[:, None] >= height - self.lengths)
 
     @property
     def last_iteration(self) -> FloatArray:
-        """(N,) the iteration of each job's latest observation."""
+        """Iteration of each job's latest observation, shape (N,)."""
         return np.asarray(self.iterations[-1])
 
     @property
     def last_loss(self) -> FloatArray:
-        """(N,) each job's latest loss."""
+        """Latest loss of each job, shape (N,)."""
         return np.asarray(self.losses[-1])
 
     def take(self, jobs: npt.NDArray[np.int64]) -> Window:
-        """The columns `jobs` (indices)."""
+        """Select columns by the indices `jobs`."""
         return Window(self.iterations[:, jobs], self.losses[:, jobs], self.lengths[jobs])
 
     def check(self) -> None:
-        """Refuse what cannot be fitted, in one sentence that names the job."""
+        """Raise InvalidInput, naming the job, for histories that cannot be fitted."""
         for name, values in (("iterations", self.iterations), ("losses", self.losses)):
-            wrong = ~(np.abs(values) <= MOST_LOSS)
-            if wrong.any():
-                job = int(wrong.any(axis=0).argmax())
-                value = values[wrong[:, job].argmax(), job]
+            invalid = ~(np.abs(values) <= MAX_LOSS)
+            if invalid.any():
+                job = int(invalid.any(axis=0).argmax())
+                value = values[invalid[:, job].argmax(), job]
                 raise InvalidInput(f"{name}[{job}]: holds {value}: must be finite and at most 1e300 in magnitude")
-        falls = (np.diff(self.iterations, axis=0) <= 0) & self.held[:-1]
-        if falls.any():
-            job = int(falls.any(axis=0).argmax())
+        not_increasing = (np.diff(self.iterations, axis=0) <= 0) & self.observed[:-1]
+        if not_increasing.any():
+            job = int(not_increasing.any(axis=0).argmax())
             raise InvalidInput(f"iterations[{job}]: does not increase: must be strictly increasing; drop repeated rows")

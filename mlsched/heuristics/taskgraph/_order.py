@@ -17,7 +17,7 @@ import numpy as np
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError, describe_exception, did_you_mean, shorten
 from mlsched.core.fields import IntArray
-from mlsched.core.solver import Solver, adapted
+from mlsched.core.solver import Solver, adapt_signature
 from mlsched.heuristics.taskgraph.measures import (
     Flags,
     by_job,
@@ -137,7 +137,7 @@ class Order:
             problem,
             "heuristic",
             key,
-            rule=adapted(functools.partial(by_order, key=key), stateful=False),
+            rule=adapt_signature(functools.partial(by_order, key=key), stateful=False),
             called="online",
             order=functools.partial(_given, self),
             world=functools.partial(_pausing, self),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of
+from mlsched.core.params import check_choice
 from mlsched.instances.taskgraph import Snapshot
 
 Floats = npt.NDArray[np.float64]
@@ -130,7 +130,7 @@ def per_job(snapshot: Snapshot, values: Any) -> Floats:
 
 def owners(snapshot: Snapshot, per: str) -> IntArray:
     """jobs: whose share each job's tasks count towards, 0 and on: the job's own ("job"), or its user's ("user")."""
-    one_of("per", per, PER)
+    check_choice("per", per, PER)
     if per == "job":
         return np.arange(len(snapshot.arrival))
     return np.asarray(np.unique(snapshot.user, return_inverse=True)[1])
@@ -138,7 +138,7 @@ def owners(snapshot: Snapshot, per: str) -> IntArray:
 
 def stops_after(snapshot: Snapshot, stop: str) -> IntArray:
     """After how many iterations each job shall stop."""
-    one_of("stop", stop, STOPS)
+    check_choice("stop", stop, STOPS)
     if stop == "most":
         return snapshot.max_iterations
     begun = np.zeros(len(snapshot.arrival), dtype=np.int64)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of
+from mlsched.core.params import check_choice
 from mlsched.heuristics.taskgraph import _gangs, _gpus, types
 from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job, remaining_ticks, stops_after, tasks_of
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -33,7 +33,7 @@ class Placer:
     """
 
     def __init__(self, snapshot: Snapshot, stop: str = "most", nodes: str = "auto", rates: bool = False) -> None:
-        one_of("nodes", nodes, NODES)
+        check_choice("nodes", nodes, NODES)
         self.snapshot = snapshot
         self.stop_after = stops_after(snapshot, stop)
         stays = snapshot.pausing == "none" or snapshot.movement == "anytime"

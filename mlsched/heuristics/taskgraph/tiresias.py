@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import NotNegative, within
+from mlsched.core.params import NotNegative, check_range
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph import _order
 from mlsched.heuristics.taskgraph._order import Job, Order
@@ -144,8 +144,8 @@ def order(
     nodes: str = "auto",
 ) -> Order:
     """Return the order by queues, of jobs of which nothing is remembered."""
-    within("second", second, first)
-    within("skew", skew, 0)
+    check_range("second", second, first)
+    check_range("skew", skew, 0)
     return _order_of(Queues((first, second), knob), skew, keep, stop, nodes)
 
 
@@ -178,7 +178,7 @@ def answer(
     a queue, what waits comes after what runs. stop, nodes: as for fifo. Needs a resource that counts GPUs and the
     length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
-    within("second", second, first)
+    check_range("second", second, first)
     queues = Queues((first, second), knob, memory)
     made = _order.answer(snapshot, _order_of(queues, skew, keep, stop, nodes))
     return made, queues.memory(snapshot)
@@ -186,7 +186,7 @@ def answer(
 
 def skewed(snapshot: Snapshot, limit: float) -> Flags:
     """jobs: whether the largest task holds at least `limit` times the tasks' mean of model parameters."""
-    within("skew", limit, 0)
+    check_range("skew", limit, 0)
     largest = np.zeros(len(snapshot.arrival))
     np.maximum.at(largest, snapshot.task_job, snapshot.parameters)
     mean = per_job(snapshot, snapshot.parameters) / np.bincount(snapshot.task_job, minlength=len(largest))

@@ -18,8 +18,8 @@ import numpy as np
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import IntArray, ints
-from mlsched.core.opening import gunzipped, read_bytes
 from mlsched.core.params import Number, Range
+from mlsched.core.safe_open import gunzipped, read_bytes
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
 from mlsched.instances.traces.throughputs import key_of, rate_of, throughputs_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many
+from mlsched.core.params import Count, CountOrNone, Range, Share, check_size
 from mlsched.instances.placement.instance import Instance
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 
@@ -44,7 +44,7 @@ def generate(
     "quadratic" interference, times sigma_scale. most_tasks: most workers and most PSs of a job. all_reduce: share of
     jobs without PSs. longest: longest job, in intervals. most_jobs, most_new: the caps N and N'.
     """
-    not_too_many("jobs x servers", (jobs + contention * servers * SERVER[0] / WORKER[0]) * servers)
+    check_size("jobs x servers", (jobs + contention * servers * SERVER[0] / WORKER[0]) * servers)
     draw = _Jobs(rng, most_tasks, all_reduce, longest)
     new = [draw.one() for _ in range(jobs)]
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))

@@ -17,7 +17,7 @@ from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import Family
-from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many, ungrouped
+from mlsched.core.params import Count, CountOrNone, Range, Share, check_size, flatten_groups
 from mlsched.instances.quality.instance import Instance
 from mlsched.instances.quality.tables import Curves, Epoch, from_curves
 
@@ -65,7 +65,7 @@ class Sizes(ValidatedFields):
     width: CountOrNone = 0
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
@@ -77,7 +77,7 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     job that runs. important: share of jobs of weight 2..5. width: most cores in the tables, 0: as many as a job can
     get.
     """
-    not_too_many("jobs x cores", sizes.jobs * (sizes.width or min(sizes.cap or sizes.cores, sizes.cores)))
+    check_size("jobs x cores", sizes.jobs * (sizes.width or min(sizes.cap or sizes.cores, sizes.cores)))
     for name, value in (("cap", sizes.cap), ("width", sizes.width)):
         if value and value < sizes.least:
             raise InvalidInput(f"{name} = {value}: must be 0 or at least {sizes.least} (least)")

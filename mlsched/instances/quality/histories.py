@@ -12,7 +12,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.losses.curves import Family, FloatArray, Floats
-from mlsched.core.params import NotNegative, Number, within
+from mlsched.core.params import NotNegative, Number, check_range
 from mlsched.instances.quality.table1 import TABLE_1, Algorithm
 from mlsched.instances.traces.curve import Curve
 
@@ -94,7 +94,7 @@ def recorded(
     """
     if iterations is None:
         return History(curve.workload, family, curve.steps, curve.losses, core_seconds)
-    within("iterations", iterations, 1)
+    check_range("iterations", iterations, 1)
     steps = np.arange(iterations + 1, dtype=np.float64)
     positions = np.linspace(curve.steps[0], curve.steps[-1], iterations + 1)
     return History(curve.workload, family, steps, np.interp(positions, curve.steps, curve.losses), core_seconds)

@@ -16,7 +16,7 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Preset
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, not_too_many
+from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, check_size
 from mlsched.instances.quality.histories import synthetic_mix
 from mlsched.instances.quality.horizon import Horizon
 from mlsched.instances.quality.instance import PPM
@@ -59,7 +59,7 @@ def generate_horizon(
     first at 0; with the defaults the offered load is about 1. noise: fluctuation of a loss over what is left of it.
     cap: most cores of a job, 0: none. information, normalise: what rules see of the losses.
     """
-    not_too_many("jobs x iterations", jobs * iterations)
+    check_size("jobs x iterations", jobs * iterations)
     histories = synthetic_mix(jobs, rng, iterations=iterations, noise=noise)
     gaps = rng.exponential(1.0, max(0, jobs - 1)) * gap * epoch
     submit = np.concatenate([[0.0], np.cumsum(gaps)])[:jobs]

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mlsched.core.params import one_of
+from mlsched.core.params import check_choice
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
 
 
@@ -116,7 +116,7 @@ def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between:
     """
     import networkx as nx
 
-    one_of("sync", sync, SYNCS)
+    check_choice("sync", sync, SYNCS)
     graph = nx.MultiDiGraph()
     for r in range(replicas):
         for s, stage in enumerate(stages):

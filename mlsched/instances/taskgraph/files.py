@@ -17,8 +17,8 @@ import numpy as np
 from mlsched.core.contract import Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.core.opening import read_text, shown_path
-from mlsched.core.params import not_too_many, within
+from mlsched.core.params import check_range, check_size
+from mlsched.core.safe_open import read_text, shown_path
 from mlsched.instances.taskgraph.instance import Instance
 
 #: Far more than any published instance has; a larger number in a file is a mistake, not a reason to fill the memory.
@@ -33,7 +33,7 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
     """
     if processors == 0:
         raise InvalidInput(f"{path}: a task graph does not say on how many machines; give processors=4, say")
-    within("processors", processors, 1, MOST)
+    check_range("processors", processors, 1, MOST)
     lines = _Lines(path)
     count = lines.next("the number of tasks", 1)[0]
     if not 0 <= count <= MOST:
@@ -48,7 +48,7 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
         duration.append(lines.least(row[1], "duration"))
         edges += [(lines.below(u, count + 2, "predecessor"), task) for u in row[3:]]
     lines.end("the last task")
-    not_too_many(f"{lines.path}: tasks x processors", len(duration) * processors)
+    check_size(f"{lines.path}: tasks x processors", len(duration) * processors)
     return _instance(
         lines,
         ("processor",),
@@ -82,7 +82,7 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
             duration.append(lines.least(row[step + 1], "duration"))
             task_job.append(job)
     lines.end("the last job")
-    not_too_many(f"{lines.path}: tasks x machines", len(hosts) * machines)
+    check_size(f"{lines.path}: tasks x machines", len(hosts) * machines)
     eligible = np.zeros((len(hosts), machines), dtype=np.int64)
     eligible[np.arange(len(hosts)), hosts] = 1
     return _instance(
@@ -147,7 +147,7 @@ class _Lines:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path, self.at = shown_path(path), 0
         text = read_text(path)
-        not_too_many(f"{self.path}: lines", text.count("\n"))
+        check_size(f"{self.path}: lines", text.count("\n"))
         self.lines = text.splitlines()
 
     def wrong(self, sentence: str) -> InvalidFile:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import Count, Range, Share, not_too_many, ungrouped, within
+from mlsched.core.params import Count, Range, Share, check_range, check_size, flatten_groups
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
@@ -61,7 +61,7 @@ class Sizes(ValidatedFields):
     roles: bool = False
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
@@ -82,8 +82,8 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     transfer moves in a tick. movement, accuracy_at: see `Instance`; with movement, a task takes its parameters along.
     roles: say which tasks of the five algorithms are parameter servers, and of which replica the others are.
     """
-    not_too_many("runs x nodes", sizes.runs * sizes.nodes)
-    within("jobs", sizes.jobs, 0, sizes.runs)
+    check_size("runs x nodes", sizes.runs * sizes.nodes)
+    check_range("jobs", sizes.jobs, 0, sizes.runs)
     capacity = {name: amount * sizes.gpus // 4 for name, amount in SERVER.items()}
     draw = _Jobs(
         rng,

@@ -116,10 +116,10 @@ class Instance(contract.Instance):
     role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
     replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model it is of")
     job_names: tuple[str, ...] = labels(
-        "jobs", default=(), distinct=False, spoken=True, doc="name of each job, for people"
+        "jobs", default=(), distinct=False, display_only=True, doc="name of each job, for people"
     )
     task_names: tuple[str, ...] = labels(
-        "tasks", default=(), distinct=False, spoken=True, doc="name of each task, for people"
+        "tasks", default=(), distinct=False, display_only=True, doc="name of each task, for people"
     )
 
     def check(self) -> None:

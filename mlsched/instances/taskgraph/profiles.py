@@ -23,8 +23,8 @@ from typing import Any
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import parse_json
-from mlsched.core.opening import open_tar, read_text, shown_path
-from mlsched.core.params import Positive, within
+from mlsched.core.params import Positive, check_range
+from mlsched.core.safe_open import open_tar, read_text, shown_path
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
 
 #: Largest archive of profiles, uncompressed; the published ones have 1 and 3 MB.
@@ -158,7 +158,7 @@ def job_graph(
     """
     import networkx as nx
 
-    within("parts", parts, 1)
+    check_range("parts", parts, 1)
     if not len(profile):
         raise InvalidInput("profile: has no layer")
     order = list(nx.lexicographical_topological_sort(profile, key=str))

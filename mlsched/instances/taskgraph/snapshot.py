@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mlsched.core import contract
 from mlsched.core.contract import Objective
 from mlsched.core.fields import UNLIMITED, ArraySpec, IntArray, array, integer, ints, labels, text
-from mlsched.core.record import specs, without_defaults
+from mlsched.core.record import drop_class_defaults, specs
 from mlsched.instances.taskgraph import gpus, snapshot_checks, snapshot_judge
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.round import Round
@@ -318,4 +318,4 @@ class Snapshot(contract.Instance):
 
 
 # What is hidden, or has not been read yet, would be found in the class.
-without_defaults(Snapshot, [name for name, spec in specs(Snapshot).items() if isinstance(spec, ArraySpec)])
+drop_class_defaults(Snapshot, [name for name, spec in specs(Snapshot).items() if isinstance(spec, ArraySpec)])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from mlsched.core.params import one_of
+from mlsched.core.params import check_choice
 from mlsched.instances.traces.curve import Curve, Points, members, parts, unknown_columns
 from mlsched.instances.traces.source import Text, csv_header, csv_rows
 
@@ -38,7 +38,7 @@ def read_curves(path: str | os.PathLike[str], *, split: Split = "train") -> Iter
     Raises:
         InvalidFile: the file is missing, unreadable, holds no run, or has a bad row: its place and the rule.
     """
-    one_of("split", split, ("train", "validation"))
+    check_choice("split", split, ("train", "validation"))
     for inside, text in members(path, _MEMBER):
         with text:
             yield _read(text, inside, split)

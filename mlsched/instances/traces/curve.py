@@ -16,7 +16,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.losses.curves import FloatArray
-from mlsched.core.opening import open_tar, shown_path
+from mlsched.core.safe_open import open_tar, shown_path
 from mlsched.instances.traces.source import Text, shown
 
 MAX_MEMBER = 1 << 26

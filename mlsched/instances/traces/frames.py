@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.opening import open_file
+from mlsched.core.safe_open import open_file
 from mlsched.instances.traces.source import shown
 
 #: The first bytes of a Parquet file.

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import BinaryIO, NoReturn, Self, cast
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.opening import is_gzip, open_file, shown_path
+from mlsched.core.safe_open import is_gzip, open_file, shown_path
 
 MAX_LINE = 1 << 20
 """Longest CSV line in characters; a longer one is a wrong or hostile file, and reading it whole would fill memory."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from mlsched.core.errors import InvalidFile, InvalidInput, did_you_mean
 from mlsched.core.files import parse_json
-from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched.core.safe_open import gunzipped, read_bytes, shown_path
 from mlsched.instances.traces.source import Text, csv_header, csv_rows, separator_of
 
 #: Most steps per second; far more than anything measured.

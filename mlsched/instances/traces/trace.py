@@ -215,7 +215,9 @@ class Trace(_Table):
     def _repr_html_(self) -> str:
         """For notebooks: what was read, what became of the rows, and what the log lacks."""
         lines = [[line] for line in (*self.account.sentences(), *self.notes)]
-        return html.block("log", [count_of(len(self), "job"), self.source], html.table(["what was read"], lines))
+        return html.titled_block(
+            "log", [count_of(len(self), "job"), self.source], html.html_table(["what was read"], lines)
+        )
 
     def __post_init__(self) -> None:
         for name in _TEXTS:

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields, validate_arguments
-from mlsched.core.params import Count, CountOrNone, Range, Share, not_too_many, ungrouped
+from mlsched.core.params import Count, CountOrNone, Range, Share, check_size, flatten_groups
 from mlsched.instances.workers.instance import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous, Table
@@ -41,7 +41,7 @@ class Sizes(ValidatedFields):
     delay: Annotated[float, Range(0, 10**6)] = 600.0
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
@@ -52,7 +52,7 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     running: share of jobs that have run already. most_workers, most_ps: size of the tables. waiting: how a waiting job
     is charged, "slowest" or "pair"; delay: seconds until the next decision.
     """
-    not_too_many(
+    check_size(
         "jobs x workers x parameter servers",
         (sizes.jobs + sizes.kinds) * (sizes.most_workers + 1) * (sizes.most_ps + 1),
     )

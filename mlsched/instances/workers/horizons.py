@@ -15,7 +15,7 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.errors import UnknownName
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, CountOrNone, Range, not_too_many
+from mlsched.core.params import Count, CountOrNone, Range, check_size
 from mlsched.instances.workers.horizon import Horizon
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 
@@ -52,7 +52,7 @@ def generate_horizon(
     most_workers, most_ps: size of the tables. Beyond them no configuration is of use: the cluster has 10 GPUs, and with
     10 workers none of the models gains from more than 18 PSs.
     """
-    not_too_many("jobs x workers x PSs", max(jobs, len(MODELS)) * most_workers * most_ps)
+    check_size("jobs x workers x PSs", max(jobs, len(MODELS)) * most_workers * most_ps)
     gaps = rng.exponential(3_600_000 / rate, max(0, jobs - 1))
     arrival = np.concatenate([[0.0], np.cumsum(gaps)])[:jobs]
     return from_jobs(

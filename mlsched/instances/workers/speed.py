@@ -21,7 +21,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
-from mlsched.core.params import within
+from mlsched.core.params import check_range
 from mlsched.instances.workers.instance import NEVER
 
 #: A parameter of a model: seconds, read as the decimal number it prints as.
@@ -46,7 +46,7 @@ class SpeedModel(ABC):
     def times(self, workers: int, ps: int) -> Times:
         """The table of g for 1..`workers` workers and 1..`ps` PSs; made once for equal models and sizes."""
         for name, size in (("workers", workers), ("ps", ps)):
-            within(name, size, 1, 10**6)
+            check_range(name, size, 1, 10**6)
         return _times(self, workers, ps)
 
     def _check(self, **parameters: Seconds) -> None:
@@ -148,7 +148,7 @@ class Times:
 
     def cost(self, remaining: int) -> IntArray:
         """ceil(B g) in ms by [w - 1, p - 1] for B = `remaining` iterations; `NEVER` where the job cannot train."""
-        within("remaining", remaining, 1, EXACT)
+        check_range("remaining", remaining, 1, EXACT)
         top = self.numerator if self._largest[0] * remaining <= _INT64 else self.numerator.astype(object)
         value = -((-remaining * top) // self.denominator)
         if (value >= NEVER).any():

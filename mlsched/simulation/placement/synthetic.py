@@ -18,7 +18,7 @@ import numpy as np
 
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, Positive, Range, Share, ungrouped
+from mlsched.core.params import Count, Positive, Range, Share, flatten_groups
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 from mlsched.simulation.placement.workload import INTERVAL, Workload
@@ -49,7 +49,7 @@ class Jobs(ValidatedFields):
     all_reduce: Share = 0.0
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workload:
     """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
@@ -60,7 +60,7 @@ def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workloa
     return _workload(given, _submissions(sizes, given.jobs), mean, f"synthetic:uniform mean={mean:g}")
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
     """Pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
@@ -68,7 +68,7 @@ def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
     return _workload(given, submit, mean, f"synthetic:poisson mean={mean:g}")
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def google(
     *, given: Jobs, mean: Positive = 2.0, daily: Share = 0.5, burst: Annotated[float, Range(0, 100)] = 1.0

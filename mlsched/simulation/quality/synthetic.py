@@ -18,7 +18,7 @@ from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, not_too_many, ungrouped
+from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, check_size, flatten_groups
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history
 from mlsched.instances.quality.table1 import TABLE_1, algorithm
@@ -49,7 +49,7 @@ class Sizes(ValidatedFields):
     hinted: Literal["all", "nonconvex"] = "all"
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
     """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
@@ -62,7 +62,7 @@ def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
     hinted: "all" jobs have one, or the "nonconvex" ones of Table 1. The iterations that they save are not made up for:
     the offered load falls below `load`.
     """
-    not_too_many("jobs x iterations", sizes.jobs * sizes.iterations)
+    check_size("jobs x iterations", sizes.jobs * sizes.iterations)
     rng = np.random.default_rng([seed, sizes.jobs])
     histories = synthetic_mix(sizes.jobs, rng, iterations=sizes.iterations, noise=sizes.noise)
     submit = _poisson(rng, sizes.jobs, sizes.mean_arrival)
@@ -110,7 +110,7 @@ def recorded(
     the records do not say what an iteration costs on a core. Curves whose loss never falls are left out. target: the
     share of its loss reduction after which each job stops (Section 7), 0: none.
     """
-    not_too_many("jobs x iterations", jobs * iterations)
+    check_size("jobs x iterations", jobs * iterations)
     curves = algoperf.read_curves(path) if layout == "algoperf" else pollux.read_curves(path)
     pool = [recorded_history(curve, iterations=iterations) for curve in curves if len(curve) > 1]
     pool = [history for history in pool if history.losses.min() < history.losses[0]]

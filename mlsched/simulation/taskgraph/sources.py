@@ -17,7 +17,7 @@ import numpy as np
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import Count, Positive, Range, Share, ungrouped
+from mlsched.core.params import Count, Positive, Range, Share, flatten_groups
 from mlsched.instances.taskgraph import Instance, from_networkx, generate
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
@@ -49,7 +49,7 @@ class Sizes(ValidatedFields):
     pause_cost: Annotated[int, Range(0, 10**6)] = 0
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def generated(*, seed: int = 0, graph: str = "mlfs", sizes: Sizes) -> Workload:
     """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
@@ -115,7 +115,7 @@ class GraphOptions(ValidatedFields):
     pause_cost: Annotated[float, Range(0, 10**6)] = 30.0
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: GraphOptions) -> Workload:
     """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.

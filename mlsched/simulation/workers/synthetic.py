@@ -9,7 +9,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Count, Range, within
+from mlsched.core.params import Count, Range, check_range
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.simulation.workers.workload import MS, Workload
 
@@ -33,7 +33,7 @@ def chic(
     which is 10 workers, and more than 17 PSs never help its models. One seed draws the same jobs at every rate, their
     arrivals only stretched.
     """
-    within("most", most, least, 10**9)
+    check_range("most", most, least, 10**9)
     rng = np.random.default_rng([seed, jobs])
     gaps = rng.exponential(1.0, jobs) * (3600 * MS / rate if rate else 0.0)
     return workload(

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import BackendError, InvalidInput, with_article
-from mlsched.core.params import Number, Positive, Seed, Threads, one_of
+from mlsched.core.params import Number, Positive, Seed, Threads, check_choice
 from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
 from mlsched.solvers.front.boxes import undominated
@@ -109,7 +109,7 @@ def enumerate_front(
 def method_of(method: str | None, objectives: int) -> str:
     """The method that is meant for so many objectives."""
     chosen = method or ("epsilon-constraint" if objectives == 2 else "tamby-vanderpooten")
-    one_of("method", chosen, METHODS)
+    check_choice("method", chosen, METHODS)
     return chosen
 
 
@@ -151,7 +151,7 @@ def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend
     from mlsched.solvers.front.highs import HighsScalar, ScipScalar
     from mlsched.solvers.front.program import from_cp_sat, from_pyomo, to_cp_sat
 
-    one_of("backend", backend, ("cp-sat", "highs", "scip"))
+    check_choice("backend", backend, ("cp-sat", "highs", "scip"))
     if backend == first.name:
         return scalar_of(model, objectives, senses)
     linear = ScipScalar if backend == "scip" else HighsScalar
@@ -183,7 +183,7 @@ def run(
     """
     chosen = method_of(method, len(scalar.low))
     if stages is not None:
-        one_of("stages", stages, ("one", "two"))
+        check_choice("stages", stages, ("one", "two"))
     started = time.perf_counter()
     journal = None
     if resume is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
-from mlsched.core.opening import cannot_be_written, target_of
+from mlsched.core.safe_open import cannot_be_written, target_of
 from mlsched.core.scalar import Answer, Bounds
 
 KIND, VERSION = "mlsched.front", 2

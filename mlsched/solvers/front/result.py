@@ -162,7 +162,7 @@ class Front:
         ]
         facts += [f"points may be missing in {len(self.open)} boxes"] if self.open else []
         rows = np.stack(list(columns.values()), axis=1).tolist()
-        return html.block("front", facts, html.table(header, rows, most=html.MOST_ROWS))
+        return html.titled_block("front", facts, html.html_table(header, rows, most=html.MAX_ROWS))
 
     def _signs(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)

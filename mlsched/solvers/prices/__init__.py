@@ -16,7 +16,7 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.gap import gap_between
-from mlsched.core.registry import home
+from mlsched.core.registry import package_of
 from mlsched.solvers.prices import timed
 from mlsched.solvers.prices.listed import ListedOptions
 from mlsched.solvers.prices.options import Options
@@ -101,7 +101,7 @@ def _options(problem: str, claim: Any, deadline: Deadline) -> Options:
     """The options of a claim as the prover asks of them; those of the problem's own kind are in its `_claims.py`."""
     if isinstance(claim, Listed):
         return ListedOptions(claim)
-    options: Options = importlib.import_module(f"{home('solvers', problem)}._claims").options(claim, deadline)
+    options: Options = importlib.import_module(f"{package_of('solvers', problem)}._claims").options(claim, deadline)
     return options
 
 

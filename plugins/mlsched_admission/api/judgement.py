@@ -62,10 +62,12 @@ class Judgement:
         changes = [change.sentence for change in self.needs.changes]
         takes = "it starts now" if self.needs.starts_now else "; ".join(changes) or self.needs.cannot
         rows = [["decision", self.decision], ["verdict", self.verdict.sentence if self.decision else None]]
-        said = html.table(["", ""], [*rows, ["without eviction, it takes", takes]])
+        said = html.html_table(["", ""], [*rows, ["without eviction, it takes", takes]])
         points = [[point.values[name] for name in self.verdict.objectives] for point in self.verdict.front]
-        front = html.table(self.verdict.objectives, points, most=html.MOST_ROWS)
-        return html.block("judgement", [self.system], said, html.folded("plans that no other is better than", front))
+        front = html.html_table(self.verdict.objectives, points, most=html.MAX_ROWS)
+        return html.titled_block(
+            "judgement", [self.system], said, html.collapsible("plans that no other is better than", front)
+        )
 
     @property
     def accepted(self) -> bool:

@@ -11,8 +11,8 @@ from mlsched.api.answers import solve
 from mlsched.api.records import load_with_hash
 from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.opening import open_file, shown_path
 from mlsched.core.result import Result
+from mlsched.core.safe_open import open_file, shown_path
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states import Options, State, instance_of, states_of, values
 from mlsched_admission.instances.states.decision import Decision, evicting, read_decision

@@ -10,8 +10,8 @@ from mlsched.api.certificates import certify_front
 from mlsched.certificates.checked import Checked
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.opening import read_text
 from mlsched.core.params import Positive, Seed
+from mlsched.core.safe_open import read_text
 from mlsched_admission.api.cycles import cycle_of
 from mlsched_admission.api.guarded import guarded, guarded_needs, own_decision, verdict_on
 from mlsched_admission.api.judgement import Judgement

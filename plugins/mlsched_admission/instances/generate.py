@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
-from mlsched.core.params import Count, CountOrNone, Share, not_too_many
+from mlsched.core.params import Count, CountOrNone, Share, check_size
 from mlsched_admission.instances.instance import Instance
 
 PRESETS: Mapping[str, Preset] = {
@@ -57,7 +57,7 @@ def generate(
     waiting jobs that must lie in one rack. free: share of the room for one more job that stays free. quotas: "cohort"
     puts jobs into four queues of a cohort that borrow from each other. running: jobs that run where there are no nodes.
     """
-    not_too_many("nodes x jobs", nodes * (jobs + 1))
+    check_size("nodes x jobs", nodes * (jobs + 1))
     state = _State(rng, nodes, gangs)
     if nodes:
         state.fill(largest, free)

@@ -115,19 +115,31 @@ class Instance(contract.Instance):
     limit_job: IntArray = array("limits", "jobs", fill=0, doc="what the job takes of the limit")
     limit_unit: IntArray = array("limits", "units", fill=0, doc="what the unit gives back when it is evicted")
 
-    node_names: tuple[str, ...] = labels("nodes", default=(), distinct=False, spoken=True, doc="name of each node")
-    unit_names: tuple[str, ...] = labels("units", default=(), distinct=False, spoken=True, doc="name of each unit")
-    group_names: tuple[str, ...] = labels("groups", default=(), distinct=False, spoken=True, doc="name of each gang")
-    job_names: tuple[str, ...] = labels("jobs", default=(), distinct=False, spoken=True, doc="name of each job")
-    shape_names: tuple[str, ...] = labels("shapes", default=(), distinct=False, spoken=True, doc="name of each shape")
-    queue_names: tuple[str, ...] = labels("queues", default=(), distinct=False, spoken=True, doc="name of each queue")
+    node_names: tuple[str, ...] = labels(
+        "nodes", default=(), distinct=False, display_only=True, doc="name of each node"
+    )
+    unit_names: tuple[str, ...] = labels(
+        "units", default=(), distinct=False, display_only=True, doc="name of each unit"
+    )
+    group_names: tuple[str, ...] = labels(
+        "groups", default=(), distinct=False, display_only=True, doc="name of each gang"
+    )
+    job_names: tuple[str, ...] = labels("jobs", default=(), distinct=False, display_only=True, doc="name of each job")
+    shape_names: tuple[str, ...] = labels(
+        "shapes", default=(), distinct=False, display_only=True, doc="name of each shape"
+    )
+    queue_names: tuple[str, ...] = labels(
+        "queues", default=(), distinct=False, display_only=True, doc="name of each queue"
+    )
     flavor_names: tuple[str, ...] = labels(
-        "flavors", default=(), distinct=False, spoken=True, doc="name of each flavor"
+        "flavors", default=(), distinct=False, display_only=True, doc="name of each flavor"
     )
     budget_names: tuple[str, ...] = labels(
-        "budgets", default=(), distinct=False, spoken=True, doc="name of each budget"
+        "budgets", default=(), distinct=False, display_only=True, doc="name of each budget"
     )
-    limit_names: tuple[str, ...] = labels("limits", default=(), distinct=False, spoken=True, doc="name of each limit")
+    limit_names: tuple[str, ...] = labels(
+        "limits", default=(), distinct=False, display_only=True, doc="name of each limit"
+    )
 
     def check(self) -> None:
         for name, size, what in (

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
-from mlsched.core.params import Count, Range, Share, not_too_many
+from mlsched.core.params import Count, Range, Share, check_size
 from mlsched_rounds.instances.goodput import Configurations
 from mlsched_rounds.instances.instance import Instance
 from mlsched_rounds.instances.tables import State, from_rates
@@ -59,7 +59,7 @@ def generate(
     pause: seconds.
     """
     sizes = np.array([2**i for i in range(gpus.bit_length()) if 2**i <= gpus], dtype=np.int64)
-    not_too_many("jobs x configurations", jobs * types * len(sizes))
+    check_size("jobs x configurations", jobs * types * len(sizes))
     configurations = Configurations(
         np.repeat(np.arange(types), len(sizes)), np.tile(sizes, types), np.full(types, gpus, dtype=np.int64)
     )

@@ -44,7 +44,7 @@ class Workload(Record):
     rate: IntArray = array("jobs", "types", doc="10^-12 steps per second of the job on each type; 0: cannot run there")
     fine: IntArray = array("jobs", "types", high=PICO, fill=0, doc="what `rate` leaves out, 10^-24 steps per second")
     weight: IntArray = array("jobs", low=1, high=10**12, fill=PPM, doc="importance of the job, 10^-6; 10^6: ordinary")
-    models: tuple[str, ...] = labels("jobs", default=(), distinct=False, spoken=True, doc="what each job trains")
+    models: tuple[str, ...] = labels("jobs", default=(), distinct=False, display_only=True, doc="what each job trains")
     source: str = text(default="", doc="where the jobs come from")
     adaptation: Adaptation | None = record(
         Adaptation, optional=True, doc="how jobs change their batch sizes, and with them their rates"

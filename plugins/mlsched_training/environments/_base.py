@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of
+from mlsched.core.params import check_choice
 
 #: What `render` can return: text, or a picture of the plan so far where the problem has one.
 TEXT, PICTURE = "ansi", "rgb_array"
@@ -42,7 +42,7 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
     def _declare(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
         """Set the spaces: a float32 for every name of an observation, within `low` and `high`; an action per name."""
         if render_mode is not None:
-            one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+            check_choice("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode
         size, actions = len(self.observation_names), len(self.action_names)
         ends = [np.broadcast_to(np.asarray(end, dtype=np.float32), (size,)) for end in (low, high)]

@@ -30,7 +30,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Range, one_of
+from mlsched.core.params import Range, check_choice
 from mlsched.simulation.placement.board import NOBODY, Board, Shape
 from mlsched.simulation.placement.options import Options
 from mlsched.simulation.placement.synthetic import SOURCES
@@ -84,7 +84,7 @@ class HarmonyEnv(MaskedEnv):
         render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
-        one_of("pattern", pattern, tuple(SOURCES))
+        check_choice("pattern", pattern, tuple(SOURCES))
         self._source, self._sizes = SOURCES[pattern], {"jobs": jobs, "servers": servers, **sizes}
         example = self._draw(FIRST_SEED)
         shape = Shape(

@@ -22,7 +22,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Range, one_of, parameters_of, resolve, ungrouped
+from mlsched.core.params import Range, check_choice, flatten_groups, parameters_of, resolve
 from mlsched.heuristics.taskgraph.measures import STOPS, stops_after, tasks_of
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, HOST, Allocation
@@ -63,7 +63,7 @@ class RoundsEnv(MaskedEnv):
     counted); with queueing="iteration" then how the jobs stand to each other (`competition_features.py`).
     """
 
-    @ungrouped
+    @flatten_groups
     @validate_arguments
     def __init__(
         self,
@@ -81,10 +81,10 @@ class RoundsEnv(MaskedEnv):
         **sizes: Any,
     ) -> None:
         if render_mode is not None:
-            one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+            check_choice("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode
-        one_of("stop", stop, STOPS)
-        one_of("queueing", queueing, QUEUEING)
+        check_choice("stop", stop, STOPS)
+        check_choice("queueing", queueing, QUEUEING)
         self._queueing = queueing
         self._window, self._stop, self._stopping, self._h_r = window, stop, stopping, h_r
         self._wake = Wake.parse(scheduling_events)

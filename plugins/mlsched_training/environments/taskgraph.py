@@ -16,7 +16,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
-from mlsched.core.params import Number, one_of, parameters_of, resolve, within
+from mlsched.core.params import Number, check_choice, check_range, parameters_of, resolve
 from mlsched.heuristics.taskgraph.measures import STOPS, by_job, per_job, remaining_ticks
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Instance, Snapshot, Timetable, generate
@@ -89,7 +89,7 @@ class TaskGraphEnv(InstanceEnv):
         render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
-        one_of("stop", stop, STOPS)
+        check_choice("stop", stop, STOPS)
         self._window, self._unit, self._stop = window, unit, stop
         self._instances = None if instances is None else list(instances)
         if self._instances is None:
@@ -284,7 +284,7 @@ def _sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
         raise UnknownName(f"taskgraph has no preset '{preset}'; there are {', '.join(PRESETS)}")
     chosen = {**(SIZES if preset is None else PRESETS[preset].sizes), **sizes}
     found = resolve("mlsched/TaskGraph-v0", parameters_of(generate), chosen)
-    within("jobs", found.get("jobs", 1), 1)
+    check_range("jobs", found.get("jobs", 1), 1)
     return found
 
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.params import Count, Range, Share, within
+from mlsched.core.params import Count, Range, Share, check_range
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
 from mlsched.learned.net import sample
 from mlsched.learned.placement.harmony_policy import Net, Policy
@@ -99,10 +99,10 @@ class HarmonyParams(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("replay", self.replay, self.minibatch, 10**6)
-        within("span", self.span, self.every, 10**6)
-        within("processes", self.processes, 1, self.workers)
-        within("live", self.live, 0, -(-self.workers // self.processes))
+        check_range("replay", self.replay, self.minibatch, 10**6)
+        check_range("span", self.span, self.every, 10**6)
+        check_range("processes", self.processes, 1, self.workers)
+        check_range("live", self.live, 0, -(-self.workers // self.processes))
         self.layers  # noqa: B018 - says what is wrong with it
 
     @property

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.params import Range, Share, within
+from mlsched.core.params import Range, Share, check_range
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned.net import Mlp
 from mlsched.simulation.placement.board import NOBODY
@@ -59,7 +59,7 @@ class RewardParams(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("slots", self.slots, 4 * self.servers // 2, 10**4)
+        check_range("slots", self.slots, 4 * self.servers // 2, 10**4)
         layers_of(self.hidden)
 
 

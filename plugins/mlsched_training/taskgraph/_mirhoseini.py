@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.params import Count, Range, Share, within
+from mlsched.core.params import Count, Range, Share, check_range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.net import Mlp
 from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, placed
@@ -48,7 +48,7 @@ class MirhoseiniParams(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("high", self.high, self.low, 1000)
+        check_range("high", self.high, self.low, 1000)
 
 
 class MovingAverage:

@@ -22,7 +22,7 @@ import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import Count, CountOrNone, NotNegative, Range, Share, within
+from mlsched.core.params import Count, CountOrNone, NotNegative, Range, Share, check_range
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
@@ -95,7 +95,7 @@ class MlfRlParams(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("high", self.high, self.low, 1000)
+        check_range("high", self.high, self.low, 1000)
         self.reward()
 
     def reward(self) -> Reward:

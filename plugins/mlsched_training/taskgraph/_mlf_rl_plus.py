@@ -21,8 +21,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.params import Count, NotNegative, Range, within
-from mlsched.core.student import half_width
+from mlsched.core.params import Count, NotNegative, Range, check_range
+from mlsched.core.t_interval import half_width
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.taskgraph.plus_order import FEATURES, HOUR, LEFT, NAMES, SIZE, Standing, features
 from mlsched_training._recipe import Validation
@@ -67,7 +67,7 @@ class MlfRlPlusParams(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("high", self.high, self.low, 1000)
+        check_range("high", self.high, self.low, 1000)
 
     @property
     def loads(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.params import NotNegative, within
+from mlsched.core.params import NotNegative, check_range
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
 from mlsched.simulation.taskgraph.iterations.log import Segments
@@ -38,7 +38,7 @@ class Reward(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
+        check_range("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
 
     def objectives(self, workload: Jobs, log: Segments) -> Floats:
         """5 x jobs: each objective of each job, within [0, 1]. Of a job that has not ended, it means nothing."""

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.params import Count, CountOrNone, Range, within
+from mlsched.core.params import Count, CountOrNone, Range, check_range
 from mlsched.learned.net import sample
 from mlsched.learned.workers.plus_net import CODE, DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase
@@ -62,7 +62,7 @@ class PlusParams(ValidatedFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        within("rate", self.rate, self.low, 10**6)
+        check_range("rate", self.rate, self.low, 10**6)
 
 
 class PolicyGradient:

@@ -71,7 +71,7 @@ def scipy_sse(window: Window, job: int, sublinear: bool, low: float) -> float:
 def share_as_good_as_scipy(seed: int, noise: float) -> float:
     window, sublinear = draw(seed, noise)
     low, high = bounds(window)
-    ours = fits.fit(window, sublinear, low, high, decay=DECAY).sse
+    ours = fits.fit_curves(window, sublinear, low, high, decay=DECAY).sse
     good = ours <= EXACT  # whatever SciPy finds
     for j in np.flatnonzero(~good):
         good[j] = ours[j] <= 1.01 * scipy_sse(window, j, bool(sublinear[j]), low[j]) + EXACT
@@ -88,7 +88,7 @@ def test_as_good_as_scipy(seed: int, noise: float) -> None:
 def test_finds_curves_again(seed: int) -> None:
     """Without noise the fit goes on where the history ends."""
     window, sublinear = draw(seed, 0.0)
-    found = fits.fit(window, sublinear, *bounds(window), decay=DECAY)
+    found = fits.fit_curves(window, sublinear, *bounds(window), decay=DECAY)
     inside = found.at(window.iterations.T).T
     assert np.quantile(np.abs(inside - window.losses).max(axis=0) / np.ptp(window.losses, axis=0), 0.9) < 5e-3
 
@@ -98,20 +98,20 @@ def test_warm_start_is_no_worse(seed: int) -> None:
     window, sublinear = draw(seed, 0.02)
     low, high = bounds(window)
     earlier = Window(window.iterations[:-2], window.losses[:-2], window.lengths - 2)
-    before = fits.fit(earlier, sublinear, low, high, decay=DECAY)
-    cold = fits.fit(window, sublinear, low, high, decay=DECAY).sse
-    warm = fits.fit(window, sublinear, low, high, decay=DECAY, warm=before).sse
+    before = fits.fit_curves(earlier, sublinear, low, high, decay=DECAY)
+    cold = fits.fit_curves(window, sublinear, low, high, decay=DECAY).sse
+    warm = fits.fit_curves(window, sublinear, low, high, decay=DECAY, warm=before).sse
     assert np.mean(warm <= 1.01 * cold + EXACT) >= 0.9
 
 
 def test_warm_start_survives_arrivals_departures_and_changed_families() -> None:
     window, sublinear = draw(5, 0.02)
     low, high = bounds(window)
-    first = fits.fit(window, sublinear, low, high, decay=DECAY)
+    first = fits.fit_curves(window, sublinear, low, high, decay=DECAY)
     jobs = np.array([3, -1, 0, 7])
     part = window.take(np.array([3, 11, 0, 7]))
     family = sublinear[[3, 11, 0, 7]] ^ np.array([False, False, True, False])
-    warm = fits.fit(part, family, low[[3, 11, 0, 7]], high[:4], decay=DECAY, warm=first.take(jobs))
+    warm = fits.fit_curves(part, family, low[[3, 11, 0, 7]], high[:4], decay=DECAY, warm=first.take(jobs))
     assert np.isfinite(warm.amplitude).all()
     assert warm.sublinear.tolist() == family.tolist()
     nothing = fits.unfitted(0).take([-1, -1])
@@ -121,5 +121,5 @@ def test_warm_start_survives_arrivals_departures_and_changed_families() -> None:
 def test_bounds_on_the_asymptote_hold() -> None:
     window, sublinear = draw(8, 0.05)
     low = np.linspace(0, 2, JOBS)
-    found = fits.fit(window, sublinear, low, low, decay=DECAY)
+    found = fits.fit_curves(window, sublinear, low, low, decay=DECAY)
     assert found.asymptote == pytest.approx(low, abs=1e-9)

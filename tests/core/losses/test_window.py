@@ -17,8 +17,8 @@ def test_pack_keeps_the_latest(losses: list[list[int]], length: int) -> None:
     assert len(window) == len(losses)
     for j, history in enumerate(losses):
         kept = history[-length:]
-        assert window.losses[window.held[:, j], j].tolist() == kept
-        assert (window.losses[~window.held[:, j], j] == kept[0]).all()
+        assert window.losses[window.observed[:, j], j].tolist() == kept
+        assert (window.losses[~window.observed[:, j], j] == kept[0]).all()
         assert (window.lengths[j], window.last_loss[j], window.last_iteration[j]) == (
             len(kept),
             history[-1],

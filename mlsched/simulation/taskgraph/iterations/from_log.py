@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
-from mlsched.core.params import NotNegative, Number, Positive, Range, ungrouped
+from mlsched.core.params import NotNegative, Number, Positive, Range, flatten_groups
 from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities
@@ -58,7 +58,7 @@ class GangOptions(ValidatedFields):
     measured_on: str = ""
 
 
-@ungrouped
+@flatten_groups
 @validate_arguments
 def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, settings: GangOptions) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.

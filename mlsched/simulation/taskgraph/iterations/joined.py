@@ -27,8 +27,8 @@ import numpy as np
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.opening import shown_path
-from mlsched.core.params import CountOrNone, Positive, Range, not_too_many
+from mlsched.core.params import CountOrNone, Positive, Range, check_size
+from mlsched.core.safe_open import shown_path
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, serve, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.profiles import job_graph, read_profiles
@@ -155,7 +155,7 @@ class _Models:
             2 ** np.rint(np.log2(np.maximum(batches, 1))).astype(np.int64),
         )
         rows, template = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-        not_too_many("graphs x (GPUs + iterations)", float((rows[:, 1] + self.iterations).sum()))
+        check_size("graphs x (GPUs + iterations)", float((rows[:, 1] + self.iterations).sum()))
         for kind, size, span, count in rows.tolist():
             self._add(rng, kind, size, span, count)
         return np.asarray(template.reshape(-1))

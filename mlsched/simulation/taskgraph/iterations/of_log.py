@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.opening import shown_path
+from mlsched.core.safe_open import shown_path
 from mlsched.instances.traces import ABSENT, UNKNOWN, Nodes, Trace
 from mlsched.instances.traces.failures import read_failures
 from mlsched.instances.traces.source import shown

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.record import partly_made
+from mlsched.core.record import lazy_record
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.simulation.taskgraph.iterations.sight import Sight, makers
 from mlsched.simulation.taskgraph.iterations.table import Table
@@ -176,7 +176,7 @@ class View:
         self._write()
         world, w, sight = self.world, self.workload, Sight(self)
         self._last = weakref.ref(sight)
-        return partly_made(
+        return lazy_record(
             Snapshot,
             sight,
             **self._no_edges,

@@ -15,7 +15,7 @@ from typing import Any
 
 from mlsched.core.errors import InvalidFile, InvalidInput, did_you_mean, shorten
 from mlsched.core.files import parse_json
-from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched.core.safe_open import gunzipped, read_bytes, shown_path
 from mlsched_admission.instances.instance import Instance
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states import slurm_jobs

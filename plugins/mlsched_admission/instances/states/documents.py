@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import parse_json, refuse_duplicates
-from mlsched.core.opening import gunzipped, read_bytes, shown_path
+from mlsched.core.safe_open import gunzipped, read_bytes, shown_path
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.incident import is_incident
 

@@ -115,7 +115,9 @@ class Decomposition:
             for name, *values in zip(*(columns[key] for key in ("part", "share", "at_least", "at_most")), strict=True)
         ]
         facts = [f"{100 * self.distance:.1f} % above what no schedule is below", f"beside {self.beside}"]
-        return html.block(self.policy, facts, html.table(["part", "share of the bound", "at least", "at most"], rows))
+        return html.titled_block(
+            self.policy, facts, html.html_table(["part", "share of the bound", "at least", "at most"], rows)
+        )
 
 
 def worlds(run: Run) -> list[World]:

@@ -24,8 +24,8 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.files import atomic_write, read_json, write_json
-from mlsched.core.opening import gunzipped, read_bytes, shown_path
-from mlsched.core.record import defaults, said
+from mlsched.core.record import defaults, without_defaults_of
+from mlsched.core.safe_open import gunzipped, read_bytes, shown_path
 from mlsched.simulation.log import integers, lists
 from mlsched.simulation.taskgraph.iterations import outcome, replay
 from mlsched.simulation.taskgraph.iterations.log import Segments
@@ -82,7 +82,7 @@ class Reference:
         unit = "ticks" if self.weights == "jobs" else f"ticks x weight, by {self.weights}"
         rows: list[list[Any]] = [["bound", self.bound], ["schedule", self.value], ["above the bound", above]]
         facts = [f"{count_of(self.jobs, 'job')} on {self.cluster}", self.source, "may pause" if self.pausing else ""]
-        return html.block("reference", facts, html.table(["", unit], rows))
+        return html.titled_block("reference", facts, html.html_table(["", unit], rows))
 
     @property
     def width(self) -> float:
@@ -109,7 +109,9 @@ def written(folder: Path, claim: Reference, prices: intervals.Prices | None, sch
         _pack(folder / PRICES, {"start": prices.start, "step": prices.step, "bits": prices.bits, "values": values})
     if schedule is not None:
         _pack(folder / SCHEDULE, schedule)
-    write_json(folder / MANIFEST, {"kind": KIND, "version": VERSION, **said(claim, dataclasses.asdict(claim))})
+    write_json(
+        folder / MANIFEST, {"kind": KIND, "version": VERSION, **without_defaults_of(claim, dataclasses.asdict(claim))}
+    )
 
 
 def _pack(path: Path, data: dict[str, Any]) -> None:

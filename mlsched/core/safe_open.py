@@ -1,8 +1,8 @@
-"""Opening files: regular ones only, within bounds, every refusal one line.
+"""Opening files: regular files only, within size limits, with one-line errors.
 
-A path that a user gives may name anything: a pipe that nobody writes to, a device without end, a folder, a link to
-itself, a file larger than the memory. Whatever mlsched reads goes through `open_file`, and whatever it writes through
-`target_of` (`core/files.py` builds on it), so that nothing waits, fills the memory, or is replaced that is no file.
+A path from a user may name anything: a pipe without a writer, an endless device, a folder, a link to itself, a file
+larger than the memory. Everything that mlsched reads passes through `open_file`, and everything it writes through
+`target_of` (`core/files.py` builds on it). Nothing therefore waits, fills the memory, or replaces a special file.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from mlsched.core.errors import InvalidFile
 if TYPE_CHECKING:
     import tarfile
 
-#: Largest text that is read whole, in bytes; the published instances of all formats together are smaller.
+#: Largest text that is read at once, in bytes; all published instances of all formats together are smaller.
 MOST_TEXT = 2**24
 #: Largest archive, in bytes.
-MOST_ARCHIVE = 2**29
+MAX_ARCHIVE = 2**29
 _GZIP = b"\x1f\x8b"
-#: Bytes of a gzip member that are handed over first.
-_SHORT = 512
+#: Bytes of a gzip member that are decompressed first.
+_FIRST_PIECE = 512
 _COMPRESSIONS: dict[bytes, Literal["r|gz", "r|xz", "r|bz2", "r|"]] = {_GZIP: "r|gz", b"\xfd7": "r|xz", b"BZ": "r|bz2"}
-#: What a mode says that is no regular file.
-_KINDS = {
+#: File mode -> name of the kind, for special files.
+_SPECIAL_FILES = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -39,28 +39,33 @@ _KINDS = {
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:
-    """The path as messages show it: in one line, whatever characters it has."""
+    """Return the path as messages show it: in one line, whatever characters it has."""
     name = str(path)
     return name if name.isprintable() else ascii(name)
 
 
 def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: str = "check the path") -> BinaryIO:
-    """The regular file at `path`, opened to be read as bytes; links are followed.
+    """Open the regular file at `path` for reading bytes; links are followed.
 
-    most: bytes that a file of its kind has at most. remedy: what a message advises when there is no such file.
-    Raises InvalidFile for anything else, without waiting and without reading.
+    Args:
+        path: The file.
+        most: Largest size in bytes of a file of its kind.
+        remedy: Advice in the message about a missing file.
+
+    Raises:
+        InvalidFile: The path is not a readable regular file of that size; raised without waiting and without reading.
     """
     name = shown_path(path)
     try:
         _refuse_irregular(name, Path(path).stat().st_mode)
-        # What the path names may have changed since: a pipe is then opened without waiting, and refused.
+        # The file may have changed since: a pipe is then opened without waiting, and rejected.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         raise InvalidFile(f"{name}: there is no such file; {remedy}") from None
     except InvalidFile:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise InvalidFile(f"{name}: cannot be read: {_reason(error)}; check the path") from None
+        raise InvalidFile(f"{name}: cannot be read: {_system_reason(error)}; check the path") from None
     stream = os.fdopen(descriptor, "rb")
     try:
         status = os.fstat(descriptor)
@@ -74,19 +79,19 @@ def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: 
 
 
 def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: str = "check the path") -> bytes:
-    """All of a regular file that has at most `most` bytes."""
+    """Read a regular file of at most `most` bytes."""
     with open_file(path, most=most, remedy=remedy) as stream:
         try:
             content = stream.read(most + 1)
         except OSError as error:
-            raise InvalidFile(f"{shown_path(path)}: cannot be read: {_reason(error)}") from None
+            raise InvalidFile(f"{shown_path(path)}: cannot be read: {_system_reason(error)}") from None
     if len(content) > most:
         raise InvalidFile(f"{shown_path(path)}: has more than {most} bytes; check the path")
     return content
 
 
 def read_text(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: str = "check the path") -> str:
-    """All of a regular file of UTF-8 text; line ends as Python has them."""
+    """Read a regular file of UTF-8 text, with universal newlines."""
     try:
         text = read_bytes(path, most=most, remedy=remedy).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -95,14 +100,14 @@ def read_text(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: st
 
 
 def gunzipped(path: str | os.PathLike[str], content: bytes, *, most: int = MOST_TEXT) -> bytes:
-    """`content` of a file, uncompressed where it is gzip; at most `most` bytes of it are ever made."""
+    """Decompress `content` if it is gzip; never produce more than `most` bytes."""
     if content[:2] != _GZIP:
         return content
     plain, place = bytearray(), 0
-    while place < len(content):  # several compressed files, one after the other, are one
-        stream, size = zlib.decompressobj(wbits=31), _SHORT
+    while place < len(content):  # concatenated compressed files are one file
+        stream, size = zlib.decompressobj(wbits=31), _FIRST_PIECE
         try:
-            # What follows the end of a member is copied: so little is handed over at first, and then ever more.
+            # The data behind a member is copied, so the first piece is small and each further piece is twice as large.
             while not stream.eof and place < len(content) and len(plain) <= most:
                 piece = content[place : place + size]
                 plain += stream.decompress(piece, most + 1 - len(plain))
@@ -117,24 +122,24 @@ def gunzipped(path: str | os.PathLike[str], content: bytes, *, most: int = MOST_
 
 
 def is_gzip(stream: BinaryIO, path: str | os.PathLike[str]) -> bool:
-    """Whether what `stream` holds, of the file at `path`, is gzip; the stream is then at its beginning."""
+    """Return whether a stream of the file at `path` is gzip, and rewind it."""
     try:
         magic = stream.read(2)
         stream.seek(0)
     except OSError as error:
-        raise InvalidFile(f"{shown_path(path)}: cannot be read: {_reason(error)}; check the disk") from None
+        raise InvalidFile(f"{shown_path(path)}: cannot be read: {_system_reason(error)}; check the disk") from None
     return magic == _GZIP
 
 
 @contextlib.contextmanager
 def open_tar(path: str | os.PathLike[str]) -> Iterator[tarfile.TarFile]:
-    """The tar archive at `path`, to be read from its first member to its last; it may be compressed.
+    """Open the tar archive at `path`, compressed or not, for reading from its first member to its last.
 
-    By its first bytes: Python tries one compression after the other, and on some files does not return.
+    The compression is chosen by the first bytes: Python would try each in turn, and does not return on some files.
     """
-    import tarfile  # with all its compressions, which no help text needs
+    import tarfile  # imported here: help texts do not need it and its compressions
 
-    with open_file(path, most=MOST_ARCHIVE) as file:
+    with open_file(path, most=MAX_ARCHIVE) as file:
         kind = _COMPRESSIONS.get(file.read(2), "r|")
         file.seek(0)
         with tarfile.open(fileobj=file, mode=kind) as archive:
@@ -142,18 +147,24 @@ def open_tar(path: str | os.PathLike[str]) -> Iterator[tarfile.TarFile]:
 
 
 def target_of(path: str | os.PathLike[str], *, folders: bool = False) -> Path:
-    """Where a file that is written to `path` goes: the regular file that is there, links followed, or a new one.
+    """Return the target of a write to `path`: the existing regular file, links followed, or a new one.
 
-    folders: make the folder of the file, where there is none. Raises InvalidFile for a device, a pipe, a directory, a
-    link to itself, a file or a folder that may not be written. Commands call `refuse_target` before they work, which
-    makes nothing.
+    Commands call `refuse_target` before they work, which creates nothing.
+
+    Args:
+        path: Path of the file.
+        folders: Create the parent folder if it is missing.
+
+    Raises:
+        InvalidFile: The path is a device, a pipe, a directory, a link to itself, or a file or folder without write
+            permission.
     """
     path, name = Path(path), shown_path(path)
     try:
         if folders:
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            # By the path itself: the real path of a standard stream, say, is no path at all.
+            # The given path, because the real path of a standard stream, for example, does not exist.
             mode = path.stat().st_mode
         except FileNotFoundError:
             mode = None
@@ -161,7 +172,7 @@ def target_of(path: str | os.PathLike[str], *, folders: bool = False) -> Path:
         if mode is None:
             target.parent.stat()
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{name}: cannot be written: {_reason(error)}; choose another place") from None
+        raise InvalidFile(f"{name}: cannot be written: {_system_reason(error)}; choose another place") from None
     if mode is not None:
         _refuse_irregular(name, mode)
         if not os.access(target, os.W_OK):
@@ -172,10 +183,13 @@ def target_of(path: str | os.PathLike[str], *, folders: bool = False) -> Path:
 
 
 def refuse_target(path: str | os.PathLike[str], *, folders: bool = False) -> None:
-    """Raise InvalidFile where a file could not be written to `path`, and make nothing.
+    """Raise InvalidFile if `path` cannot be written, and create nothing.
 
-    folders: its folder may be missing, and is made when the file is written; the folder that is there must allow it.
-    Commands call it before they work, so that a call that fails leaves nothing behind.
+    Commands call this function before they work, so that a failed call leaves no files behind.
+
+    Args:
+        path: Path of the file.
+        folders: The folder may be missing and is created with the file; the nearest existing folder must be writable.
     """
     path = Path(path)
     nearest = path.parent
@@ -186,22 +200,24 @@ def refuse_target(path: str | os.PathLike[str], *, folders: bool = False) -> Non
             target_of(nearest / path.name)
             return
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{shown_path(path)}: cannot be written: {_reason(error)}; choose another place") from None
+        raise InvalidFile(
+            f"{shown_path(path)}: cannot be written: {_system_reason(error)}; choose another place"
+        ) from None
     target_of(path)
 
 
 def cannot_be_written(path: str | os.PathLike[str], error: Exception) -> InvalidFile:
-    """What to raise when writing fails half-way: a full disk, a limit on sizes."""
-    return InvalidFile(f"{shown_path(path)}: cannot be written: {_reason(error)}; choose another place")
+    """Return the error of a write that failed half-way: a full disk, a size limit."""
+    return InvalidFile(f"{shown_path(path)}: cannot be written: {_system_reason(error)}; choose another place")
 
 
 def _refuse_irregular(name: str, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        kind = _SPECIAL_FILES.get(stat.S_IFMT(mode), "no file")
         raise InvalidFile(f"{name}: is {kind}; give a regular file")
 
 
-def _reason(error: Exception) -> str:
-    """Return the reason in the system's words; of a null byte, whose words differ between versions, in one form."""
+def _system_reason(error: Exception) -> str:
+    """Return the reason in the system's words; a null byte, described differently by versions, has one form."""
     words = getattr(error, "strerror", None) or str(error)
     return "embedded null byte" if "embedded null" in words else words
