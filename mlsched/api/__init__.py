@@ -1,4 +1,4 @@
-"""The public calls: thin paths from names to the layers below. No scheduling happens here."""
+"""Public calls: thin paths from names to the layers below, without scheduling of their own."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from mlsched.api.taskgraph.references import check_reference, losses, make_reference, read_reference
     from mlsched.api.workloads import problem_of, read_log, simulation_of, workload
 
-#: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
-#: No name is that of a module of this folder.
+#: Module -> names that it defines, imported at first use (PEP 562), so that reading a file does not load a simulator.
+#: Names differ from those of the modules in this
+#: folder.
 _HOMES = {
     "answers": ("solve",),
     "asked": ("AnySolver", "resolve_solver"),

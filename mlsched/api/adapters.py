@@ -1,7 +1,7 @@
-"""A solver for one form of question answers others: rules are rolled out or tabulated, planners look ahead anew.
+"""Adapters between forms of instances: rules are rolled out or tabulated, planners re-plan at each decision.
 
-The clock provides both (`Simulation.rollout`, `Simulation.receding`); here they are picked by what was asked and what
-the solver answers natively.
+The simulator provides both (`Simulation.rollout`, `Simulation.receding`). This module selects one by the form of the
+instance and the form that the solver answers itself.
 """
 
 from __future__ import annotations
@@ -22,21 +22,25 @@ from mlsched.core.solver import Solver
 from mlsched.simulation import simulations
 from mlsched.simulation.clock import Rule
 
-#: How a solver of the other form is called for a question of this form.
+#: Form of the instance -> name of the simulator's adapter for a solver of another form.
 ADAPTERS: dict[Question, str] = {"offline": "rollout", "online": "receding", "policy": "tabulate"}
-#: Which questions a solver of one form can be adapted to: rules decide in any run, planners plan for a decision.
-ADAPTED: dict[Question, tuple[Question, ...]] = {"online": ("offline", "policy"), "offline": ("online",)}
+#: Form of the solver -> forms of instances that it can be adapted to: rules decide in any run, planners plan for a
+#: decision.
+ADAPTABLE_TO: dict[Question, tuple[Question, ...]] = {"online": ("offline", "policy"), "offline": ("online",)}
 
 
 def can_answer(solver: Solver, called: Question) -> bool:
-    """Whether the solver answers questions of this form, itself or through an adapter of the problem's world."""
+    """Return whether the solver answers instances of this form, itself or through an adapter of the problem's
+    simulator.
+    """
     return solver.answers(called) or _adapter(solver, called) is not None
 
 
-def adapted(request: Request) -> Plan | None:
-    """Return the plan of a solver that natively answers the other form, None if it has none (in time).
+def adapted_plan(request: Request) -> Plan | None:
+    """Return the plan of a solver of another form, or None if time is over first.
 
-    Raises InvalidInput if there is no adapter.
+    Raises:
+        InvalidInput: The two forms lack an adapter.
     """
     solver, instance = request.solver, request.instance
     adapter = _adapter(solver, instance.called)
@@ -49,7 +53,7 @@ def adapted(request: Request) -> Plan | None:
         rule = dataclasses.replace(as_rule(request), options=solver.world_options(request.params))
         plan = adapter(instance, rule, request.limits.seed)
     else:
-        plan = adapter(instance, lambda question: _planned(request.on(question)))
+        plan = adapter(instance, lambda question: _plan_of_planner(request.on(question)))
     if plan is not None and not isinstance(plan, Plan):
         raise SolverError(
             f"{solver.name}: {ADAPTERS[instance.called]} gave {with_article(type(plan).__name__)}, not a plan"
@@ -58,15 +62,15 @@ def adapted(request: Request) -> Plan | None:
 
 
 def _adapter(solver: Solver, called: Question) -> Callable[..., Any] | None:
-    if solver.called is None or called not in ADAPTED.get(solver.called, ()):
+    if solver.called is None or called not in ADAPTABLE_TO.get(solver.called, ()):
         return None
     world = simulations().get(solver.problem)
     adapter: Callable[..., Any] | None = getattr(world, ADAPTERS[called], None)
     return adapter
 
 
-def _planned(request: Request) -> Plan | None:
-    """Return the plan of a planner for one question of its own form, None if it found none in time."""
+def _plan_of_planner(request: Request) -> Plan | None:
+    """Return the plan of a planner for one instance of its own form, or None if time is over first."""
     if request.solver.rule is None:
         return solvers.run(request).plan
     rng = np.random.default_rng(request.limits.seed)
@@ -83,7 +87,7 @@ def _planned(request: Request) -> Plan | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Call:
-    """A solver with its settings, in the forms in which the clock calls it; can be sent between processes."""
+    """Solver with its settings, in the forms in which the clock calls it; it can be sent between processes."""
 
     setup: Setup
     starts: bool
@@ -99,7 +103,7 @@ class _Call:
         return outcome.plan, memory
 
     def planner(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        plan = adapted(self._request(instance, rng))
+        plan = adapted_plan(self._request(instance, rng))
         if plan is None:
             raise SolverError(f"{self.setup.solver.name}: found no plan for the rest of the run; give it more time")
         return plan, memory
@@ -107,16 +111,16 @@ class _Call:
     def rule(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         solver, params = self.setup.solver, self.setup.params
         assert solver.rule is not None
-        # A rule of a run has no limit, so that another machine gives the same run.
+        # A rule inside a run is unlimited, so that the run is the same on every machine.
         return solver.rule(instance.shown(solver.information), memory=memory, rng=rng, limits=NO_LIMITS, **params)
 
 
 def as_rule(setup: Setup, *, starts: bool = False) -> Rule:
-    """Return a solver of any form as the clock calls it.
+    """Return a solver of any form as a rule that the clock calls.
 
     Args:
-        setup: the solver with its settings; the limit in seconds is that of each decision.
-        starts: whether an exact solver with a time limit starts from the problem's warm-start rules.
+        setup: The solver with its settings; its limit in seconds applies to each decision.
+        starts: Let an exact solver with a time limit start from the problem's warm-start rules.
     """
     call = _Call(setup, starts)
     if setup.solver.called == "offline":

@@ -1,4 +1,4 @@
-"""Answering one instance: the path from a name or a function to a judged Result."""
+"""`solve`: from a name or a function to a judged Result."""
 
 from __future__ import annotations
 
@@ -37,41 +37,42 @@ def solve(
     certify: bool = False,
     **params: Any,
 ) -> Result:
-    """Answer `instance` and let the judge recompute the answer.
+    """Answer an instance, and let the judge recompute the answer.
 
-    An exact answer is never worse than the best plan of the problem's warm-start rules, and has a bound, however short
-    the limit, and also where its backend fails (`Result.doubt` then says how).
+    An exact answer is never worse than the best plan of the problem's warm-start rules. It has a bound however short
+    the limit, even if the backend fails (`Result.doubt` then describes the failure).
 
     Args:
-        instance: what is asked; `generate` and `load` make one.
-        solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`;
-            by default an exact solver: the problem's default, or another where that cannot, as `mlsched solve` does.
-        objective: one of the instance's, by name; the first by default.
-        time_limit: wall seconds, for exact solvers (finding a start included) and searches.
-        work_limit: the same in the backend's deterministic measure, which is reproducible, unlike seconds.
-        seed: of everything random in the answer, an integer >= 0; the same seed gives the same answer.
-        threads: how many an exact solver may use.
-        hint: a plan to start from, added to those of the warm-start rules; "none" starts cold.
-        isolate: ask the solver in a process of its own, which is ended at `time_limit`; a solver that keeps to the
-            limit by itself is ended only where it exceeds it by 10 % and 0.5 s.
-        memory_limit: bytes that such a process may take.
-        confirm: where the solver proves an optimum, ask another engine whether anything is better, within the time
-            that the answer took (or a second, where that is more); `Result.evidence` then is "confirmed".
-        certify: where it proves an optimum, look for a dual proof, for as long as the answer took (or a second,
-            where that is more): of quality, workers, preemption, placement, and, where prices reach it, of task graphs.
-            Once checked, the evidence is "certified". Admission and rounds have logic proofs alone, which only
-            `mlsched.certify` makes; it writes a proof of any problem to a folder.
-        params: further keywords are the solver's parameters.
+        instance: The instance, for example from `generate` or `load`.
+        solver: A registered name, optionally with parameters ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
+            By default an exact solver: the problem's default, or another one if the default cannot answer, as in
+            `mlsched solve`.
+        objective: Name of one of the instance's objectives; by default the first.
+        time_limit: Wall seconds for exact solvers (including the search for a start) and searches.
+        work_limit: The same limit in the backend's deterministic measure, which is reproducible, unlike seconds.
+        seed: Random seed, an integer >= 0; the same seed gives the same answer.
+        threads: Number of threads of an exact solver.
+        hint: A plan to start from, in addition to those of the warm-start rules; "none" starts cold.
+        isolate: Run the solver in its own process, which is ended at `time_limit`. A solver that observes the limit
+            itself is ended only if it exceeds it by 10 % and 0.5 s.
+        memory_limit: Bytes that the isolated process may use.
+        confirm: If the solver proves an optimum, let another engine search for anything better, within the time that
+            the answer took (at least one second). `Result.evidence` then becomes "confirmed".
+        certify: If the solver proves an optimum, search for a dual proof, for as long as the answer took (at least one
+            second). This covers quality, workers, preemption, placement and, if dual prices suffice, task graphs.
+            `Result.evidence` becomes "certified" once the proof is checked. Admission and rounds have only logic
+            proofs, which `mlsched.certify` creates; it writes a proof of any problem to a folder.
+        params: Further keywords are the solver's parameters.
 
     Returns:
-        A `Result`: the plan, its values as the judge computed them, and the bound that was proved, if any.
+        A `Result`: the plan, its values as computed by the judge, and the proven bound, if any.
 
     Raises:
-        InvalidInput: the call is wrong.
-        SolverError: the answer breaks the contract (infeasible plan, refuted bound).
-        Contradiction: two engines disagree; their answers are then in a file.
-        RuleFailure: there is no answer, or the solver tampered with the question.
-        BackendError: a backend fails, and no rule has a plan either.
+        InvalidInput: An argument is invalid.
+        SolverError: The answer breaks the contract (infeasible plan, refuted bound).
+        Contradiction: Two engines disagree; a file has both answers.
+        RuleFailure: The solver failed to answer, or changed the instance.
+        BackendError: A backend failed, and the rules did not find a plan either.
 
     Examples:
         >>> inst = mlsched.generate("preemption", preset="surge", seed=21)
@@ -82,8 +83,8 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     objective = resolve_objective(instance, objective).name
-    named = default_solver(instance, objective) if solver is None else solver
-    registered, values = resolve_solver(instance.problem, named, params)
+    choice = default_solver(instance, objective) if solver is None else solver
+    registered, values = resolve_solver(instance.problem, choice, params)
     if registered.rule is None and objective not in registered.objectives:
         raise InvalidInput(f"{registered.name} cannot optimise {objective}; it can {', '.join(registered.objectives)}")
     limits = Limits(time_limit, work_limit, int(threads), int(seed))
@@ -94,19 +95,19 @@ def solve(
     with contextlib.ExitStack() as stack:
         if isolate:
             call = stack.enter_context(Isolated(request, "solve", memory_limit=memory_limit)).answer
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         if registered.kind == "exact":
             outcome = solve_exactly(request, call, hint)
         else:
             check_hint(instance, hint)
             outcome = call(request)
-    result = judged(request, outcome, time.perf_counter() - started)
+    result = judged(request, outcome, time.perf_counter() - start_time)
     if confirm:
-        from mlsched.api.confirm import confirmed
+        from mlsched.api.confirm import with_confirmation
 
-        result = confirmed(request, result)
+        result = with_confirmation(request, result)
     if certify:
-        from mlsched.api.certified import certified  # which knows all problems
+        from mlsched.api.certified import with_certificate  # imported here because it loads all problems
 
-        result = certified(instance, result)
+        result = with_certificate(instance, result)
     return result

@@ -8,41 +8,41 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from mlsched.api.functions import function_of, is_function
-from mlsched.api.guard import guarded
+from mlsched.api.guard import with_guard
 from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import check_choice, resolve
 from mlsched.core.registry import registry
 from mlsched.core.solver import Solver
 
-#: What `solve` and `simulate` accept as a solver: a registered name with parameters, or anyone's function, also by
-#: its name ("my_rules:rule").
+#: Solver argument of `solve` and `simulate`: a registered name with parameters, or a user's function, also by its name
+#: ("my_rules:rule").
 AnySolver = str | Callable[..., Any]
 
 
 def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -> tuple[Solver, dict[str, Any]]:
-    """A registered solver by name, or anyone's function wrapped as one, with the parameters not at their default.
+    """Return a registered solver by name, or a wrapped user function, with the parameters that differ from the default.
 
-    A function says by an attribute `information` what it must know ("observed" where it has none), and by an attribute
-    `called` which form of question it answers: with `rule.called = "online"`, the clock runs a rule of snapshots over a
-    horizon (where it has none, it is asked the instance itself).
+    A function may declare two attributes. `information` is the information it needs ("observed" by default). `called`
+    is the form of instance that it answers: with `rule.called = "online"`, the clock runs a rule for snapshots over a
+    horizon (by default it receives the instance itself).
     """
     if isinstance(solver, str) and is_function(solver):
-        solver, given = function_of(solver)
-        params = {**given, **params}
+        solver, settings = function_of(solver)
+        params = {**settings, **params}
     if isinstance(solver, str):
         registered, values = registry().solver(problem, solver)
         if params:
             values = resolve(registered.name, registered.parameters, {**values, **params})
-        return guarded(registered), values
+        return with_guard(registered), values
     if not callable(solver):
         raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
-    declared = getattr(solver, "__mlsched__", None)
-    if declared:
-        own = registry().completed(declared[0])
-        return guarded(own), resolve(own.name, own.parameters, params)
+    declarations = getattr(solver, "__mlsched__", None)
+    if declarations:
+        own = registry().completed(declarations[0])
+        return with_guard(own), resolve(own.name, own.parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
-    if hasattr(solver, "__order__"):  # a problem's way of serving what the function returns
+    if hasattr(solver, "__order__"):  # a problem's own adapter for the value that the function returns
         return solver.__order__.as_solver(name, problem, solver, params), {}
     _check_signature(name, solver)
     information: Any = getattr(solver, "information", "observed")
@@ -51,14 +51,14 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
     if called is not None:
         check_choice(f"{name}.called", called, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
-    return guarded(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
+    return with_guard(Solver(name, problem, "heuristic", rule, information=information, called=called)), {}
 
 
 def _check_signature(name: str, rule: Callable[..., Any]) -> None:
-    """Refuse a function that does not take what it will be given."""
+    """Raise InvalidInput for a function that does not take the arguments of a rule."""
     try:
         parameters = inspect.signature(rule).parameters.values()
-    except (TypeError, ValueError):  # of C code, say
+    except (TypeError, ValueError):  # C code, for example
         return
     if not any(p.name == "rng" or p.kind is p.VAR_KEYWORD for p in parameters):
         had = ", ".join(p.name for p in parameters)
@@ -66,20 +66,21 @@ def _check_signature(name: str, rule: Callable[..., Any]) -> None:
 
 
 def default_solver(instance: Instance, objective: str) -> str:
-    """Return the name of the solver of a call that names none.
+    """Return the name of the solver for a call without one.
 
-    It is `prover`'s, or the problem's default if no solver can prove this objective, which is then refused.
+    It is the result of `prover`, or the problem's default if this objective cannot be proved; the default then rejects
+    it.
     """
     return prover(instance, objective) or registry().problem(instance.problem).default
 
 
 def prover(instance: Instance, objective: str) -> str | None:
-    """The problem's default, or else an exact solver of this form of question and objective; None without any.
+    """Return the problem's default, or another exact solver for this form and objective; None without any.
 
-    Of several one with a model: enumeration, which has none, soon finds an instance too large.
+    Solvers with a model come first, because enumeration, without a model, soon rejects large instances.
     """
     exact = registry().available(instance.problem, "exact")
     default = registry().problem(instance.problem).default
-    able = [a for a in exact if a.answers(instance.called) and objective in a.objectives and not a.restricted]
-    able.sort(key=lambda a: (a.name != default, a.fronts_by is None))
-    return able[0].name if able else None
+    candidates = [a for a in exact if a.answers(instance.called) and objective in a.objectives and not a.restricted]
+    candidates.sort(key=lambda a: (a.name != default, a.fronts_by is None))
+    return candidates[0].name if candidates else None

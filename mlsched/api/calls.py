@@ -1,4 +1,4 @@
-"""Call a solver of any form once."""
+"""One call of a solver of any form."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mlsched.core.request import Request
 def call_solver(request: Request) -> Outcome:
     """Call a solver of any form and return its outcome.
 
-    An exception of foreign code becomes an SolverError, `sys.exit` included, unless the user pressed Ctrl-C.
+    An exception of foreign code becomes a SolverError, even `sys.exit`, unless the user pressed Ctrl-C.
     """
     solver, instance = request.solver, request.instance
-    with interrupts() as came:
+    with interrupts() as interrupted:
         try:
             if not solver.answers(instance.called):
-                from mlsched.api.adapters import adapted  # which loads the simulators
+                from mlsched.api.adapters import adapted_plan  # imported here because it loads the simulators
 
-                plan = adapted(request)
+                plan = adapted_plan(request)
                 return Outcome("unknown" if plan is None else "feasible", plan, None)
             if solver.rule is None:
                 outcome = solvers.run(request)
@@ -38,7 +38,7 @@ def call_solver(request: Request) -> Outcome:
         except MlschedError:
             raise
         except BaseException as error:
-            if came():
+            if interrupted():
                 raise
             raise SolverError(f"{solver.name} raised {describe_exception(error)}") from error
     if plan is None:

@@ -1,4 +1,4 @@
-"""A certificate in passing: an optimum that prices prove in little time is "certified", and no folder is written."""
+"""Certificates of `solve`: an optimum that a dual proof confirms in little time, without writing a folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from mlsched.core.errors import BackendError, InvalidInput, SolverError, with_ar
 from mlsched.core.result import Result
 from mlsched.solvers import prices
 
-#: Wall seconds for proof and check: so many at least, or else a share of what the answer took.
+#: Wall seconds for proof and check: at least this many, or this share of the answer's time.
 LEAST_SECONDS, SHARE = 1.0, 1.0
 
 
-def certified(instance: Instance, result: Result) -> Result:
-    """The result with `evidence` "certified" where it is optimal and a dual proof is found and checked in time.
+def with_certificate(instance: Instance, result: Result) -> Result:
+    """Return the result with `evidence` "certified" if it is optimal and a dual proof is found and checked in time.
 
-    Raises SolverError where the prover sees that something is better than what the solver calls optimal.
+    Raises:
+        SolverError: A plan is better than the solver's alleged optimum.
     """
     if result.status != "optimal" or result.sort_key is None or result.evidence is None:
         return result
@@ -29,18 +30,18 @@ def certified(instance: Instance, result: Result) -> Result:
     deadline = Deadline(max(LEAST_SECONDS, SHARE * result.seconds))
     try:
         trees, bound = prices.trees(instance, result.objective, result.sort_key, deadline)
-        wrong = list(unproved(instance, result.objective, bound, trees, deadline))
+        faults = list(unproved(instance, result.objective, bound, trees, deadline))
     except prices.Refuted:
-        said = f"{result.solver} calls {result.objective} = {result.sort_key} optimal"
-        raise SolverError(f"{said}, and a better plan exists") from None
+        claim = f"{result.solver} calls {result.objective} = {result.sort_key} optimal"
+        raise SolverError(f"{claim}, and a better plan exists") from None
     except (InvalidInput, OutOfTime, BackendError):
         return result
-    proved = bound == result.sort_key and not wrong
-    return dataclasses.replace(result, evidence="certified") if proved else result
+    confirmed = bound == result.sort_key and not faults
+    return dataclasses.replace(result, evidence="certified") if confirmed else result
 
 
-def uncertified(instance: Instance, result: Result) -> str | None:
-    """Why a result of `certified` has no certificate, and what to do; None where it has one, or there is no plan."""
+def missing_certificate(instance: Instance, result: Result) -> str | None:
+    """Return why a result lacks a certificate, with a remedy; None if it has one, or lacks a plan."""
     if result.status == "feasible":
         return (
             "nothing to certify: no optimum is proved; `mlsched certify` says how far from the best a plan is at most"
@@ -49,10 +50,10 @@ def uncertified(instance: Instance, result: Result) -> str | None:
         return None
     if _has_prices(instance, result.objective):
         return "not certified: prices did not prove it within the time that solving took; `mlsched certify` goes on"
-    translation, asked = translations().get(instance.kind), f"{result.objective} of {with_article(instance.kind)}"
+    translation, subject = translations().get(instance.kind), f"{result.objective} of {with_article(instance.kind)}"
     if translation is not None and result.objective in translation.by_objective:
-        return f"not certified: {asked} has no dual proofs; `mlsched certify` looks for one by formulas"
-    return f"not certified: {asked} has no certificates; `--confirm` asks another engine"
+        return f"not certified: {subject} has no dual proofs; `mlsched certify` looks for one by formulas"
+    return f"not certified: {subject} has no certificates; `--confirm` asks another engine"
 
 
 def _has_prices(instance: Instance, objective: str) -> bool:

@@ -1,8 +1,8 @@
-"""A second opinion: another engine is asked whether anything is better than what a first has proved optimal.
+"""Confirmation of an optimum by a second engine.
 
-Two engines are of different code (`Solver.engine_of`): HiGHS in another wrapper is no second opinion on HiGHS. A
-model is asked only for plans that are better than the first's by one unit or more, so that "infeasible" confirms it;
-an algorithm of its own answers the whole question, and its value must be the same.
+Two engines have different code (`Solver.engine_of`): HiGHS in another wrapper does not confirm HiGHS. A model is
+restricted to plans that are better by at least one unit, so that "infeasible" confirms the optimum. An algorithm solves
+the complete problem, and must find the same value.
 """
 
 from __future__ import annotations
@@ -25,33 +25,36 @@ from mlsched.core.request import Request
 from mlsched.core.result import Result
 from mlsched.core.solver import ENGINE
 
-#: Wall time that all second opinions together may take: a share of the first answer's, and at least so many seconds,
-#: since the first of a process to use a backend has to load it.
+#: Wall time of all confirmations together: a share of the first answer's time, and at least this many seconds, because
+#: the first use of a backend in a process has to load it.
 SHARE, LEAST_SECONDS = 1.0, 1.0
-#: Engines in the order in which they are asked. Those not named come last: brute force, which refuses what is too much.
+#: Engines in the order in which they are tried; others, such as brute force, which rejects large instances, come last.
 ORDER = ("cp-sat", "dp", "scip", "highs")
-#: Solvers beside HiGHS itself that take its models wherever mlsched is installed.
+#: Backends beside HiGHS that solve its models in every installation of mlsched.
 INSTALLED = ("scip",)
 
 
-def confirmed(
+def with_confirmation(
     request: Request, result: Result, work: Mapping[str, float] | None = None, least: float | None = None
 ) -> Result:
-    """Return the result with the verdict of a second engine: `evidence` is "confirmed", or "unconfirmed" without one in
+    """Return the result with the verdict of a second engine: `evidence` "confirmed", or "unconfirmed" without one in
     time.
 
     Args:
-        request: the call that gave the result; its threads and seed apply to the second engine.
-        result: an optimum or "infeasible"; other results are returned as they are.
-        work: backend -> its deterministic limit.
-        least: wall seconds instead of LEAST_SECONDS.
+        request: The call that gave the result; its threads and seed apply to the second engine.
+        result: An optimum or "infeasible"; other results are returned unchanged.
+        work: Backend -> its deterministic limit.
+        least: Wall seconds instead of LEAST_SECONDS.
+
+    Returns:
+        The result with evidence, the confirming solver, and the time.
 
     Raises:
-        Contradiction: the engines disagree; instance and both answers are in a file.
+        Contradiction: The engines disagree; a file has the instance and both answers.
     """
     if result.status not in ("optimal", "infeasible") or request.solver.rule is not None:
         return result
-    started, by = time.perf_counter(), None
+    start_time, by = time.perf_counter(), None
     deadline = Deadline(max(LEAST_SECONDS if least is None else least, SHARE * result.seconds))
     for other in second_opinions(request):
         if deadline.passed():
@@ -65,7 +68,7 @@ def confirmed(
         try:
             outcome = solvers.run(other)
         except (InvalidInput, BackendError):
-            # The engine refuses this instance, or failed: no opinion.
+            # The engine rejects this instance, or failed: try the next.
             continue
         if _agrees(result, other, outcome):
             by = _label(other)
@@ -74,12 +77,12 @@ def confirmed(
         result,
         evidence="confirmed" if by is not None else result.evidence,
         confirmed_by=by,
-        confirm_seconds=time.perf_counter() - started,
+        confirm_seconds=time.perf_counter() - start_time,
     )
 
 
 def second_opinions(request: Request) -> list[Request]:
-    """Return the same request for each exact solver of mlsched that rests on another engine, best engine first."""
+    """Return the same request for each exact solver of mlsched with another engine, best engine first."""
     opinions = []
     engine = request.solver.engine_of(request.params)
     for other in registry().available(request.instance.problem, "exact"):
@@ -88,8 +91,8 @@ def second_opinions(request: Request) -> list[Request]:
         if not other.answers(request.instance.called):
             continue
         settings = [{}, *({ENGINE: name} for name in INSTALLED if other.solved_by == "highs")]
-        for given in settings:
-            values = resolve(other.name, other.parameters, given)
+        for settings_of_engine in settings:
+            values = resolve(other.name, other.parameters, settings_of_engine)
             if other.engine_of(values) != engine:
                 opinions.append(dataclasses.replace(request, solver=other, params=values, start=None))
     rank = {name: number for number, name in enumerate(ORDER)}
@@ -102,51 +105,53 @@ def _label(request: Request) -> str:
 
 
 def _agrees(result: Result, other: Request, second: Outcome) -> bool:
-    """Whether an outcome confirms the result; False if it does not settle it, Contradiction if it refutes it."""
+    """Return whether an outcome confirms the result; False if it is inconclusive, Contradiction if it refutes the
+    result.
+    """
     instance, better_than = other.instance, other.better_than
     if second.status == "infeasible" and (better_than is not None or result.status == "infeasible"):
         return True
     slack = instance.tolerance * max(1, abs(result.sort_key or 0))
     if second.plan is None:
-        denies = (
+        objection = (
             "calls the instance infeasible" if second.status == "infeasible" else _denying_bound(result, second, slack)
         )
-    elif wrong := instance.violations(second.plan):
-        denies = f"has an infeasible plan ({wrong[0]})"
+    elif faults := instance.violations(second.plan):
+        objection = f"has an infeasible plan ({faults[0]})"
     else:
         value = instance.evaluate(second.plan)[result.objective]
         better = result.sort_key is None or instance.objective(result.objective).better(value, result.sort_key)
         if (better and (result.sort_key is None or abs(value - result.sort_key) > slack)) or better_than is not None:
-            denies = f"has a plan of {value}"
+            objection = f"has a plan of {value}"
         elif second.status == "optimal" and result.sort_key is not None and abs(value - result.sort_key) > slack:
-            denies = f"proves {value}"
+            objection = f"proves {value}"
         else:
-            denies = _denying_bound(result, second, slack)
-    if denies:
-        raise _contradiction(instance, result, _label(other), second, denies)
+            objection = _denying_bound(result, second, slack)
+    if objection:
+        raise _contradiction(instance, result, _label(other), second, objection)
     return second.status == "optimal" or (
         second.bound is not None and result.sort_key is not None and abs(second.bound - result.sort_key) <= slack
     )
 
 
 def _denying_bound(result: Result, second: Outcome, slack: float) -> str:
-    """What a bound says that the plan of the result refutes; empty where there is no such bound."""
+    """Return the claim of a bound that the plan of the result refutes, or ""."""
     if second.bound is None or result.sort_key is None:
         return ""
     beyond = second.bound - result.sort_key if result.sense == "min" else result.sort_key - second.bound
     return f"claims the bound {second.bound}" if beyond > slack else ""
 
 
-def _contradiction(instance: Instance, result: Result, other: str, outcome: Outcome, denies: str) -> Contradiction:
-    """The error, after instance and both answers are written to a file in the working folder."""
+def _contradiction(instance: Instance, result: Result, other: str, outcome: Outcome, objection: str) -> Contradiction:
+    """Return the error, after writing instance and both answers to a file in the working folder."""
     path = Path(f"contradiction-{instance.hash[:12]}-{result.objective}.json")
     second = {**dataclasses.asdict(dataclasses.replace(outcome, plan=None)), "solver": other}
     second["plan"] = None if outcome.plan is None else outcome.plan.to_json()
-    document = {"instance": instance.to_json(), "first": result.to_json(), "second": second, "contradiction": denies}
+    document = {"instance": instance.to_json(), "first": result.to_json(), "second": second, "contradiction": objection}
     try:
         write_json(path, document)
         where = f"both answers are in {path}"
     except InvalidInput as error:
         where = f"the answers could not be saved: {error}"
     first = f"{result.solver} proves {'no plan' if result.sort_key is None else result.sort_key}"
-    return Contradiction(f"{result.objective}: {first} optimal, but {other} {denies}; {where}")
+    return Contradiction(f"{result.objective}: {first} optimal, but {other} {objection}; {where}")

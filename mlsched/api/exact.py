@@ -1,4 +1,4 @@
-"""The call of an exact solver: its warm start, its search, and the plan and bound that remain if it stops early."""
+"""Call of an exact solver: its warm start, its search, and the plan and bound if it stops early."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ from mlsched.core.params import resolve
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
 
-#: Share of the time limit that one search for a start may take, and the share that remains for the solve in any case.
+#: Share of the time limit for one search for a start, and the share that always remains for the solver.
 START_SHARE, SOLVE_SHARE = 0.3, 0.01
-#: What an exact solver returns that stopped before it proved the best value.
+#: Statuses of an exact solver that stopped before it proved the best value.
 UNPROVED = ("feasible", "unknown")
 
 
 def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Plan | str | None = None) -> Outcome:
-    """Call an exact solver from the best known plan, and return an outcome that is no worse than that plan.
+    """Call an exact solver from the best known plan, and return an outcome at least as good as that plan.
 
     Args:
-        request: the solver, its settings and the instance.
-        call: runs the solver, in this process or in another one.
-        hint: a plan to start from, "none" for a cold start, or None for the warm-start rules.
+        request: The solver, its settings and the instance.
+        call: Runs the solver, in this process or in another one.
+        hint: A plan to start from, "none" for a cold start, or None for the warm-start rules.
+
+    Returns:
+        The outcome, with the better of the solver's plan and the start.
 
     Raises:
-        InvalidInput: the hint is not a feasible plan.
-        BackendError: the backend failed, and no plan is known.
+        InvalidInput: The hint is not a feasible plan.
+        BackendError: The backend failed, and a plan is not known.
     """
     values = Values(request)
-    started = start_within(request, hint, values)
-    if (outcome := _at_trivial_bound(started, values)) is not None:
+    warm_request = start_within(request, hint, values)
+    if (outcome := _at_trivial_bound(warm_request, values)) is not None:
         return outcome
     cold = request.optimises and hint != "none" and not request.solver.starts_warm(request.instance, request.objective)
-    start = started.start
+    start = warm_request.start
     try:
-        outcome = call(started)
+        outcome = call(warm_request)
     except BackendError as error:
         if cold:
             start = _unsearched_start(request, start, values)
@@ -97,12 +100,12 @@ def start_within(request: Request, hint: Plan | str | None = None, values: Value
 def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
     """Return the plan of a hint, None for "none" and None; raise InvalidInput for anything else."""
     if isinstance(hint, Plan):
-        if wrong := instance.violations(hint):
-            raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
+        if faults := instance.violations(hint):
+            raise InvalidInput(f"hint: is infeasible: {faults[0]}")
         return hint
     if hint is not None and not (isinstance(hint, str) and hint == "none"):
-        shown = repr(hint) if isinstance(hint, str) else with_article(type(hint).__name__)
-        raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
+        text = repr(hint) if isinstance(hint, str) else with_article(type(hint).__name__)
+        raise InvalidInput(f"hint = {text}: must be a plan, None (the problem's own rule) or 'none'")
     return None
 
 
@@ -112,9 +115,10 @@ def _unsearched_start(request: Request, start: Plan | None, values: Values) -> P
 
 
 def _rule_plans(request: Request, values: Values, *, searching: bool) -> list[Plan]:
-    """Return the plans of the warm-start rules. searching: also of rules that search, for a share of the time limit.
+    """Return the plans of the warm-start rules, with `searching` also of rules that search for a share of the limit.
 
-    A rule has no time limit. On a very large instance it may exceed the limit of the call: then no other rule follows.
+    The time of rules without a search is unlimited. On a very large instance, one may exceed the limit of the call; the
+    remaining rules are then skipped.
     """
     plans, deadline, limits = list[Plan](), Deadline(request.limits.seconds), request.limits
     bound = _known_bound(request, values)
@@ -146,7 +150,7 @@ def _at_trivial_bound(request: Request, values: Values) -> Outcome | None:
 def _known_bound(request: Request, values: Values) -> int | None:
     """Return the problem's trivial bound, which ends a search; None for a solver that always searches.
 
-    A solver that takes no start always searches, so that brute force stays an independent witness of the bound.
+    A solver without a start always searches, so that brute force stays an independent witness of the bound.
     """
     if not request.optimises or request.solver.restricted or not request.solver.takes_hint:
         return None
@@ -161,19 +165,19 @@ def with_incumbent(request: Request, start: Plan | None, outcome: Outcome, value
 
     Its bound is at least as tight as the problem's trivial bound (`Problem.trivial_bound`): CP-SAT, stopped early,
     reports a bound from the ranges of its variables. A plan that reaches the bound is optimal. A restricted model
-    covers only some of the plans, so it has no bound; if it proves the best of them, that is its answer.
+    covers only some plans, so its bound is void; if it proves the best of them, that is its answer.
     """
     if not request.optimises or outcome.status not in UNPROVED:
         return outcome
     if (outcome.plan is None) != (outcome.status == "unknown"):
-        return outcome  # the judge reports an outcome that contradicts itself
+        return outcome  # the judge reports an inconsistent outcome
     restricted = request.solver.restricted
     if restricted and outcome.stopped_by == "proof":
         return outcome
     try:
-        plan = values.best([one for one in (outcome.plan, start) if one is not None])
+        plan = values.best([candidate for candidate in (outcome.plan, start) if candidate is not None])
         value = None if plan is None else values.of(plan)
-    except InvalidInput:  # the judge names the mistake in a malformed plan
+    except InvalidInput:  # the judge reports the fault of a malformed plan
         return outcome
     bound = outcome.bound
     if not restricted:
@@ -184,14 +188,14 @@ def with_incumbent(request: Request, start: Plan | None, outcome: Outcome, value
 
 
 def _without_backend(request: Request, start: Plan | None, error: BackendError) -> Outcome:
-    """Return the start as the outcome of a solver whose backend failed; raise the error if there is no start."""
+    """Return the start as the outcome of a solver whose backend failed; raise the error without a start."""
     if start is None or request.solver.kind != "exact":
         raise error
     return Outcome("feasible", start, None, "backend", doubt=f"the plan is where it started: {error}")
 
 
 def trivial_bound(instance: Instance, objective: str) -> int | None:
-    """Return a bound on the optimum that follows from the problem's statement; None if the problem has none."""
+    """Return a bound on the optimum that follows from the problem's statement; None if the problem lacks one."""
     problem = registry().problem(instance.problem)
     return problem.trivial_bound(instance, objective) if type(instance) is problem.instance_type else None
 

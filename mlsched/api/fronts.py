@@ -1,4 +1,4 @@
-"""Fronts of an instance: all non-dominated plans, proved complete, every one judged."""
+"""Fronts of an instance: all non-dominated plans, proved complete and judged."""
 
 from __future__ import annotations
 
@@ -34,29 +34,32 @@ def pareto(
     progress: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> Front:
-    """All non-dominated plans of `instance` for two or more objectives, with the proof that there are no others.
+    """Return all non-dominated plans of an instance for two or more objectives, with a proof of completeness.
 
     Args:
-        instance: what is asked.
-        objectives: names, all of the instance's by default.
-        solver: an exact solver that hands a model to CP-SAT or HiGHS; by default the problem's where that is one,
-            else the first such solver.
-        method: as for `mlsched.enumerate_front`, like the next five.
-        stages: how each sub-problem is solved.
-        time_limit: wall seconds, after which the front is partial.
-        solve_limit: the same in solver calls.
-        resume: a file of answers, created or continued.
-        seed: an integer >= 0.
-        threads: how many the solver may use.
-        confirm: another engine must prove every sub-problem again, beyond the limits; `Front.evidence` then is
+        instance: The instance.
+        objectives: Names of the objectives; by default all of the instance's.
+        solver: An exact solver with a model for CP-SAT or HiGHS; by default the problem's default, or the first such
+            solver.
+        method: Method of enumeration, as for `mlsched.enumerate_front`.
+        stages: How each sub-problem is solved, as for `mlsched.enumerate_front`.
+        time_limit: Wall seconds, after which the front is partial.
+        solve_limit: Number of solver calls, after which the front is partial.
+        resume: File of answers to sub-problems, created or continued.
+        seed: Random seed, an integer >= 0.
+        threads: Number of threads of the solver.
+        confirm: Let another engine prove every sub-problem again, beyond the limits; `Front.evidence` then becomes
             "confirmed".
-        progress: called with (points, sub-problems) after each solve.
-        params: further keywords are the solver's parameters.
+        progress: Called with (points, sub-problems) after each solve.
+        params: Further keywords are the solver's parameters.
+
+    Returns:
+        The front with its plans and its certificate.
 
     Raises:
-        InvalidInput: the call is wrong.
-        SolverError: the judge disagrees with a plan of the front.
-        Contradiction: two engines disagree.
+        InvalidInput: An argument is invalid.
+        SolverError: The judge disagrees with a plan of the front.
+        Contradiction: Two engines disagree.
 
     Examples:
         >>> inst = mlsched.generate("quality", preset="contended", seed=1)
@@ -67,34 +70,34 @@ def pareto(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     names = [o.name for o in instance.objectives]
-    chosen = names if objectives is None else [objectives] if isinstance(objectives, str) else list(objectives)
-    for name in chosen:
+    goals = names if objectives is None else [objectives] if isinstance(objectives, str) else list(objectives)
+    for name in goals:
         if name not in names:
-            there = ", ".join(names)
+            listing = ", ".join(names)
             raise UnknownName(
-                f"{instance.problem} has no objective '{name}'{did_you_mean(name, names)}; there are {there}"
+                f"{instance.problem} has no objective '{name}'{did_you_mean(name, names)}; there are {listing}"
             )
-        if chosen.count(name) > 1:
+        if goals.count(name) > 1:
             raise InvalidInput(f"objectives: '{name}' is given twice")
-    able = [a.name for a in registry().available(instance.problem, "exact") if a.fronts_by is not None]
+    candidates = [a.name for a in registry().available(instance.problem, "exact") if a.fronts_by is not None]
     default = registry().problem(instance.problem).default
     if solver is None:
-        solver = default if default in able or not able else able[0]
+        solver = default if default in candidates or not candidates else candidates[0]
     registered, values = resolve_solver(instance.problem, solver, params)
-    if registered.name not in able:
+    if registered.name not in candidates:
         raise InvalidInput(
-            f"solver = '{registered.name}': has no model to enumerate; use {' or '.join(able) or 'none'}"
+            f"solver = '{registered.name}': has no model to enumerate; use {' or '.join(candidates) or 'none'}"
         )
-    for name in chosen:
+    for name in goals:
         if name not in registered.objectives:
-            can = ", ".join(registered.objectives)
-            raise InvalidInput(f"{registered.name} cannot optimise {name}; name objectives that it can: {can}")
+            supported = ", ".join(registered.objectives)
+            raise InvalidInput(f"{registered.name} cannot optimise {name}; name objectives that it can: {supported}")
     from mlsched.solvers.front.planned import front_of
 
     front = front_of(
         registered,
         instance,
-        chosen,
+        goals,
         values,
         threads=int(threads),
         seed=int(seed),

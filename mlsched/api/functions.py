@@ -1,4 +1,4 @@
-"""Anyone's function by its name: "my_rules:rule", with parameters if need be ("my_rules:rule:limit=3")."""
+"""User functions by name: "my_rules:rule", optionally with parameters ("my_rules:rule:limit=3")."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ _NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.\w+)*):(?P<function>[A-Za-z_]\w
 
 
 def is_function(text: str) -> bool:
-    """Whether a policy is MODULE:FUNCTION, and no registered name with parameters ("fitgpp:s=8")."""
+    """Return whether a text is MODULE:FUNCTION, in contrast to a registered name with parameters ("fitgpp:s=8")."""
     match = _NAME.fullmatch(text)
     return match is not None and all(name != match["module"] for _, name in registry().solvers)
 
 
 def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The function that a text names, and its parameters of the text. Importing runs the module."""
+    """Return the function that a text names, and its parameters in the text; this imports, and thereby runs, the
+    module.
+    """
     match = _NAME.fullmatch(text)
     if match is None:
         raise InvalidInput(f"{text}: must be MODULE:FUNCTION")
@@ -41,5 +43,7 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     if not callable(attribute):
         raise InvalidInput(f"{text}: {name} has no function '{function}'; define it there")
     settings = split_settings(f"{function}{match['rest'] or ''}")[1]
-    declared = getattr(attribute, "__mlsched__", None)
-    return attribute, settings if declared else resolve(text, parameters_of(attribute), settings) if settings else {}
+    declarations = getattr(attribute, "__mlsched__", None)
+    return attribute, settings if declarations else resolve(
+        text, parameters_of(attribute), settings
+    ) if settings else {}

@@ -1,8 +1,8 @@
-"""Solvers that are not mlsched's own are handed a copy of the instance, so that they cannot change the question.
+"""Protection of instances: foreign solvers receive a copy, so that they cannot change the instance that is judged.
 
-An instance is frozen and its arrays are read-only, which stops mistakes; `object.__setattr__` and `writeable = True`
-get around both. What is judged is therefore never what such a solver had in its hands. mlsched's own solvers get
-the instance itself: `check_scheduler` holds each of them to leaving it as it was.
+An instance is frozen and its arrays are read-only, which prevents mistakes; `object.__setattr__` and `writeable = True`
+circumvent both. The judge therefore never uses an object that a foreign solver received. mlsched's own solvers get the
+instance itself; `check_scheduler` verifies that each of them leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from mlsched.core.solver import Solver
 
 
 def is_foreign(solver: Solver) -> bool:
-    """Whether the solver is not one of mlsched's own."""
+    """Return whether the solver is not one of mlsched's own."""
     function: Any = solver.function
     module = getattr(function, "__module__", None) or type(function).__module__
     root = str(module).partition(".")[0]
     return root != plugins.CORE and root not in plugins.own_packages()
 
 
-def guarded(solver: Solver) -> Solver:
-    """The solver, what is called of it `Guarded` where it is foreign."""
+def with_guard(solver: Solver) -> Solver:
+    """Return the solver, with `Guarded` functions if it is foreign."""
     if not is_foreign(solver):
         return solver
 
@@ -44,10 +44,11 @@ def guarded(solver: Solver) -> Solver:
 
 
 class Guarded:
-    """A foreign rule, algorithm or model builder, called on a copy of the instance.
+    """Foreign rule, algorithm or model builder, called on a copy of the instance.
 
-    thorough: compare all numbers of the copy afterwards, not only whether they were replaced or made writeable; in a
-    process of its own that costs next to nothing.
+    Attributes:
+        thorough: Compare all numbers of the copy after the call, beyond replaced or writeable arrays. In a separate
+            process the cost is negligible.
     """
 
     thorough = False
@@ -56,20 +57,20 @@ class Guarded:
         self.name, self.function = name, function
 
     def __call__(self, instance: Instance, **arguments: Any) -> Any:
-        """What the function returns; whatever it raises is its fault, not the caller's input."""
-        given = instance.private()
-        before = tuple(given.__dict__.values())
+        """Call the function on a copy; exceptions of the function are solver errors, not input errors."""
+        copy = instance.private()
+        before = tuple(copy.__dict__.values())
         try:
-            answer = self.function(given, **arguments)
+            answer = self.function(copy, **arguments)
         except TooLarge:
-            raise  # what it refuses to answer is not answered wrongly
+            raise  # a rejected instance is not a wrong answer
         except MlschedError as error:
             raise SolverError(f"{self.name} raised {type(error).__name__}: {error}") from error
-        if _touched(given, before, instance) or (self.thorough and not instance.same_as(given)):
+        if _was_mutated(copy, before, instance) or (self.thorough and not instance.same_as(copy)):
             raise RuleFailure(f"{self.name} changed the instance that it was asked about", "cheated")
         plan = answer[0] if isinstance(answer, tuple) and answer else answer
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
-            # A class of its own could say one thing to the judge and another to the clock.
+            # An instance of a subclass could show different plans to the judge and to the clock.
             raise SolverError(
                 f"{self.name} returned {with_article(type(plan).__name__)}: "
                 f"must be {with_article(instance.plan_type.kind)}"
@@ -77,17 +78,17 @@ class Guarded:
         return answer
 
 
-def _touched(given: Instance, before: tuple[Any, ...], instance: Instance) -> bool:
-    """Whether a field was replaced or removed, or an array made writeable.
+def _was_mutated(copy: Instance, before: tuple[Any, ...], instance: Instance) -> bool:
+    """Return whether a field was replaced or removed, or an array made writeable.
 
-    What was computed meanwhile comes after what was there; so do fields that were first read meanwhile, which hold what
-    the instance itself holds.
+    Cached values come after the original entries of `__dict__`. So do fields that were read for the first time; they
+    must equal those of the instance.
     """
-    now, known = given.__dict__, specs(type(instance))
-    if len(now) < len(before) or not all(map(operator.is_, before, now.values())):
+    after, specifications = copy.__dict__, specs(type(instance))
+    if len(after) < len(before) or not all(map(operator.is_, before, after.values())):
         return True
-    since = itertools.islice(now.items(), len(before), None)
-    read = {name: value for name, value in since if name in known}
-    arrays = [value for value in (*before, *read.values()) if type(value) is np.ndarray]
+    added = itertools.islice(after.items(), len(before), None)
+    first_reads = {name: value for name, value in added if name in specifications}
+    arrays = [value for value in (*before, *first_reads.values()) if type(value) is np.ndarray]
     writeable = any(value.flags.writeable for value in arrays)
-    return writeable or any(not np.array_equal(value, getattr(instance, name)) for name, value in read.items())
+    return writeable or any(not np.array_equal(value, getattr(instance, name)) for name, value in first_reads.items())

@@ -1,12 +1,12 @@
-"""The other side of `api/isolation.py`: what runs in the processes of isolated solvers.
+"""Processes of isolated solvers, the counterpart of `api/isolation.py`.
 
-Three kinds of process. The server has imported everything and does nothing but fork (a fork of the caller would copy
-the threads of solvers). For each isolated solver it forks a keeper, which forks the worker that calls the solver,
-waits for it, and then ends everything that the worker has started: a keeper is the one that orphans of its offspring
-fall to. It also ends the worker when its caller closes the line, so nothing outlives the caller either.
+There are three kinds of process. The server has imported everything and only forks (a fork of the caller would copy the
+threads of solvers). For each isolated solver it forks a keeper. The keeper forks the worker that calls the solver,
+waits for it, and then ends everything that the worker has started; orphans among its descendants become its children.
+It also ends the worker when the caller closes the line, so all processes end with the caller.
 
-Messages are a length of eight bytes and that many bytes. What comes from the caller is a pickle; what goes to it is
-JSON, which is data wherever it comes from.
+A message is a length of eight bytes and as many bytes. Messages from the caller are pickles. Messages to the caller are
+JSON, which is safe data from any source.
 """
 
 from __future__ import annotations
@@ -33,55 +33,55 @@ from mlsched.core.contract import Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, SolverError, describe_exception, with_article
 from mlsched.core.request import Setup
 
-#: Linux: orphans of this process' offspring become its children.
+#: Linux: orphaned descendants of this process become its children.
 PR_SET_CHILD_SUBREAPER = 36
-#: Memory above the limit in which a worker may still say that the limit was reached, in bytes.
-LAST_WORDS = 2**26
+#: Bytes above the memory limit, in which a worker can still report that the limit was reached.
+REPORT_MEMORY = 2**26
 
 
 def serve(descriptor: int) -> NoReturn:
-    """Fork a keeper for each pair of sockets that comes, until the line is closed."""
+    """Fork a keeper for each received pair of sockets, until the line is closed."""
     from mlsched.core.registry import registry
 
-    registry().available()  # the imports that every fork then has
+    registry().available()  # imports that every fork shares
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         control.sendall(b"!")
     except OSError:
-        os._exit(0)  # the caller has gone meanwhile
+        os._exit(0)  # the caller has ended
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
             os._exit(0)
-        with contextlib.suppress(OSError):  # the caller sees that its line is closed
+        with contextlib.suppress(OSError):  # the caller notices that its line is closed
             if os.fork() == 0:
                 control.close()
-                _keep(*(socket.socket(fileno=f) for f in descriptors))
-        for one in descriptors:
-            os.close(one)
+                _run_keeper(*(socket.socket(fileno=f) for f in descriptors))
+        for received in descriptors:
+            os.close(received)
 
 
-def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
-    """Have a worker talk over `data`, wait for its end or for that of `life`, and tell `life` how it ended."""
+def _run_keeper(data: socket.socket, life: socket.socket) -> NoReturn:
+    """Fork a worker that uses `data`, wait until it ends or `life` closes, and report its end to `life`."""
     _adopt_orphans()
-    wake, woken = os.pipe()
-    os.set_blocking(woken, False)
+    wake, wake_reader = os.pipe()
+    os.set_blocking(wake_reader, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    # Whom the caller has to wake where the solver has stopped this process.
+    signal.set_wakeup_fd(wake_reader, warn_on_full_buffer=False)
+    # The caller wakes this process if the solver has stopped it.
     send(life, json.dumps({"keeper": os.getpid()}).encode())
     output = Output()
     worker = os.fork()
     if worker == 0:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for one in (wake, woken):
-            os.close(one)
+        for descriptor in (wake, wake_reader):
+            os.close(descriptor)
         life.close()
         os.setsid()
         output.adopt()
-        _work(data)
+        _run_worker(data)
     data.close()
     output.watch()
     status: int | None = None
@@ -96,8 +96,8 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
             break
         if wake in readable:
             os.read(wake, 1)
-            status = _reaped(worker)
-    while True:  # what a dying process has started in the meantime is found in the next round
+            status = _worker_status(worker)
+    while True:  # the next round finds processes that a dying process started meanwhile
         with contextlib.suppress(OSError):
             os.killpg(worker, signal.SIGKILL)
         for child in children(os.getpid()):
@@ -110,14 +110,14 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
         if pid == worker:
             status = os.waitstatus_to_exitcode(status_bits)
     output.finish()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.suppress(OSError):
-        send(life, json.dumps({"status": status, "cpu_seconds": used.ru_utime + used.ru_stime}).encode())
+        send(life, json.dumps({"status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime}).encode())
     os._exit(0)
 
 
-def _reaped(worker: int) -> int | None:
-    """How the worker ended (a signal's number below 0), None while it has not; others that ended are forgotten."""
+def _worker_status(worker: int) -> int | None:
+    """Return how the worker ended (a signal's number below 0), or None while it runs; reap other processes."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -135,46 +135,46 @@ def _adopt_orphans() -> None:
 
 
 def children(parent: int) -> list[int]:
-    """The children of a process, where the system lists them; elsewhere the worker's group has to do."""
-    listed = list(Path(f"/proc/{parent}/task").glob("*/children"))
+    """Return the children of a process if the system lists them; otherwise the worker's group has to suffice."""
+    child_lists = list(Path(f"/proc/{parent}/task").glob("*/children"))
     with contextlib.suppress(OSError):
-        if listed:
-            return [int(pid) for task in listed for pid in task.read_text().split()]
+        if child_lists:
+            return [int(pid) for task in child_lists for pid in task.read_text().split()]
     pids = []
     for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended since
-            # After the name, which is in brackets and may hold anything: state, parent.
+        with contextlib.suppress(OSError):  # it has ended
+            # state and parent follow the name, which is in brackets and may contain any character
             if int((place / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
                 pids.append(int(place.name))
     return pids
 
 
 def descendants(parent: int) -> list[int]:
-    """The children of a process, theirs, and so on."""
-    found = children(parent)
-    for pid in found:  # which grows meanwhile
-        found += (child for child in children(pid) if child not in found)
-    return found
+    """Return the children of a process, their children, and further descendants."""
+    pids = children(parent)
+    for pid in pids:  # grows meanwhile
+        pids += (child for child in children(pid) if child not in pids)
+    return pids
 
 
 # -- the worker -------------------------------------------------------------------------------------------------------
 
 
-def _work(data: socket.socket) -> NoReturn:
-    """Call the solver for each message that comes, until the line is closed."""
+def _run_worker(data: socket.socket) -> NoReturn:
+    """Call the solver for each received message, until the line is closed."""
     me = os.getpid()
     answer: Callable[[Any], dict[str, Any]] | None = None
     while (message := receive(data)) is not None:
         try:
             if answer is None:
-                answer, reply = _prepared(pickle.loads(message)), {}
+                answer, reply = _answer_function(pickle.loads(message)), {}
             else:
                 reply = answer(pickle.loads(message))
-            text = json.dumps(reply, default=_plain)
+            text = json.dumps(reply, default=_json_number)
         except BaseException as error:
             text = json.dumps(_failure(error))
         if os.getpid() != me:
-            os._exit(0)  # a fork that the solver made and that came back here
+            os._exit(0)  # a fork by the solver that returned here
         send(data, text.encode())
         if answer is None:
             break
@@ -182,9 +182,9 @@ def _work(data: socket.socket) -> NoReturn:
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """What to say of an error: `how` of a RuleFailure, or the name of one of mlsched's errors."""
+    """Return the report of an error: `how` of a RuleFailure, or the name of one of mlsched's errors."""
     if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
-        # To say so takes a little memory.
+        # The report itself needs a little memory.
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         return {"how": "memory", "message": "took more memory than its limit"}
@@ -195,15 +195,15 @@ def _failure(error: BaseException) -> dict[str, Any]:
     return {"error": "SolverError", "message": f"raised {describe_exception(error)}"}
 
 
-def _plain(value: Any) -> Any:
-    """A number of NumPy's as JSON knows it."""
+def _json_number(value: Any) -> Any:
+    """Convert a NumPy number for JSON."""
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
     raise TypeError(f"{with_article(type(value).__name__)} is no JSON data")
 
 
-def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
-    """What answers the messages that follow the first, which says how."""
+def _answer_function(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
+    """Return the function that answers all messages after the first, which configures it."""
     sys.path[:] = task["path"]
     os.chdir(task["folder"])
     if task["main"] is not None:
@@ -211,11 +211,11 @@ def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
     if task["memory_limit"] is not None:
         _limit_memory(task["memory_limit"])
     Guarded.thorough = True
-    return (_solver if task["form"] == "solve" else _rule)(pickle.loads(task["setup"]))
+    return (_answer_with_outcome if task["form"] == "solve" else _answer_with_plan)(pickle.loads(task["setup"]))
 
 
-def _solver(setup: Setup) -> Callable[[Any], dict[str, Any]]:
-    """Answer (instance, limits, start) by an outcome."""
+def _answer_with_outcome(setup: Setup) -> Callable[[Any], dict[str, Any]]:
+    """Return a function that answers (instance, limits, start) with an outcome."""
     from mlsched.api.calls import call_solver
 
     def answer(message: Any) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def _solver(setup: Setup) -> Callable[[Any], dict[str, Any]]:
         outcome = call_solver(dataclasses.replace(setup.on(instance), limits=limits, start=start))
         return {
             "status": outcome.status,
-            "plan": None if outcome.plan is None else _written(setup.solver, instance, outcome.plan),
+            "plan": None if outcome.plan is None else _plan_document(setup.solver, instance, outcome.plan),
             "bound": outcome.bound,
             "stopped_by": outcome.stopped_by,
             "work": outcome.work,
@@ -233,22 +233,24 @@ def _solver(setup: Setup) -> Callable[[Any], dict[str, Any]]:
     return answer
 
 
-def _rule(setup: Setup) -> Callable[[Any], dict[str, Any]]:
-    """Answer (instance, rng, memory or None to continue with its own, whether to return it) by a plan."""
+def _answer_with_plan(setup: Setup) -> Callable[[Any], dict[str, Any]]:
+    """Return a function that answers (instance, rng, memory or None to continue with its own, return the memory) with a
+    plan.
+    """
     from mlsched.api.adapters import as_rule
 
     rule = as_rule(setup, starts=True)
-    kept: list[Any] = [None]
+    memory: list[Any] = [None]
 
     def answer(message: Any) -> dict[str, Any]:
-        instance, rng, given, tell = message
-        plan, kept[0] = rule.call(instance, kept[0] if given is None else given[0], rng)
-        return {"plan": _written(setup.solver, instance, plan), "memory": kept[0] if tell else None}
+        instance, rng, given_memory, return_memory = message
+        plan, memory[0] = rule.call(instance, memory[0] if given_memory is None else given_memory[0], rng)
+        return {"plan": _plan_document(setup.solver, instance, plan), "memory": memory[0] if return_memory else None}
 
     return answer
 
 
-def _written(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
+def _plan_document(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
     if not isinstance(plan, Plan):
         raise SolverError(
             f"{solver.name} returned {with_article(type(plan).__name__)}: "
@@ -258,7 +260,7 @@ def _written(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
 
 
 def _import_main(name: str, is_module: bool) -> None:
-    """The caller's program under another name, so that what it does only as the main one is not done again."""
+    """Import the caller's program under another name, so that code for the main program does not run."""
     import runpy
 
     names = (runpy.run_module if is_module else runpy.run_path)(name, run_name="__mp_main__")
@@ -266,13 +268,13 @@ def _import_main(name: str, is_module: bool) -> None:
 
 
 def _limit_memory(most: int) -> None:
-    """Let this process take so many bytes more than it has."""
+    """Limit this process to `most` bytes beyond its current memory."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         has = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
     except (OSError, StopIteration):
         raise InvalidInput("memory_limit: this system does not say how much memory a process has") from None
-    resource.setrlimit(resource.RLIMIT_DATA, (has + most, has + most + LAST_WORDS))
+    resource.setrlimit(resource.RLIMIT_DATA, (has + most, has + most + REPORT_MEMORY))
 
 
 # -- messages ---------------------------------------------------------------------------------------------------------
@@ -284,16 +286,16 @@ def send(line: socket.socket, message: bytes) -> None:
 
 
 def receive(line: socket.socket) -> bytes | None:
-    """The next message, None when the line is closed."""
-    size = _exactly(line, 8)
-    return None if size is None else _exactly(line, int.from_bytes(size, "little"))
+    """Return the next message, or None if the line is closed."""
+    size = _receive_bytes(line, 8)
+    return None if size is None else _receive_bytes(line, int.from_bytes(size, "little"))
 
 
-def _exactly(line: socket.socket, size: int) -> bytes | None:
-    received = bytearray()
-    while len(received) < size:
-        chunk = line.recv(min(size - len(received), 2**20))
+def _receive_bytes(line: socket.socket, size: int) -> bytes | None:
+    message = bytearray()
+    while len(message) < size:
+        chunk = line.recv(min(size - len(message), 2**20))
         if not chunk:
             return None
-        received += chunk
-    return bytes(received)
+        message += chunk
+    return bytes(message)

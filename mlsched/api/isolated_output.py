@@ -1,4 +1,4 @@
-"""What an isolated solver prints: at most `MOST` bytes reach the standard error, cleaned; the rest is counted."""
+"""Output of an isolated solver: at most `MAX_OUTPUT` bytes reach the standard error, cleaned; the rest is counted."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import os
 import select
 import sys
 
-#: Bytes that are handed on.
-MOST = 2**16
-#: Bytes of one write, which a pipe that is writable takes at once, and seconds to wait for a reader at the end.
+#: Bytes that are forwarded.
+MAX_OUTPUT = 2**16
+#: Bytes of one write, which a writable pipe accepts at once, and seconds to wait for a reader at the end.
 PIECE, PATIENCE = 512, 1.0
 STANDARD_ERROR = 2
 
 
 class Output:
-    """A pipe from the worker to its keeper, which hands on what comes."""
+    """Pipe from the worker to its keeper, which forwards the output."""
 
     def __init__(self) -> None:
         self.reader, self._writer = os.pipe()
@@ -26,7 +26,7 @@ class Output:
         self._pending = b""
 
     def adopt(self) -> None:
-        """In the worker: have both standard streams go into the pipe, each by a descriptor of its own."""
+        """Redirect both standard streams of the worker into the pipe, each through its own descriptor."""
         os.close(self.reader)
         for standard in (1, STANDARD_ERROR):
             os.dup2(self._writer, standard)
@@ -36,22 +36,22 @@ class Output:
         )
 
     def watch(self) -> None:
-        """In the keeper."""
+        """Close the keeper's writing end, and make reading non-blocking."""
         os.close(self._writer)
         os.set_blocking(self.reader, False)
 
     @property
     def waits(self) -> list[int]:
-        """The descriptor to be written to, where there is something to write."""
+        """Descriptors to write to, if output is pending."""
         return [STANDARD_ERROR] if self._pending else []
 
     @property
     def listens(self) -> list[int]:
-        """The descriptor to be read from, where there is room."""
-        return [self.reader] if self.open and len(self._pending) <= MOST else []
+        """Descriptors to read from, if there is space."""
+        return [self.reader] if self.open and len(self._pending) <= MAX_OUTPUT else []
 
     def take(self) -> bool:
-        """Read what there is; False where there is nothing more."""
+        """Read the available output; return False at its end."""
         try:
             chunk = os.read(self.reader, 2**16)
         except BlockingIOError:
@@ -59,9 +59,9 @@ class Output:
         if not chunk:
             self.open = False
             return False
-        text = self._decoder.decode(chunk[: max(0, MOST - self.seen)])
+        text = self._decoder.decode(chunk[: max(0, MAX_OUTPUT - self.seen)])
         self.seen += len(chunk)
-        self._pending += cleaned(text).encode()
+        self._pending += printable_output(text).encode()
         return True
 
     def give(self) -> None:
@@ -71,16 +71,16 @@ class Output:
         self._pending = self._pending[PIECE:]
 
     def finish(self) -> None:
-        """Hand on what is left, and say how much is not handed on."""
+        """Forward the remaining output, and report the number of omitted bytes."""
         while self.open and self.take():
             pass
-        if self.seen > MOST:
-            more = self.seen - MOST
+        if self.seen > MAX_OUTPUT:
+            more = self.seen - MAX_OUTPUT
             self._pending += f"\nmlsched: {more} bytes more that an isolated solver printed are left out\n".encode()
         while self._pending and select.select([], [STANDARD_ERROR], [], PATIENCE)[1]:
             self.give()
 
 
-def cleaned(text: str) -> str:
-    """Text without escape codes and the like: lines and tabs stay, what else is not printable becomes a `?`."""
+def printable_output(text: str) -> str:
+    """Replace unprintable characters except line breaks and tabs by `?`, which removes escape codes."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text.replace("\r\n", "\n"))

@@ -1,8 +1,8 @@
-"""A solver in a process of its own: it may crash, hang, fill its memory, print, fork, or change what it likes.
+"""Isolated solvers: a solver in its own process may crash, hang, fill its memory, print, fork, or change anything.
 
-The caller judges its own instance, so nothing that happens over there changes what an answer is worth; what comes back
-is data (JSON), read as strictly as a file. What the processes are is said in `api/isolated.py`, the other side. They
-are no prison: a solver that means harm can still delete files or end processes of the same user.
+The caller judges its own instance, so the other process cannot influence the judgement. Its answer is data (JSON), read
+as strictly as a file. `api/isolated.py` describes the processes. They are not a security boundary: a malicious solver
+can still delete files or end processes of the same user.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from mlsched.core.solver import Solver
 if TYPE_CHECKING:
     from mlsched.simulation.clock import Rule
 
-#: What a solver that knows its time limit may take beyond it before it is ended: seconds, and share of the limit.
+#: Seconds, and share of the limit, by which a solver that observes its time limit may exceed it before it is ended.
 GRACE_SECONDS, GRACE_SHARE = 0.5, 0.1
-#: Seconds that a solver's own imports may take.
+#: Seconds for the solver's own imports.
 START_SECONDS = 60.0
-#: Seconds until a keeper that does not end is seen to, and how often that is tried, a tenth of it apart.
+#: Seconds until a keeper that does not end is forced to, and number of attempts, a tenth of that time apart.
 PATIENCE, ATTEMPTS = 0.5, 100
 #: Largest answer, in bytes.
-MOST_ANSWER = 2**28
+MAX_ANSWER_BYTES = 2**28
 
 
 class _Server:
-    """The process that forks keepers; started when it is first needed, and again when it has been ended."""
+    """Process that forks keepers; started at first use, and again after it was ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,7 +55,7 @@ class _Server:
         self._owner = 0
 
     def keeper(self) -> tuple[socket.socket, socket.socket]:
-        """Lines to a new worker and to its keeper."""
+        """Return lines to a new worker and to its keeper."""
         data, theirs = socket.socketpair()
         life, keepers = socket.socketpair()
         with theirs, keepers, self._lock:
@@ -69,24 +69,25 @@ class _Server:
                         raise
         return data, life
 
-    def hello(self, life: socket.socket) -> int:
-        """The process id of a new keeper, which is the first that it says."""
+    def handshake(self, life: socket.socket) -> int:
+        """Return the process id of a new keeper, its first message."""
         from mlsched.api.isolated import receive
 
         until = time.monotonic() + START_SECONDS
         while not select.select([life], [], [], PATIENCE)[0]:
             if self._process is not None:
-                self._process.send_signal(signal.SIGCONT)  # a solver before may have stopped it
+                self._process.send_signal(signal.SIGCONT)  # an earlier solver may have stopped it
             if time.monotonic() > until:
                 raise errors.BackendError("isolate: the process that starts others does not answer; try again")
         message = receive(life)
-        return int((_parsed(message or b"") or {}).get("keeper", 0))
+        return int((_parse_answer(message or b"") or {}).get("keeper", 0))
 
     def _started(self) -> socket.socket:
         if self._line is None or self._owner != os.getpid():
             ours, theirs = socket.socketpair()
             with theirs:
-                # Ctrl-C is the caller's, which then closes the line. What solvers print goes to the standard error.
+                # Ctrl-C belongs to the caller, which then closes the line. Output of solvers goes to the standard
+                # error.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _LAUNCH, str(theirs.fileno()), json.dumps(sys.path)],
                     stdin=subprocess.DEVNULL,
@@ -117,10 +118,11 @@ _server = _Server()
 
 
 class Isolated:
-    """A solver with its settings in a process of its own; a context manager, at the end of which the process ends.
+    """Solver with its settings in its own process; a context manager that ends the process.
 
-    form: how the process calls it (`isolated.py`: `_solver`, `_rule`). memory_limit: bytes beyond the library's own.
-    cpu_seconds: CPU time of its processes, known at the end.
+    Attributes:
+        name: Name of the solver.
+        cpu_seconds: CPU time of its processes, known at the end.
     """
 
     def __init__(self, setup: Setup, form: Literal["solve", "rule"], *, memory_limit: int | None = None) -> None:
@@ -129,12 +131,12 @@ class Isolated:
         self.name, self.cpu_seconds = setup.solver.name, 0.0
         self._lines: tuple[socket.socket, socket.socket] | None = None
         self._keeper = 0
-        packed = _packed(setup)
+        packed = _pickle_setup(setup)
         self._task = {
             "form": form,
             "setup": packed,
             "path": sys.path,
-            "main": _main() if b"__main__" in packed else None,
+            "main": _main_program() if b"__main__" in packed else None,
             "memory_limit": memory_limit,
         }
 
@@ -147,17 +149,26 @@ class Isolated:
 
     @property
     def runs(self) -> bool:
-        """Whether the process is there to be asked."""
+        """Whether the process can answer."""
         return self._lines is not None
 
     def start(self) -> None:
-        """Start the process; what goes wrong with the solver's own imports is said here."""
+        """Start the process; raise errors of the solver's own imports."""
         self._lines = _server.keeper()
-        self._keeper = _server.hello(self._lines[1])
+        self._keeper = _server.handshake(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
 
     def ask(self, message: Any, seconds: float | None) -> dict[str, Any]:
-        """The answer to a message within so many seconds (None: however long it takes), or what it failed of."""
+        """Send a message and return the answer.
+
+        Args:
+            message: The message.
+            seconds: Time limit; None for unlimited time.
+
+        Raises:
+            RuleFailure: The process ended, or exceeded the limit.
+            MlschedError: The error that the process reported.
+        """
         assert self._lines is not None
         data, life = self._lines
         until = None if seconds is None else time.monotonic() + seconds
@@ -170,35 +181,35 @@ class Isolated:
             self.close()
             raise
         if answer is None:
-            raise RuleFailure(f"{self.name} {_ending(self.close())}", "crash")
-        parsed = _parsed(answer)
-        if parsed is None:
+            raise RuleFailure(f"{self.name} {_describe_end(self.close())}", "crash")
+        reply = _parse_answer(answer)
+        if reply is None:
             self.close()
             raise RuleFailure(f"{self.name} sent what is no answer", "crash")
-        if "message" in parsed:
+        if "message" in reply:
             self.close()
-            raise _failure(self.name, parsed)
-        return parsed
+            raise _reported_error(self.name, reply)
+        return reply
 
     def answer(self, request: Request) -> Outcome:
-        """Return the outcome of the solver for an instance, the plan read as strictly as a file."""
+        """Return the outcome of the solver for an instance; the plan is read as strictly as a file."""
         message = (request.instance.shown(request.solver.information), request.limits, request.start)
-        parsed: Any = self.ask(message, allowed(request.solver, request.limits.seconds))
-        plan = None if parsed.get("plan") is None else _plan(self.name, request.instance, parsed["plan"])
-        status, bound, stopped = parsed.get("status"), parsed.get("bound"), parsed.get("stopped_by")
-        work, doubt = parsed.get("work"), parsed.get("doubt")
+        reply: Any = self.ask(message, seconds_until_kill(request.solver, request.limits.seconds))
+        plan = None if reply.get("plan") is None else _plan(self.name, request.instance, reply["plan"])
+        status, bound, stopped_by = reply.get("status"), reply.get("bound"), reply.get("stopped_by")
+        work, doubt = reply.get("work"), reply.get("doubt")
         if (
             status not in get_args(Status)
-            or stopped not in get_args(StoppedBy)
+            or stopped_by not in get_args(StoppedBy)
             or not (bound is None or _is_number(bound))
             or not (doubt is None or isinstance(doubt, str))
             or not (isinstance(work, dict) and all(_is_number(v) for v in work.values()))
         ):
             raise RuleFailure(f"{self.name} sent what is no answer", "crash")
-        return Outcome(status, plan, bound, stopped, work, doubt)
+        return Outcome(status, plan, bound, stopped_by, work, doubt)
 
     def close(self) -> int | None:
-        """End the process and all that it started; how it had ended by itself, if it had."""
+        """End the process and its descendants; return its status if it had ended by itself."""
         if self._lines is None:
             return None
         data, life = self._lines
@@ -206,21 +217,22 @@ class Isolated:
         with data, life:
             with contextlib.suppress(OSError):
                 life.shutdown(socket.SHUT_WR)
-            last = b""
+            data_received = b""
             with contextlib.suppress(OSError):
-                while chunk := _last_words(life, self._keeper):
-                    last += chunk
-        ended = _parsed(last[8:]) or {}
-        self.cpu_seconds += float(ended.get("cpu_seconds", 0.0))
-        status = ended.get("status")
+                while chunk := _final_report(life, self._keeper):
+                    data_received += chunk
+        report = _parse_answer(data_received[8:]) or {}
+        self.cpu_seconds += float(report.get("cpu_seconds", 0.0))
+        status = report.get("status")
         return status if isinstance(status, int) else None
 
 
-def _last_words(life: socket.socket, keeper: int) -> bytes:
-    """What the keeper says as it ends, at once or when it is made to.
+def _final_report(life: socket.socket, keeper: int) -> bytes:
+    """Return the keeper's final report, which it sends as it ends, by force if necessary.
 
-    A solver may have stopped it (SIGSTOP), and have started processes that do so again and again. While it stands
-    still, none of its offspring is lost: all of it is ended here, and then the keeper goes on.
+    A solver may have stopped the keeper (SIGSTOP), and may have started processes that stop it repeatedly. A stopped
+    keeper keeps all its descendants:
+    they are ended here, and then the keeper resumes.
     """
     from mlsched.api.isolated import descendants
 
@@ -235,59 +247,63 @@ def _last_words(life: socket.socket, keeper: int) -> bytes:
 
 
 def _signal(pid: int, number: int) -> None:
-    with contextlib.suppress(OSError):  # it has ended since
+    with contextlib.suppress(OSError):  # it has ended
         os.kill(pid, number)
 
 
 def isolated_rule(setup: Setup, memory_limit: int | None, *, tell_memory: bool) -> tuple[Rule, Isolated]:
-    """Return a solver as the clock calls it, and its one process for the whole run, which keeps the rule's memory.
+    """Return a solver as a rule for the clock, with its process for the complete run, which keeps the rule's memory.
 
-    tell_memory: return the memory after each decision, so that decisions can be recorded and repeated.
+    Args:
+        setup: The solver with its settings.
+        memory_limit: Bytes that the process may use.
+        tell_memory: Return the memory after each decision, so that decisions can be recorded and repeated.
     """
     from mlsched.simulation.clock import Rule
 
     process = Isolated(setup, "rule", memory_limit=memory_limit)
-    solver, seconds = setup.solver, allowed(setup.solver, setup.limits.seconds)
+    solver, seconds = setup.solver, seconds_until_kill(setup.solver, setup.limits.seconds)
 
     def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
-        given = (memory,) if tell_memory else None
-        with process if not process.runs else contextlib.nullcontext():  # after the run, for one decision again
-            parsed = process.ask((instance.shown(solver.information), rng, given, tell_memory), seconds)
-        return _plan(process.name, instance, parsed.get("plan")), parsed.get("memory")
+        previous = (memory,) if tell_memory else None
+        # restarted after the run, to repeat one decision
+        with process if not process.runs else contextlib.nullcontext():
+            reply = process.ask((instance.shown(solver.information), rng, previous, tell_memory), seconds)
+        return _plan(process.name, instance, reply.get("plan")), reply.get("memory")
 
     return Rule(solver.name, call), process
 
 
-def allowed(solver: Solver, time_limit: float | None) -> float | None:
-    """Seconds after which a solver is ended: its limit, and a little more where it keeps to the limit by itself."""
+def seconds_until_kill(solver: Solver, time_limit: float | None) -> float | None:
+    """Return the seconds after which a solver is ended: its limit, plus a grace period if it keeps to the limit."""
     keeps = solver.rule is None or solver.searches
     return None if time_limit is None else time_limit * (1 + GRACE_SHARE * keeps) + GRACE_SECONDS * keeps
 
 
-#: Why a memory limit is refused that nothing would hold to.
+#: Error message for a memory limit without isolation.
 NO_MEMORY_LIMIT = "memory_limit: needs isolate=True; only a process of its own has a limit of its own"
 
 
-def _packed(setup: Setup) -> bytes:
-    """Return the pickled setup, in which functions are sent by name."""
+def _pickle_setup(setup: Setup) -> bytes:
+    """Return the pickled setup, with functions sent by name."""
     solver, params = setup.solver, dict(setup.params)
     try:
-        sent = dataclasses.replace(solver, world=functools.partial(_these, solver.world_options(params)))
-        return pickle.dumps(Setup(sent, setup.objective, params, setup.limits))
-    except Exception as error:  # pickle raises what it likes
+        portable = dataclasses.replace(solver, world=functools.partial(_constant_options, solver.world_options(params)))
+        return pickle.dumps(Setup(portable, setup.objective, params, setup.limits))
+    except Exception as error:  # pickle raises arbitrary exceptions
         raise InvalidInput(
             f"isolate: {solver.name} cannot be sent to a process of its own ({error}); "
             "define it at the top level of a module"
         ) from None
 
 
-def _these(options: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """`Solver.world` for one set of parameters."""
+def _constant_options(options: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Return the options: `Solver.world` for one set of parameters."""
     return options
 
 
-def _main() -> tuple[str, bool]:
-    """The program that runs, as a module's name or a file's: what it defines is found there."""
+def _main_program() -> tuple[str, bool]:
+    """Return the main program, as a module's name or a file's, in which its definitions are found."""
     main = sys.modules["__main__"]
     if getattr(main, "__spec__", None) is not None:
         return str(main.__spec__.name), True  # type: ignore[union-attr]
@@ -297,7 +313,7 @@ def _main() -> tuple[str, bool]:
 
 
 def _exchange(data: socket.socket, life: socket.socket, message: bytes, until: float | None) -> bytes | None:
-    """Send a message and receive its answer; None when the other side has ended, TimeoutError when time is up."""
+    """Send a message and return its answer; None if the other side has ended, TimeoutError when time is up."""
     rest = memoryview(len(message).to_bytes(8, "little") + message)
     answer = bytearray()
     data.setblocking(False)
@@ -322,17 +338,17 @@ def _exchange(data: socket.socket, life: socket.socket, message: bytes, until: f
             return None
         if len(answer) >= 8:
             size = int.from_bytes(answer[:8], "little")
-            if size > MOST_ANSWER or len(answer) >= 8 + size:
+            if size > MAX_ANSWER_BYTES or len(answer) >= 8 + size:
                 return bytes(answer[8:])
 
 
-def _parsed(answer: bytes) -> dict[str, Any] | None:
-    """The object that an answer is, None where it is none."""
+def _parse_answer(answer: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of an answer, or None for anything else."""
     try:
-        parsed = json.loads(answer) if len(answer) <= MOST_ANSWER else None
+        document = json.loads(answer) if len(answer) <= MAX_ANSWER_BYTES else None
     except (ValueError, RecursionError):
         return None
-    return parsed if isinstance(parsed, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def _plan(name: str, instance: Instance, data: Any) -> Plan:
@@ -345,19 +361,19 @@ def _plan(name: str, instance: Instance, data: Any) -> Plan:
         raise SolverError(f"{name} returned what is no {kind.kind}: {error}") from None
 
 
-def _failure(name: str, parsed: dict[str, Any]) -> errors.MlschedError:
-    """The error that an answer tells of."""
-    message = str(parsed["message"])
+def _reported_error(name: str, reply: dict[str, Any]) -> errors.MlschedError:
+    """Return the error that an answer reports."""
+    message = str(reply["message"])
     message = message if message.startswith(name) else f"{name} {message}"
-    if parsed.get("how") in ("crash", "timeout", "memory", "cheated"):
-        return RuleFailure(message, parsed["how"])
-    kind = getattr(errors, str(parsed.get("error")), None)
-    known = isinstance(kind, type) and issubclass(kind, errors.MlschedError) and kind is not RuleFailure
-    return kind(message) if known and kind is not None else SolverError(message)
+    if reply.get("how") in ("crash", "timeout", "memory", "cheated"):
+        return RuleFailure(message, reply["how"])
+    kind = getattr(errors, str(reply.get("error")), None)
+    is_own = isinstance(kind, type) and issubclass(kind, errors.MlschedError) and kind is not RuleFailure
+    return kind(message) if is_own and kind is not None else SolverError(message)
 
 
-def _ending(status: int | None) -> str:
-    """How a process ended that did not answer."""
+def _describe_end(status: int | None) -> str:
+    """Describe how a process ended that did not answer."""
     if status is not None and status < 0:
         try:
             return f"was ended by {signal.Signals(-status).name}"

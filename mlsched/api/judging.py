@@ -1,4 +1,4 @@
-"""Judge an outcome: recompute every value and compare it with the bound."""
+"""Judging of outcomes: every value is recomputed and compared with the bound."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
     if outcome.status == "optimal" and outcome.bound is None:
         raise SolverError(f"{solver.name} claims an optimum without a bound")
     if outcome.plan is not None:
-        if wrong := instance.violations(outcome.plan):
-            raise SolverError(f"{solver.name} returned an infeasible plan: {wrong[0]}")
+        if faults := instance.violations(outcome.plan):
+            raise SolverError(f"{solver.name} returned an infeasible plan: {faults[0]}")
         values = instance.evaluate(outcome.plan)
         value = values.get(objective)
     if value is not None and outcome.bound is not None:
         minimise = goal.sense == "min"
-        too_good = outcome.bound - value if minimise else value - outcome.bound
+        excess = outcome.bound - value if minimise else value - outcome.bound
         slack = instance.tolerance * max(1, abs(value), abs(outcome.bound))
-        if not too_good <= slack or (outcome.status == "optimal" and abs(too_good) > slack):
+        if not excess <= slack or (outcome.status == "optimal" and abs(excess) > slack):
             raise SolverError(f"{solver.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}")
         gap = relative_gap(value, outcome.bound)
     return Result(

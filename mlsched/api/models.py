@@ -24,19 +24,19 @@ from mlsched.core.solver import Solver
 if TYPE_CHECKING:
     from mlsched.core.result import Result
 
-#: Suffixes of files for models of linear rows, and for CP-SAT's.
+#: Suffixes of files for models with linear rows, and for CP-SAT models.
 LINEAR, PROTO = (".mps", ".lp"), (".pb", ".json")
 
 
 class Model:
-    """The model of an instance, for any solver: `mlsched.model` makes it.
+    """Model of an instance, for any solver; created by `mlsched.model`.
 
     Attributes:
-        instance: the instance.
-        objective: the objective that the model optimises.
-        also: further objectives that it has as expressions.
-        pruned: whether it leaves plans out.
-        left_out: the plans that it leaves out, in words; "" for none.
+        instance: The instance.
+        objective: Objective that the model optimises.
+        also: Further objectives that it has as expressions.
+        pruned: Whether it omits plans.
+        left_out: Description of the omitted plans; "" if it is complete.
 
     Examples:
         >>> import pyomo.environ as pyo
@@ -57,8 +57,8 @@ class Model:
         for name in self._names:
             instance.objective(name)
             if name not in self._models.objectives:
-                known = ", ".join(self._models.objectives)
-                raise UnknownName(f"the model of {instance.problem} has no objective '{name}'; there are {known}")
+                names = ", ".join(self._models.objectives)
+                raise UnknownName(f"the model of {instance.problem} has no objective '{name}'; there are {names}")
         left_out = [self._models.left_out] if pruned else []
         self.left_out = "; ".join(text for text in (*left_out, self._models.limits) if text)
 
@@ -71,57 +71,57 @@ class Model:
         """The Pyomo ConcreteModel, with its objective set.
 
         `value[NAME]` is the judge's sort key of each objective of the model, `base[NAME]` its value without the primary
-        criterion. Both are exact where they are optimised or bounded in the direction of their sense.
+        criterion. Both are exact if they are optimised or bounded in the direction of their sense.
 
         Raises:
-            TooLarge: the model has more than `most_variables` variables.
+            TooLarge: The model has more than `most_variables` variables.
         """
         import pyomo.environ as pyo
 
-        made = with_objective(self._linear, self.instance, self.objective)
-        made.value = pyo.Expression(self._names, initialize={n: sort_key(self._linear, n) for n in self._names})
+        model = with_objective(self._linear, self.instance, self.objective)
+        model.value = pyo.Expression(self._names, initialize={n: sort_key(self._linear, n) for n in self._names})
         bases = {n: self._linear.objectives[n][-1].expression for n in self._names}
-        made.base = pyo.Expression(
+        model.base = pyo.Expression(
             self._names, initialize={n: e + self._linear.constant.get(n, 0) for n, e in bases.items()}
         )
-        return made
+        return model
 
     @functools.cached_property
     def cp_sat(self) -> Any:
-        """The CP-SAT model, with its objective set. `cp_sat_names` has its variables.
+        """The CP-SAT model, with its objective set; `cp_sat_names` has its variables.
 
-        If the problem has no model of its own for CP-SAT, the Pyomo model is translated as it is at the first use.
+        If the problem lacks its own CP-SAT model, the Pyomo model is translated as it is at the first use.
 
         Raises:
-            TooLarge: the model has more than `most_variables` variables.
+            TooLarge: The model has more than `most_variables` variables.
         """
-        made = self._native.formulation.model
+        native_model = self._native.formulation.model
         goal = self.cp_sat_names[f"value[{self.objective}]"]
         if self.instance.objective(self.objective).sense == "min":
-            made.minimize(goal)
+            native_model.minimize(goal)
         else:
-            made.maximize(goal)
-        return made
+            native_model.maximize(goal)
+        return native_model
 
     @functools.cached_property
     def cp_sat_names(self) -> Mapping[str, Any]:
-        """Name -> variable, literal or number of the CP-SAT model; "value[NAME]": the sort key of an objective."""
-        made = self._native
-        return {**made.variables, **{f"value[{n}]": sort_key(made.formulation, n) for n in self._names}}
+        """Variable, literal or number of the CP-SAT model by name; "value[NAME]" is the sort key of an objective."""
+        native = self._native
+        return {**native.variables, **{f"value[{n}]": sort_key(native.formulation, n) for n in self._names}}
 
     @property
     def variables(self) -> Sequence[Group]:
-        """The groups of variables that the Pyomo model has."""
+        """Groups of variables in the Pyomo model."""
         return [group for group in self._models.variables if self.pyomo.component(group.name) is not None]
 
     @property
     def constraints(self) -> Sequence[Group]:
-        """The groups of constraints that the Pyomo model has."""
+        """Groups of constraints in the Pyomo model."""
         return [group for group in self._models.constraints if self.pyomo.component(group.name)]
 
     @property
     def cp_sat_variables(self) -> Sequence[Group]:
-        """The groups of variables that the CP-SAT model has."""
+        """Groups of variables in the CP-SAT model."""
         native = self._models.cp_sat
         if native is None:
             return [group for group in self.variables if not group.doc.startswith("expression")]
@@ -130,7 +130,7 @@ class Model:
 
     @property
     def cp_sat_constraints(self) -> Sequence[Group]:
-        """The groups of constraints that the CP-SAT model has."""
+        """Groups of constraints in the CP-SAT model."""
         native = self._models.cp_sat
         if native is None:
             return self.constraints
@@ -141,11 +141,11 @@ class Model:
         """Write the model to a file: `.mps` and `.lp` with linear rows, `.pb` and `.json` for CP-SAT.
 
         Args:
-            path: the file; its suffix says which form is written.
+            path: The file; its suffix selects the format.
 
         Raises:
-            InvalidInput: another suffix, or a file that cannot be written.
-            TooLarge: the model has more than `most_variables` variables.
+            InvalidInput: The suffix is unknown, or the file cannot be written.
+            TooLarge: The model has more than `most_variables` variables.
         """
         suffix = Path(path).suffix
         if suffix in LINEAR:
@@ -194,14 +194,14 @@ class Model:
 
 
 def _models_of(instance: Instance) -> Models:
-    """The models of an instance's problem; InvalidInput for a form of it without any."""
+    """Return the models of an instance's problem; raise InvalidInput for a form without models."""
     main = registry().problem(instance.problem).instance_type
     if not isinstance(instance, main):
         raise InvalidInput(f"{instance.kind}: has no model; pass a {main.kind}")
-    found = scan_problems("formulations", "MODELS", Models, instance.problem)
-    if not found:
+    models = scan_problems("formulations", "MODELS", Models, instance.problem)
+    if not models:
         raise InvalidInput(f"{instance.problem}: has no model; its package of formulations exports no MODELS")
-    return found[0]
+    return models[0]
 
 
 @validate_arguments
@@ -216,16 +216,19 @@ def model(
     """Return the model of an instance, for Pyomo, for CP-SAT and for files.
 
     Args:
-        instance: an instance of a problem's main form.
-        objective: the objective to optimise (default: the first one).
-        also: further objectives, as expressions that constraints can bound.
-        pruned: leave out plans that no optimum needs. Constraints that are added to such a model may cut off the
-            optimum; `left_out` names the plans.
-        most_variables: the largest number of variables; a larger model is refused.
+        instance: An instance of a problem's main form.
+        objective: The objective to optimise (default: the first).
+        also: Further objectives, as expressions that constraints can bound.
+        pruned: Omit plans that no optimum needs. Constraints added to such a model may exclude the optimum; `left_out`
+            names the plans.
+        most_variables: Largest number of variables; a larger model is rejected.
+
+    Returns:
+        The model.
 
     Raises:
-        InvalidInput: the instance has no model.
-        UnknownName: the problem has no such objective.
+        InvalidInput: The instance lacks a model.
+        UnknownName: The problem lacks that objective.
 
     Examples:
         >>> m = mlsched.model(mlsched.generate("quality", "small"), "worst_loss")
@@ -240,16 +243,16 @@ def plan_from(model: Model, solution: Any = None) -> Result:
     """Return the plan of a solved model, as the judge values it.
 
     Args:
-        model: the model, as `mlsched.model` returned it, with any changes.
+        model: A model from `mlsched.model`, with any changes.
         solution: None for the values of `model.pyomo`; a `CpSolver` that solved `model.cp_sat`; or a dictionary of
-            values by the names in a file that `model.write` wrote. Variables without a value are 0.
+            values by the names in a file from `model.write`. Variables without a value are 0.
 
     Returns:
-        A result without a bound: a changed model proves nothing about the instance.
+        A result without a bound: a changed model cannot prove facts about the instance.
 
     Raises:
-        InvalidInput: the model has no solution.
-        SolverError: the judge refuses the plan.
+        InvalidInput: The model has not been solved.
+        SolverError: The judge rejects the plan.
 
     Examples:
         >>> import pyomo.environ as pyo
@@ -260,18 +263,18 @@ def plan_from(model: Model, solution: Any = None) -> Result:
     """
     from mlsched.api.judging import judged
 
-    plan = _decoded(model, solution)
+    plan = _decode_plan(model, solution)
     solver = Solver("model", model.instance.problem, "heuristic", plan_from)
     return judged(
         Request(solver, model.objective, instance=model.instance), Outcome("feasible", plan, None), seconds=0.0
     )
 
 
-def _decoded(model: Model, solution: Any) -> Any:
+def _decode_plan(model: Model, solution: Any) -> Any:
     if solution is None or isinstance(solution, Mapping):
         # Files for CP-SAT have names such as start[0,1], files of linear rows start(0_1).
         if solution is not None and any("[" in name for name in solution):
-            return _of_names(model, solution)
+            return _plan_from_names(model, solution)
         return model._linear.decode(_pyomo_values(model, solution))
     if not hasattr(solution, "value"):
         raise InvalidInput("solution: must be None, a CpSolver, or a dictionary of values by name")
@@ -279,21 +282,21 @@ def _decoded(model: Model, solution: Any) -> Any:
 
 
 def _pyomo_values(model: Model, solution: Mapping[str, Any] | None) -> Callable[[Any], int]:
-    """The values of Pyomo variables, or those of a file's names."""
+    """Return a function from a Pyomo variable to its value, from the model or by the names of a file."""
     from pyomo.core.base.label import TextLabeler
 
     label = TextLabeler()
     import pyomo.environ as pyo
 
-    every = list(model.pyomo.component_data_objects(pyo.Var))
-    values = {id(v): v.value if solution is None else solution.get(label(v)) for v in every}
-    if every and all(value is None for value in values.values()):
+    variables = list(model.pyomo.component_data_objects(pyo.Var))
+    values = {id(v): v.value if solution is None else solution.get(label(v)) for v in variables}
+    if variables and all(value is None for value in values.values()):
         raise InvalidInput("the model has no solution: solve it, or pass a CpSolver or values by the names of its file")
     return lambda variable: round(values[id(variable)] or 0)
 
 
-def _of_names(model: Model, solution: Mapping[str, Any]) -> Any:
-    """The plan of a CP-SAT model from values by name."""
+def _plan_from_names(model: Model, solution: Mapping[str, Any]) -> Any:
+    """Return the plan of a CP-SAT model from values by name."""
     proto = model.cp_sat.proto
 
     def value_of(variable: Any) -> int:

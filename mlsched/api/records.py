@@ -1,4 +1,4 @@
-"""Making, reading and writing instances, plans and workloads."""
+"""Generating, reading and writing instances, plans and workloads."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ from mlsched.core.unread_files import refuse_unread
 
 @validate_arguments
 def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: Any) -> Instance:
-    """A random instance of a problem. The same call gives the same instance on every machine.
+    """Draw a random instance of a problem; the same call gives the same instance on every machine.
 
     Args:
-        problem: its name; `mlsched list problems` names all.
-        preset: a name for sizes that are frozen; by default the generator's own. It also says which form of the problem
-            is asked: a decision, or a whole horizon.
-        seed: an integer >= 0.
-        sizes: further keywords change single sizes ("jobs=5").
+        problem: Name of the problem; `mlsched list problems` shows all.
+        preset: Name of frozen sizes; by default the generator's own sizes. It also selects the form of the problem: one
+            decision, or a complete horizon.
+        seed: Random seed, an integer >= 0.
+        sizes: Further keywords change single sizes ("jobs=5").
+
+    Returns:
+        The instance.
 
     Raises:
-        UnknownName: there is no such problem, preset or size.
-        InvalidInput: a size is out of its range.
+        UnknownName: The problem, preset or size is unknown.
+        InvalidInput: A size is out of its range.
 
     Examples:
         >>> inst = mlsched.generate("placement", preset="small", seed=0, jobs=3)
@@ -48,27 +51,27 @@ def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: A
 
 
 def _generator(problem: Problem, preset: str) -> Generator:
-    """The generator that has a preset of that name."""
+    """Return the generator that has a preset of that name."""
     for generator in problem.generators:
         if preset in generator.presets:
             return generator
-    known = [name for generator in problem.generators for name in generator.presets]
+    names = [name for generator in problem.generators for name in generator.presets]
     raise UnknownName(
-        f"{problem.name} has no preset '{preset}'{did_you_mean(preset, known)}; there are {', '.join(known)}"
+        f"{problem.name} has no preset '{preset}'{did_you_mean(preset, names)}; there are {', '.join(names)}"
     )
 
 
-#: Kinds of files that hold answers beside their questions, and their versions; `saved.py` reads and writes them.
+#: Kinds of files with answers beside their instances, and their versions; `saved.py` reads and writes them.
 ANSWERS = {"result": 1, "front": 1, "run": 1}
 
 
 def record_types() -> dict[str, type[Record]]:
-    """File kind -> class, of every record that can be saved."""
-    return {kind: found for problem in registry().problems for kind, found in _types_of(problem).items()}
+    """Return the class of every record that can be saved, by file kind."""
+    return {kind: record_type for problem in registry().problems for kind, record_type in _types_of(problem).items()}
 
 
 def _types_of(problem: str) -> dict[str, type[Record]]:
-    """File kind -> class, of every record of a problem, workloads included."""
+    """Return the class of every record of a problem, workloads included, by file kind."""
     from mlsched.simulation import simulations_of
 
     workloads: dict[str, type[Record]] = {s.workload_type.kind: s.workload_type for s in simulations_of(problem)}
@@ -76,39 +79,43 @@ def _types_of(problem: str) -> dict[str, type[Record]]:
 
 
 def _questions_of(problem: str) -> dict[str, type[Record]]:
-    """File kind -> class, of the instances and plans of a problem."""
+    """Return the classes of the instances and plans of a problem, by file kind."""
     pairs = [(t, t.plan_type) for t in registry().problem(problem).instance_types]
-    return {found.kind: found for pair in pairs for found in pair}
+    return {record_type.kind: record_type for pair in pairs for record_type in pair}
 
 
 def _types_for(kind: object) -> dict[str, type[Record]]:
-    """Kinds and classes, that kind among them where there is one: no more is imported than it takes to know.
+    """Return classes by kind, including the given kind if it is known, with as few imports as possible.
 
-    A kind begins with the name of its problem. Workloads are of the problem's world, which questions do not need.
+    A kind begins with the name of its problem. Workloads belong to the problem's simulator, which instances do not
+    need.
     """
     problem = str(kind).partition(".")[0]
     for types in (_questions_of, _types_of) if problem in registry().problems else ():
-        if kind in (found := types(problem)):
-            return found
+        if kind in (classes := types(problem)):
+            return classes
     return record_types()
 
 
 @validate_arguments
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
-    """What `save` or the command line wrote to a file; or the instance in a file of others.
+    """Read a file that `save` or the command line wrote, or an instance in a foreign format.
 
-    Files of others are known by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB) and
-    `.txt` (job shop) become taskgraph instances. An instance does not know of the file it came from: for the
-    makespan, `solve(instance, "cp-sat", objective="makespan")`. What a file says is checked as if it came from a
-    stranger: plans of results and fronts are judged again, a front's completeness follows again from its
-    certificate, and a run must pass its replay.
+    Foreign formats are recognised by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB)
+    and `.txt` (job shop) become taskgraph instances. An instance does not record the file it came from: for the
+    makespan, call `solve(instance, "cp-sat", objective="makespan")`. The content is checked as untrusted: plans of
+    results and fronts are judged again, the completeness of a front is derived again from its certificate, and a run
+    must pass its replay.
 
     Args:
-        path: the file.
-        options: further keywords are those of the suffix's reader.
+        path: The file.
+        options: Further keywords are options of the suffix's reader.
+
+    Returns:
+        The instance, plan, workload, result, front or run.
 
     Raises:
-        InvalidFile: the file cannot be read, or what it says does not hold; one line says what and where.
+        InvalidFile: The file cannot be read, or its content is invalid; one line names the fault and its place.
 
     Examples:
         >>> mlsched.save(mlsched.generate("quality", "small"), "inst.json")
@@ -119,7 +126,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Any:
 
 
 def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, str | None]:
-    """`load`, and the hash of the instance that a plan file says it answers (None elsewhere)."""
+    """Load a file, and return the hash of the instance that a plan file answers (None for other files)."""
     reader = _reader(path)
     if reader is not None:
         return reader.read(path, **resolve(shown_path(path), parameters_of(reader.read), options)), None
@@ -128,7 +135,7 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
     refuse_unread(path)
     data = read_json(path)
     if data.get("kind") in [*ANSWERS]:
-        from mlsched.api import saved  # fronts take a tenth of a second to import
+        from mlsched.api import saved  # imported here because fronts take 0.1 s to import
 
         return saved.read(path, data), None
     types = _types_for(data.get("kind"))
@@ -143,14 +150,16 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
 
 
 def published_objective(path: str | os.PathLike[str]) -> str | None:
-    """The objective for which files like this one are published (makespan of a job shop); None for files of ours."""
+    """Return the objective for which files of this format are published (makespan of a job shop), or None for own
+    files.
+    """
     reader = _reader(path)
     return None if reader is None else reader.objective
 
 
 def _reader(path: str | os.PathLike[str]) -> Reader | None:
-    """The reader of a file of others, by its suffix; None for ours, which are JSON objects whatever their name."""
-    if Path(path).suffix == ".json":  # no problem is imported to know that
+    """Return the reader of a foreign file by its suffix; None for own files, which are JSON objects under any name."""
+    if Path(path).suffix == ".json":  # avoids importing any problem
         return None
     readers = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
     if len(readers) > 1:
@@ -167,17 +176,17 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
 def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
     """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 
-    Files of results, fronts and runs hold the instance or the workload as well, so that `load` can judge again what
-    they say. Of a run's recorded decisions they hold questions and plans, but not the memory of a rule.
+    Files of results, fronts and runs also have the instance or the workload, so that `load` can judge the content
+    again. Recorded decisions of a run are saved as instances and plans, without the memory of a rule.
 
     Args:
-        thing: what to write.
-        path: the file; one that is there is replaced.
-        instance: of a plan, what it answers: the file then carries its hash.
+        thing: The object to write.
+        path: The file; an existing file is replaced.
+        instance: The instance that a plan answers; the file then has its hash.
 
     Raises:
-        InvalidInput: it is something else, the path cannot be written, or a front of one's own model has plans that are
-            no plans of mlsched.
+        InvalidInput: The object cannot be saved, the path cannot be written, or the front of a user's own model has
+            foreign plans.
 
     Examples:
         >>> inst = mlsched.generate("quality", "small")

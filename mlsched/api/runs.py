@@ -1,4 +1,4 @@
-"""Running solvers over workloads."""
+"""Runs of solvers over workloads."""
 
 from __future__ import annotations
 
@@ -46,33 +46,33 @@ def simulate(
 ) -> Run:
     """Run a solver over a workload.
 
-    "as-logged" is the log itself: every job starts and ends when the log says so (`Run.lint`: what in it cannot be). A
-    workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
+    "as-logged" is the log itself: every job starts and ends as logged (`Run.lint` lists impossible entries). A workload
+    with a job that fits no node is rejected. An offered load above capacity only warns.
 
     Args:
-        workload: what `workload` returned.
-        solver: as for `solve`. Exact ones are asked for `objective` at every decision, within `time_limit` each; they
+        workload: A workload from `workload`.
+        solver: As for `solve`. Exact solvers optimise `objective` at every decision, within `time_limit` each. They
             then start from the problem's warm-start rules, and another machine may answer differently.
-        seed: of everything random in the run, an integer >= 0.
-        scheduling_events: the cadence ("events", "interval:60", "events+interval:600", in seconds; default: the
-            problem's).
-        record: share of decisions to keep for replay and exact gaps.
-        options: the world's interpretations by name (see its Options); a rule's own implications (FIFO: no priority)
-            apply unless set here.
-        objective: what exact solvers are asked for; the problem's first by default.
-        time_limit: wall seconds of each decision.
-        progress: called with (time, unfinished jobs) at every scheduling event.
-        isolate: ask the solver in a process of its own, one for the run; it is ended when a decision takes longer
-            than `time_limit`, or more than `memory_limit` bytes (`solve` says more).
-        memory_limit: bytes that such a process may take.
-        params: further keywords are the solver's parameters.
+        seed: Random seed of the run, an integer >= 0.
+        scheduling_events: Cadence of decisions ("events", "interval:60", "events+interval:600", in seconds; default:
+            the problem's).
+        record: Share of decisions to record for replay and exact gaps.
+        options: Simulator options by name (see its Options). Options that a rule implies (FIFO: no priority) apply
+            unless set here.
+        objective: Objective of exact solvers; by default the problem's first.
+        time_limit: Wall seconds of each decision.
+        progress: Called with (time, unfinished jobs) at every scheduling event.
+        isolate: Run the solver in its own process for the complete run. The process is ended if a decision exceeds
+            `time_limit` or `memory_limit` (see `solve`).
+        memory_limit: Bytes that the isolated process may use.
+        params: Further keywords are the solver's parameters.
 
     Returns:
-        A `Run`: every job's fate, figures of merit, and the log by which the run is checked.
+        A `Run`: every job's times, measures, and the log by which the run is checked.
 
     Raises:
-        InvalidInput: the call is wrong, or a job fits no node.
-        SolverError: the solver breaks its contract; the error says at which decision.
+        InvalidInput: An argument is invalid, or a job fits no node.
+        SolverError: The solver breaks its contract; the error names the decision.
 
     Examples:
         >>> run = mlsched.simulate(mlsched.workload("synthetic:z", jobs=200), "fitgpp")
@@ -88,7 +88,7 @@ def simulate(
         _refuse_options(world, solver, params)
         if params:
             raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
-        return _as_logged(world, world.as_logged, workload, dict(options or {}), scheduling_events, seed)
+        return _run_of_log(world, world.as_logged, workload, dict(options or {}), scheduling_events, seed)
     try:
         registered, values = resolve_solver(world.problem, solver, params)
     except UnknownName:
@@ -97,7 +97,7 @@ def simulate(
     settings = world.options({**registered.world_options(values), **(options or {})})
     _refuse_endless(world, workload)
     for reason in world.overload(workload):
-        warnings.warn(reason, stacklevel=3)  # above `checked`
+        warnings.warn(reason, stacklevel=3)  # above `validate_arguments`
     setup = Setup(registered, _objective(world.problem, objective), values, Limits(seconds=time_limit))
     if memory_limit is not None and not isolate:
         raise InvalidInput(NO_MEMORY_LIMIT)
@@ -114,7 +114,9 @@ def simulate(
         else:
             rule = as_rule(setup, starts=True)
         wall, cpu = time.perf_counter(), cpu_time()
-        trip = run_clock(state, rule, scheduling_events=cadence, seed=seed, record=record, progress=progress, unit=unit)
+        clock_result = run_clock(
+            state, rule, scheduling_events=cadence, seed=seed, record=record, progress=progress, unit=unit
+        )
     cpu = cpu_time() - cpu + (0.0 if process is None else process.cpu_seconds)
     return Run(
         simulation=world,
@@ -125,8 +127,8 @@ def simulate(
         scheduling_events=cadence,
         seed=seed,
         log=state.log,
-        decisions=trip.decisions,
-        recorded=trip.recorded,
+        decisions=clock_result.decisions,
+        recorded=clock_result.recorded,
         seconds=time.perf_counter() - wall,
         cpu_seconds=cpu,
         versions=versions(),
@@ -135,7 +137,7 @@ def simulate(
 
 
 def _refuse_options(world: Simulation, solver: Any, params: Mapping[str, Any]) -> None:
-    """Raise InvalidInput about an option of the simulator among the parameters of a solver."""
+    """Raise InvalidInput for an option of the simulator among the parameters of a solver."""
     of_world = {field.name for field in dataclasses.fields(world.options_type)}
     if own := [name for name in params if name in of_world]:
         raise InvalidInput(
@@ -160,10 +162,21 @@ def refusal(
     objective: str | None = None,
     seed: int = 0,
 ) -> str:
-    """Why `simulate` would refuse a solver over a workload, as far as that can be known without a run; "" if not.
+    """Return the error with which `simulate` would reject a solver over a workload, as far as it is known without a
+    run, or "".
 
-    A rule or policy of mlsched is asked the run's first question. A function of the user's is not called, and an exact
-    solver is not asked to solve: of these, parameters, options and objective are looked at alone.
+    A rule or policy of mlsched is called for the run's first decision. User functions and exact solvers are not called;
+    only their parameters, options and objective are checked.
+
+    Args:
+        workload: The workload.
+        solver: The solver.
+        options: Simulator options by name.
+        objective: Objective of exact solvers.
+        seed: Random seed of the run.
+
+    Returns:
+        The error message, or "".
     """
     world = next((s for s in every_simulation() if s.workload_type is type(workload)), None)
     if world is None:
@@ -174,7 +187,7 @@ def refusal(
             return ""
         registered, values = resolve_solver(world.problem, solver, {})
         settings = world.options({**registered.world_options(values), **(options or {})})
-        aim = _objective(world.problem, objective)
+        goal = _objective(world.problem, objective)
         _refuse_endless(world, workload)
         own = isinstance(solver, str) and not is_function(solver)
         if not own or registered.rule is None or registered.called == "offline" or registered.searches:
@@ -186,15 +199,15 @@ def refusal(
         state.advance(first)
         question = state.ask()
         if question is not None:
-            as_rule(Setup(registered, aim, values)).call(question, None, decision_rng(seed, 0))
+            as_rule(Setup(registered, goal, values)).call(question, None, decision_rng(seed, 0))
     except InvalidInput as error:
         return str(error)
     except (Exception, SystemExit):
-        return ""  # what breaks is for the run to report, with the decision at which it does
+        return ""  # the run reports other failures, with the decision at which they occur
     return ""
 
 
-def _as_logged(
+def _run_of_log(
     world: Simulation,
     policy: AsLogged,
     workload: Any,
@@ -202,7 +215,7 @@ def _as_logged(
     scheduling_events: str | None,
     seed: int,
 ) -> Run:
-    """The run that the log is."""
+    """Return the run that the log describes."""
     wall, cpu = time.perf_counter(), cpu_time()
     log = policy.played(workload)
     return Run(
@@ -210,7 +223,7 @@ def _as_logged(
         workload=workload,
         solver=policy.name,
         params={},
-        options=world.options({"pausing": "keep", **options}),  # whatever happened in it was allowed
+        options=world.options({"pausing": "keep", **options}),  # any pause in the log was allowed
         scheduling_events=Wake.parse(world.scheduling_events if scheduling_events is None else scheduling_events),
         seed=seed,
         log=log,
@@ -219,15 +232,15 @@ def _as_logged(
         seconds=time.perf_counter() - wall,
         cpu_seconds=cpu_time() - cpu,
         versions=versions(),
-        rule=Rule(policy.name, _nobody_decided),
+        rule=Rule(policy.name, _no_decision),
     )
 
 
-def _nobody_decided(*_: Any) -> Any:
+def _no_decision(*_: Any) -> Any:
     raise InvalidInput("replay: nobody decided anything in a log; there is nothing to replay")
 
 
 def _objective(problem: str, name: str | None) -> str:
-    """The objective that exact solvers are asked for: the named one, or the problem's first."""
+    """Return the objective of exact solvers: the named one, or the problem's first."""
     main = registry().problem(problem).instance_type
     return main.objectives[0].name if name is None else main.objective(name).name

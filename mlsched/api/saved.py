@@ -1,9 +1,8 @@
-"""Files of results, fronts and runs: what they hold, and how they are judged again when they are read.
+"""Files of results, fronts and runs: their content, and how it is judged again on reading.
 
-A file is a JSON object {"kind", "version", ...}. It holds the instance beside the answer, so that a reader believes
-nothing: plans are judged, gaps and senses follow from the instance, and the boxes in which points of a front may be
-missing follow from its certificate. Each kind has a file beside this one. Fields that hold their default are left out,
-by the rule of `Record`.
+A file is a JSON object {"kind", "version", ...}. It has the instance beside the answer, so that a reader need not trust
+it: plans are judged, gaps and senses follow from the instance, and the boxes in which points of a front may be missing
+follow from its certificate. Each kind has its own module. Fields equal to their default are omitted, as in `Record`.
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ from mlsched.solvers.front import Front
 
 
 def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]:
-    """The JSON object of a result, front or run; `name` is the file's, for messages."""
+    """Return the JSON object of a result, front or run; `name` is the file's, for messages."""
     if isinstance(thing, Result):
-        return _headed(Result, saved_results.document(thing, name, instance))
+        return _with_header(Result, saved_results.document(thing, name, instance))
     if isinstance(thing, Front):
-        return _headed(Front, saved_fronts.document(thing, name))
+        return _with_header(Front, saved_fronts.document(thing, name))
     if isinstance(thing, Run):
-        return _headed(Run, saved_runs.document(thing))
+        return _with_header(Run, saved_runs.document(thing))
     kinds = "an instance, plan, workload, result, front or run"
     raise InvalidInput(f"{name}: {with_article(type(thing).__name__)} cannot be saved; give {kinds}")
 
 
-def _headed(of: Any, body: dict[str, Any]) -> dict[str, Any]:
+def _with_header(of: Any, body: dict[str, Any]) -> dict[str, Any]:
     return {"kind": of.kind, "version": ANSWERS[of.kind], **without_defaults_of(of, body)}
 
 
 def read(path: str | os.PathLike[str], data: dict[str, Any]) -> Any:
-    """The result, front or run in a JSON object that was read from `path`."""
+    """Return the result, front or run in a JSON object that was read from `path`."""
     kind = check_header(path, data, ANSWERS)
     readers: dict[str, tuple[Any, Callable[[Fields], Any]]] = {
         "result": (Result, saved_results.read),

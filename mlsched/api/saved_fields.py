@@ -1,4 +1,4 @@
-"""The fields of the files of results, fronts and runs: each is taken once and checked."""
+"""Fields of the files of results, fronts and runs: each is taken once and checked."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mlsched.core.registry import registry
 
 
 class Fields:
-    """The fields of a JSON object, each taken once and checked; what nobody took is refused in the end.
+    """Fields of a JSON object, each taken once and checked; remaining fields are rejected at the end.
 
-    defaults: what fields hold that may be left out.
+    `defaults` has the values of fields that may be omitted.
     """
 
     def __init__(self, data: Any, where: str = "", defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -32,7 +32,7 @@ class Fields:
         return InvalidInput(f"{self.where}{name} = {shorten(repr(value))}: {rule}")
 
     def any(self, name: str) -> Any:
-        """The field as it is."""
+        """Take a field without a check."""
         if name not in self.data and name not in self.defaults:
             raise InvalidInput(f"{self.where}{name}: is missing")
         return self.data.pop(name) if name in self.data else self.defaults[name]
@@ -56,12 +56,12 @@ class Fields:
         raise self.wrong(name, value, "must be a number" + (f" >= {low:g}" if low > -math.inf else ""))
 
     def integers(self, name: str, none: bool = False) -> Any:
-        """A tuple of integers below 2^62 in magnitude; with `none`, of some that may be null."""
+        """Take a tuple of integers below 2^62 in magnitude; with `none`, some may be null."""
         value = self.any(name)
-        fine = isinstance(value, list) and all(
+        valid = isinstance(value, list) and all(
             (v is None and none) or (type(v) is int and abs(v) < 2**62) for v in value
         )
-        if not fine:
+        if not valid:
             raise self.wrong(name, value, "must be a list of integers")
         return tuple(value)
 
@@ -72,25 +72,25 @@ class Fields:
         return tuple(value)
 
     def elements(self, name: str) -> list[Any]:
-        """A list of anything."""
+        """Take a list of anything."""
         value = self.any(name)
         if not isinstance(value, list):
             raise self.wrong(name, value, "must be a list")
         return value
 
     def rows(self, name: str, width: int) -> list[tuple[Any, ...]]:
-        """A list of lists of `width` integers each, some of which may be null."""
+        """Take a list of lists of `width` integers each, some of which may be null."""
         return [self._row(value, width) for value in self.elements(name)]
 
     def matrix(self, name: str, width: int) -> IntArray:
-        """As `rows`, without null."""
+        """Take a list of lists of `width` integers each, without null."""
         rows = self.rows(name, width)
         if any(v is None for row in rows for v in row):
             raise InvalidInput(f"{self.where}{name}: must be integers")
         return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
     def row(self, name: str, width: int) -> tuple[Any, ...] | None:
-        """`width` integers, some of which may be null; or null."""
+        """Take `width` integers, some of which may be null; or null."""
         value = self.any(name)
         return None if value is None else self._row(value, width)
 
@@ -101,18 +101,18 @@ class Fields:
         return row
 
     def mapping(self, name: str, *kinds: type) -> dict[str, Any]:
-        """A JSON object whose values are of these types."""
+        """Take a JSON object whose values are of these types."""
         value = self.any(name)
         if not isinstance(value, dict) or not all(type(v) in kinds for v in value.values()):
             raise self.wrong(name, value, f"must be an object of {' or '.join(k.__name__ for k in kinds)}")
         return value
 
     def inner(self, name: str) -> Fields:
-        """The fields of a JSON object in this one."""
+        """Take a JSON object as further fields."""
         return Fields(self.any(name), f"{self.where}{name}")
 
     def record(self, name: str, types: dict[str, type[Record]]) -> Any:
-        """An instance, plan or workload of one of these kinds."""
+        """Take an instance, plan or workload of one of these kinds."""
         value = self.any(name)
         if not isinstance(value, dict):
             raise self.wrong(name, value, "must be a JSON object")
@@ -124,17 +124,17 @@ class Fields:
             raise InvalidInput(text if text.startswith(name) else f"{self.where}{name}: {text}") from None
 
     def instance(self) -> Instance:
-        """The instance beside an answer, of any problem."""
+        """Take the instance beside an answer, of any problem."""
         types = [t for p in registry().problems.values() for t in p.instance_types]
         instance: Instance = self.record("instance", {t.kind: t for t in types})
         return instance
 
     def plan(self, instance: Instance) -> Plan:
-        """A plan for `instance`."""
+        """Take a plan for `instance`."""
         plan: Plan = self.record("plan", {instance.plan_type.kind: instance.plan_type})
         return plan
 
     def end(self) -> None:
-        """Refuse what nobody took."""
+        """Raise InvalidInput for a field that was not taken."""
         if self.data:
             raise InvalidInput(f"{self.where}{next(iter(self.data))}: unknown field")

@@ -1,4 +1,4 @@
-"""Files of fronts: plans are judged again, and what may be missing is derived again from the certificate."""
+"""Files of fronts: plans are judged again, and missing points are derived again from the certificate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mlsched.solvers.front.result import Box, Front, FrontStatus, boxes
 
 
 def document(front: Front, name: str) -> dict[str, Any]:
-    """What the file of a front holds beside its kind and version; `name` is the file's, for messages."""
+    """Return the content of a front's file without kind and version; `name` is the file's, for messages."""
     if front.plans is not None and not all(isinstance(plan, Plan) for plan in front.plans):
         raise InvalidInput(
             f"{name}: the front's plans are {with_article(type(front.plans[0]).__name__)} each; save front.sort_keys"
@@ -39,7 +39,7 @@ def document(front: Front, name: str) -> dict[str, Any]:
 
 
 def read(fields: Fields) -> Front:
-    """A Front; where the file holds its instance, with plans."""
+    """Return a Front, with plans if the file has its instance."""
     senses = fields.texts("senses")
     if len(senses) < 2 or not set(senses) <= {"min", "max"}:
         raise fields.wrong("senses", list(senses), "must be two or more of min and max")
@@ -61,7 +61,7 @@ def read(fields: Fields) -> Front:
         method=fields.text("method"),
         backend=fields.text("backend"),
         seconds=fields.number("seconds", low=0),
-        _scalar=_no_model,
+        _scalar=_raise_no_model,
         confirmed_by=fields.text("confirmed_by", none=True),
         solver=fields.text("solver", none=True),
         params=fields.mapping("params", int, float, bool, str),
@@ -73,22 +73,24 @@ def read(fields: Fields) -> Front:
 
 
 def _certificate(fields: Fields, width: int) -> Certificate:
-    """The sub-problems that were answered, of `width` objectives."""
+    """Return the certificate: answered sub-problems of `width` objectives."""
     low, high = fields.integers("low", none=True), fields.integers("high", none=True)
     parts = []
-    for number, given in enumerate(fields.elements("subproblems")):
-        one = Fields(given, f"certificate: subproblems[{number}]")
+    for number, entry in enumerate(fields.elements("subproblems")):
+        entry_fields = Fields(entry, f"certificate: subproblems[{number}]")
         part = Subproblem(
-            weights=one.integers("weights"),
-            boxes=tuple(one.rows("boxes", width)),
-            values=one.row("values", width),
-            status=one.text("status", get_args(Status)),
-            bound=one.integer("bound", none=True),
-            note=one.text("note"),
+            weights=entry_fields.integers("weights"),
+            boxes=tuple(entry_fields.rows("boxes", width)),
+            values=entry_fields.row("values", width),
+            status=entry_fields.text("status", get_args(Status)),
+            bound=entry_fields.integer("bound", none=True),
+            note=entry_fields.text("note"),
         )
-        one.end()
+        entry_fields.end()
         if len(part.weights) != width or min(part.weights) < 0 or max(part.weights) < 1:
-            raise one.wrong("weights", list(part.weights), f"must be {width} integers >= 0, one of them above 0")
+            raise entry_fields.wrong(
+                "weights", list(part.weights), f"must be {width} integers >= 0, one of them above 0"
+            )
         parts.append(part)
     fields.end()
     if len(low) != width or len(high) != width:
@@ -97,7 +99,7 @@ def _certificate(fields: Fields, width: int) -> Certificate:
 
 
 def _points(values: IntArray, senses: Sequence[str]) -> list[tuple[int, ...]]:
-    """The points of a front, to be minimised: sorted, distinct, none dominated by another."""
+    """Return the points of a front in minimisation form: sorted, distinct, non-dominated."""
     signs = np.array([1 if sense == "min" else -1 for sense in senses], dtype=np.int64)
     points = [tuple(row) for row in (values * signs).tolist()]
     if points != sorted(set(points)):
@@ -108,32 +110,32 @@ def _points(values: IntArray, senses: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def _status(fields: Fields, points: Sequence[Any], open_boxes: Sequence[Box]) -> FrontStatus:
-    """The front's status, which must agree with the boxes that its certificate leaves open."""
+    """Return the front's status, which must agree with the boxes that its certificate leaves open."""
     status: FrontStatus = fields.text("status", get_args(FrontStatus))
     if (not open_boxes) != (status in ("complete", "infeasible")) or (status == "infeasible" and points):
         raise fields.wrong("status", status, f"the certificate leaves {len(open_boxes)} boxes open")
-    right = [{name: list(bounds) for name, bounds in dataclasses.asdict(box).items()} for box in open_boxes]
-    for name, follows in (("complete", not open_boxes), ("open", right)):
-        if (said := fields.any(name)) != follows:
-            raise fields.wrong(name, said, "does not follow from the certificate")
+    expected_boxes = [{name: list(bounds) for name, bounds in dataclasses.asdict(box).items()} for box in open_boxes]
+    for name, expected in (("complete", not open_boxes), ("open", expected_boxes)):
+        if (stated := fields.any(name)) != expected:
+            raise fields.wrong(name, stated, "does not follow from the certificate")
     return status
 
 
 def _with_solutions(fields: Fields, front: Front) -> Front:
-    """The front of a user's own model, whose solutions are lists of numbers."""
+    """Return the front of a user's own model, whose solutions are lists of numbers."""
     plans, solutions, objectives = fields.any("plans"), fields.any("solutions"), fields.any("objectives")
     fields.any("instance")
     fields.any("unproven_plans")
     if plans is not None or objectives is not None:
         raise InvalidInput("instance: is missing; plans and objectives need one")
-    fine = isinstance(solutions, list) and len(solutions) == len(front.sort_keys)
-    if not fine or not all(isinstance(s, list) and all(type(v) in (int, float) for v in s) for s in solutions):
+    valid = isinstance(solutions, list) and len(solutions) == len(front.sort_keys)
+    if not valid or not all(isinstance(s, list) and all(type(v) in (int, float) for v in s) for s in solutions):
         raise fields.wrong("solutions", solutions, f"must be {len(front.sort_keys)} lists of numbers")
     return dataclasses.replace(front, solutions=tuple(tuple(s) for s in solutions))
 
 
 def _with_plans(fields: Fields, front: Front) -> Front:
-    """The front of an instance: its plans must be worth its points."""
+    """Return the front of an instance, whose plans must have the values of its points."""
     plans, objectives = fields.any("plans"), fields.any("objectives")
     fields.any("solutions")
     instance = fields.instance()
@@ -158,25 +160,25 @@ def _with_plans(fields: Fields, front: Front) -> Front:
 
 
 def _unproven(fields: Fields, width: int) -> IntArray:
-    """The values of plans without a proof; a file without any leaves them out."""
+    """Return the values of unproven plans; a file without any omits them."""
     if "unproven" in fields.data:
         return fields.matrix("unproven", width)
     return np.zeros((0, width), dtype=np.int64)
 
 
 def _plans(name: str, plans: Any, instance: Instance) -> Iterator[Plan]:
-    """The plans of a list in the file."""
+    """Yield the plans of a list in the file."""
     for i, plan in enumerate(plans if isinstance(plans, list) else ()):
         yield Fields({"plan": plan}, f"{name}[{i}]").plan(instance)
 
 
 def _check_objectives(fields: Fields, instance: Instance, objectives: Any, front: Front) -> None:
-    named = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
-    if not named or len(objectives) != len(front.senses):
+    are_names = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
+    if not are_names or len(objectives) != len(front.senses):
         raise fields.wrong("objectives", objectives, f"must be {len(front.senses)} names")
     if [instance.objective(name).sense for name in objectives] != list(front.senses):
         raise fields.wrong("senses", list(front.senses), "are not those of the objectives")
 
 
-def _no_model(backend: str) -> Any:
+def _raise_no_model(backend: str) -> Any:
     raise InvalidInput("verify: the model is not in the file of a front; give verify an object that answers for it")

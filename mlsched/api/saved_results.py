@@ -1,4 +1,4 @@
-"""Files of results: everything that follows from instance and plan is computed again when they are read."""
+"""Files of results: everything that follows from instance and plan is recomputed on reading."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from mlsched.core.result import Evidence, Result, relative_gap
 
 
 def document(result: Result, name: str, instance: Instance | None) -> dict[str, Any]:
-    """What the file of a result holds beside its kind and version; `name` is the file's, for messages."""
-    asked = result.instance if result.instance is not None else instance
-    if asked is None or asked.hash != result.instance_hash:
+    """Return the content of a result's file without kind and version; `name` is the file's, for messages."""
+    own_instance = result.instance if result.instance is not None else instance
+    if own_instance is None or own_instance.hash != result.instance_hash:
         raise InvalidInput(f"{name}: the result does not hold its instance; give instance= as well")
-    return {**result.to_json(), "instance": asked.to_json()}
+    return {**result.to_json(), "instance": own_instance.to_json()}
 
 
 def read(fields: Fields) -> Result:
-    """A Result whose every figure that can be recomputed is."""
+    """Return a Result in which every derived value is recomputed."""
     instance = fields.instance()
     goal = resolve_objective(instance, fields.text("objective"))
     plan = fields.any("plan") if fields.data.get("plan") is None else fields.plan(instance)
     status = fields.text("status", get_args(Status))
     if (plan is None) != (status in ("infeasible", "unknown")):
         raise fields.wrong("status", status, f"does not fit {'no' if plan is None else 'a'} plan")
-    if plan is not None and (wrong := instance.violations(plan)):
-        raise InvalidInput(f"plan: is infeasible: {wrong[0]}")
+    if plan is not None and (faults := instance.violations(plan)):
+        raise InvalidInput(f"plan: is infeasible: {faults[0]}")
     values = None if plan is None else instance.evaluate(plan)
     value = None if values is None else values.get(goal.name)
-    compared = fields.inner("sort_keys")
-    bound = compared.number("bound", none=True)
-    follows: dict[str, Any] = {
+    key_fields = fields.inner("sort_keys")
+    bound = key_fields.number("bound", none=True)
+    derived: dict[str, Any] = {
         "instance_hash": instance.hash,
         "problem": instance.problem,
         "sense": goal.sense,
         "unit": goal.unit,
         "gap": None if value is None or bound is None else relative_gap(value, bound),
     }
-    _hold(compared, {"values": values, "value": value})
-    _hold(fields, follows)
+    _check_derived(key_fields, {"values": values, "value": value})
+    _check_derived(fields, derived)
     if value is not None and bound is not None:
         better = bound - value if goal.sense == "min" else value - bound
         slack = instance.tolerance * max(1, abs(value), abs(bound))
@@ -51,7 +51,7 @@ def read(fields: Fields) -> Result:
     elif status == "optimal":
         raise fields.wrong("status", status, "has no bound")
     result = Result(
-        **follows,
+        **derived,
         sort_keys=values,
         sort_key=value,
         values=None if values is None else instance.values(values),
@@ -73,14 +73,14 @@ def read(fields: Fields) -> Result:
         confirm_seconds=fields.number("confirm_seconds", none=True, low=0),
         doubt=fields.text("doubt", none=True),
     )
-    said = result.to_json()
-    _hold(fields, {name: said[name] for name in ("values", "value", "bound", "primary")})
-    compared.end()
+    document_again = result.to_json()
+    _check_derived(fields, {name: document_again[name] for name in ("values", "value", "bound", "primary")})
+    key_fields.end()
     return result
 
 
-def _hold(fields: Fields, right: dict[str, Any]) -> None:
-    """Take fields that follow from the plan; one that says something else is refused."""
-    for name, value in right.items():
-        if (said := fields.any(name)) != value:
-            raise fields.wrong(name, said, f"the judge says {shorten(repr(value))}")
+def _check_derived(fields: Fields, expected: dict[str, Any]) -> None:
+    """Take fields that follow from the plan; raise InvalidInput for a different value."""
+    for name, value in expected.items():
+        if (stated := fields.any(name)) != value:
+            raise fields.wrong(name, stated, f"the judge says {shorten(repr(value))}")

@@ -1,4 +1,4 @@
-"""Files of runs: the workload and the log, from which everything that a run says follows."""
+"""Files of runs: the workload and the log, from which everything else in a run follows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlsched.simulation.wake import Wake
 
 
 def document(run: Run) -> dict[str, Any]:
-    """What the file of a run holds beside its kind and version."""
+    """Return the content of a run's file without kind and version."""
     return {
         "problem": run.simulation.problem,
         "simulator": run.simulation.simulator,
@@ -37,7 +37,7 @@ def document(run: Run) -> dict[str, Any]:
 
 
 def read(fields: Fields) -> Run:
-    """A Run of the `Fields` of a file; its log must pass the world's own replay."""
+    """Return the Run in the fields of a file; its log must pass the simulator's replay."""
     problem, simulator = fields.text("problem"), fields.text("simulator")
     world = simulation(problem, simulator or None)
     kinds: dict[str, type[Record]] = {s.workload_type.kind: s.workload_type for s in every_simulation()}
@@ -62,29 +62,29 @@ def read(fields: Fields) -> Run:
         seed=fields.integer("seed"),
         log=log_type.from_json(fields.any("log")),
         decisions=fields.integer("decisions"),
-        recorded=[_decision(fields, number, given) for number, given in enumerate(fields.any("recorded"))],
+        recorded=[_decision(fields, number, entry) for number, entry in enumerate(fields.any("recorded"))],
         seconds=fields.number("seconds", low=0),
         cpu_seconds=fields.number("cpu_seconds", low=0),
         versions=fields.mapping("versions", str),
-        rule=Rule(solver, _not_here),
+        rule=Rule(solver, _raise_no_rule),
     )
     try:
-        wrong = run.violations()
+        faults = run.violations()
     except (IndexError, KeyError, ValueError, OverflowError, AssertionError) as error:
-        # A log that names jobs, nodes or times which the workload does not have.
+        # The log names jobs, nodes or times that the workload does not have.
         raise InvalidInput(f"log: is not one of this workload ({type(error).__name__}: {error})") from None
-    if wrong:
-        raise InvalidInput(f"log: does not pass the replay: {wrong[0]}")
+    if faults:
+        raise InvalidInput(f"log: does not pass the replay: {faults[0]}")
     return run
 
 
-def _decision(fields: Fields, number: int, given: Any) -> Decision:
-    one = Fields(given, f"recorded[{number}]")
-    instance = one.instance()
-    decision = Decision(one.integer("number"), one.integer("time"), instance, one.plan(instance))
-    one.end()
+def _decision(fields: Fields, number: int, entry_data: Any) -> Decision:
+    entry = Fields(entry_data, f"recorded[{number}]")
+    instance = entry.instance()
+    decision = Decision(entry.integer("number"), entry.integer("time"), instance, entry.plan(instance))
+    entry.end()
     return decision
 
 
-def _not_here(*_: Any) -> Any:
+def _raise_no_rule(*_: Any) -> Any:
     raise InvalidInput("replay: the file of a run holds neither the rule nor its memory; run it again")

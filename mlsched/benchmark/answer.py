@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlsched.api import generate, solve
-from mlsched.api.confirm import confirmed
+from mlsched.api.confirm import with_confirmation
 from mlsched.api.guard import is_foreign
 from mlsched.benchmark.calibration import calibrated
 from mlsched.benchmark.fronts import FrontTask
@@ -146,7 +146,7 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     share = CONFIRM_SECONDS if task.time_limit is None else CONFIRM_SHARE * task.time_limit
     seconds = share if task.confirm_limit is None else task.confirm_limit
     request = Request(solver, result.objective, dict(task.params), limits, instance=instance)
-    return confirmed(request, result, dict(task.confirm), seconds)
+    return with_confirmation(request, result, dict(task.confirm), seconds)
 
 
 def failed(task: Asked, reason: str) -> list[Row]:

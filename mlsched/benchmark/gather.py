@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api import solve
-from mlsched.api.confirm import confirmed
+from mlsched.api.confirm import with_confirmation
 from mlsched.benchmark.answer import CONFIRM_SECONDS
 from mlsched.benchmark.collection import DIGITS, Entry, add, certify, entries
 from mlsched.benchmark.tasks import Task, tasks_of
@@ -122,7 +122,7 @@ def _solve(folder: Path, task: Task, work: float) -> list[str]:
         own = limits.get(task.engine)
         result = solve(instance, task.solver, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
         request = Request(solver, result.objective, dict(task.params), instance=instance)
-        result = confirmed(request, result, limits, CONFIRM_SECONDS)
+        result = with_confirmation(request, result, limits, CONFIRM_SECONDS)
     except TooLarge:
         return said
     except Contradiction as error:

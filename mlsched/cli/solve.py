@@ -186,9 +186,9 @@ def _render(instance: Instance, result: Result, asked: str, confirm: bool, certi
 
 def _uncertified(instance: Instance, result: Result) -> list[str]:
     """Why there is no certificate, where there is none."""
-    from mlsched.api.certified import uncertified
+    from mlsched.api.certified import missing_certificate
 
-    why = uncertified(instance, result)
+    why = missing_certificate(instance, result)
     return [] if why is None else [why]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.api.adapters import adapted, as_rule
+from mlsched.api.adapters import adapted_plan, as_rule
 from mlsched.core.contract import Instance, Question
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import NO_LIMITS
@@ -36,7 +36,7 @@ class Subject(Setup):
         """
         request = self.on(instance)
         if not self.solver.answers(instance.called):
-            plan = adapted(request)
+            plan = adapted_plan(request)
             if plan is None:
                 raise NoFeasiblePlan
             return plan

@@ -36,4 +36,4 @@ def test_a_false_optimum_is_refuted(monkeypatch):
 
     false = dataclasses.replace(found, sort_key=found.sort_key + 5)
     with pytest.raises(SolverError, match=r"calls total_jct = .* optimal, and a better plan exists"):
-        certified.certified(instance, false)
+        certified.with_certificate(instance, false)

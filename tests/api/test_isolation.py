@@ -15,7 +15,7 @@ from benchmark_examples import registered, suite, timeless
 
 import mlsched
 from mlsched.api import isolated_output, isolation
-from mlsched.api.isolation import Isolated, allowed
+from mlsched.api.isolation import Isolated, seconds_until_kill
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import read_rows
@@ -157,9 +157,9 @@ def test_what_is_wrong_with_a_call_is_told(instance):
 
 def test_who_keeps_to_a_limit_gets_a_little_more():
     rule, exact = (registry().solvers["preemption", name] for name in ("fifo", "cp-sat"))
-    assert allowed(rule, None) is None
-    assert allowed(rule, 2.0) == 2.0
-    assert allowed(exact, 2.0) == pytest.approx(2.7)
+    assert seconds_until_kill(rule, None) is None
+    assert seconds_until_kill(rule, 2.0) == 2.0
+    assert seconds_until_kill(exact, 2.0) == pytest.approx(2.7)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +276,6 @@ def test_of_what_a_rule_prints_64_kilobytes_are_shown_and_the_rest_is_counted(tm
     assert done.stdout == "feasible\n"
     assert done.stderr.startswith("?[2Jbegin\nxxx")
     shown, _, last = done.stderr.rstrip("\n").rpartition("\n")
-    assert len(shown) == isolated_output.MOST
-    more = 32 * 2**16 + len("\x1b[2Jbegin\n") - isolated_output.MOST
+    assert len(shown) == isolated_output.MAX_OUTPUT
+    more = 32 * 2**16 + len("\x1b[2Jbegin\n") - isolated_output.MAX_OUTPUT
     assert last == f"mlsched: {more} bytes more that an isolated solver printed are left out"

@@ -1,1 +1,1 @@
-"""What people ask of task graphs alone: references of logs, and of what the distance from them is made."""
+"""Calls for task graphs only: references of logs, and decompositions of the gap to them."""

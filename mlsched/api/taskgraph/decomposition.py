@@ -1,4 +1,4 @@
-"""Of what the distance of a run from a bound is made: the runs that the parts are measured by."""
+"""Decomposition of a run's gap to a bound: the runs by which its parts are measured."""
 
 from __future__ import annotations
 
@@ -24,29 +24,33 @@ from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 from mlsched.simulation.taskgraph.iterations.reference.question import log_of, question
 from mlsched.simulation.wake import Wake
 
-#: The rules that know the running times, by whether jobs may pause. Their best run is the schedule of a world in which
-#: jobs are not free to pause and move; elsewhere it is the best schedule by ranks, which is better and sooner found.
+#: Rules that know the running times, by whether jobs may pause. Their best run is the schedule of a simulator in which
+#: jobs cannot pause and move freely; otherwise the best schedule by ranks is better and found sooner.
 INFORMED = {True: ("srpt:preempt=true", "srpt:size=time,preempt=true"), False: ("srpt", "srpt:size=time")}
-#: Those that know the rates as well, where nodes are of several types.
+#: Rules that also know the rates, for nodes of several types.
 RATES = {True: ("fastest-first:preempt=true",), False: ("fastest-first", "earliest-finish")}
 
 
 @validate_arguments
 def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
-    """Tell of what a run's distance from a bound is made: parts that add up, each at least and at most so much.
+    """Decompose a run's gap to its lower bound into causes.
 
-    They are node shape, the price of pauses, forgone preemption, and what the rule does not know. In each world from
-    one large node, where pausing is free, to the run's own, a schedule that knows the running times is made, by ranks
-    or by runs of rules; further runs of the same workload take it over.
+    The causes are node shape, preemption cost, forgone preemption, and information that the rule lacks. Each part has a
+    lower and an upper limit; the parts add up to the gap. Between one large node with free pauses and the run's own
+    simulator lies a chain of simulators. For each of them a schedule with known running times is computed, by ranks or
+    by runs of rules; further runs of the same workload reuse it.
 
     Args:
-        run: of a log's workload.
-        references: of the same workload, counting every job alike, recomputed (`check_reference`): they make what is
-            known of the best schedule narrower.
+        run: A run of a log's workload.
+        references: References of the same workload with equal weights, recomputed (`check_reference`); they narrow the
+            interval of the best schedule.
+
+    Returns:
+        The decomposition.
 
     Raises:
-        InvalidInput: the run is of no log, or of a log that cannot have been so; nodes fail, usage is drawn or work is
-            lost at pauses; or a reference is of another workload.
+        InvalidInput: The run is not of a log, or its log is impossible; nodes fail, usage is random or pauses lose
+            work; or a reference belongs to another workload.
 
     Examples:
         >>> work = mlsched.workload("synthetic:gangs", jobs=8)
@@ -54,43 +58,45 @@ def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
         >>> sum(part.value for part in found.parts) == found.total - found.bound
         True
     """
-    found = [_known(world) for world in _sound(run)]
+    chain = [_step_of(world) for world in _checked_worlds(run)]
     for reference in references:
         if reference.workload_hash != proof.identity(run.workload) or reference.weights != "jobs":
             raise InvalidInput(
                 f"parts: a reference is of {reference.source} on {reference.cluster}, or weights jobs; give one of the "
                 "run's workload with weights jobs"
             )
-        found = [_with(step, reference, run) for step in found]
+        chain = [_narrowed_step(step, reference, run) for step in chain]
     informed, rule = _best(steps.worlds(run)[-1])
-    return steps.decomposed(run.solver, int(run.summary()["total_jct"]), found, informed, rule)
+    return steps.decomposed(run.solver, int(run.summary()["total_jct"]), chain, informed, rule)
 
 
-def _sound(run: Run) -> list[World]:
+def _checked_worlds(run: Run) -> list[World]:
     worlds = steps.worlds(run)
     if findings := run.lint():
         raise InvalidInput(f"{run.solver}: no parts, since the log cannot have been so: {findings[0]}")
     return worlds
 
 
-def _known(world: World) -> Step:
-    ranked = _ranked(world.jobs) if world.pausing and world.movement == "anytime" else None
-    # A bound knows of no price, and of no moves: the worlds that differ in these share one.
-    alike = world.jobs.replace(pause_cost=np.zeros_like(world.jobs.pause_cost), movement="anytime")
-    return Step(world.part, _bound(alike, world.pausing), _best(world)[0] if ranked is None else ranked)
+def _step_of(world: World) -> Step:
+    total_by_ranks = _total_by_ranks(world.jobs) if world.pausing and world.movement == "anytime" else None
+    # A bound ignores costs and moves: simulators that differ only in these share one.
+    relaxed = world.jobs.replace(pause_cost=np.zeros_like(world.jobs.pause_cost), movement="anytime")
+    return Step(
+        world.part, _bound(relaxed, world.pausing), _best(world)[0] if total_by_ranks is None else total_by_ranks
+    )
 
 
-def _with(step: Step, reference: Reference, run: Run) -> Step:
-    """A step with what a reference says of its world."""
-    whole = not reference.pausing
-    holds = not whole or step.part == steps.WHOLE_RUNS
-    possible = whole or step.part != steps.WHOLE_RUNS
-    if step.part == steps.STAY and reference.pausing:  # its jobs may move as the workload says
-        possible = run.options.movement == "given"
+def _narrowed_step(step: Step, reference: Reference, run: Run) -> Step:
+    """Return a step narrowed by a reference of its simulator."""
+    complete_runs = not reference.pausing
+    bound_applies = not complete_runs or step.part == steps.WHOLE_RUNS
+    value_applies = complete_runs or step.part != steps.WHOLE_RUNS
+    if step.part == steps.STAY and reference.pausing:  # its jobs may move as the workload allows
+        value_applies = run.options.movement == "given"
     return Step(
         step.part,
-        max(step.bound, reference.bound) if holds and step.part else step.bound,
-        min(step.value, reference.value) if possible else step.value,
+        max(step.bound, reference.bound) if bound_applies and step.part else step.bound,
+        min(step.value, reference.value) if value_applies else step.value,
     )
 
 
@@ -100,18 +106,18 @@ def _bound(jobs: Jobs, pausing: bool) -> int:
 
 
 @functools.lru_cache(maxsize=16)
-def _ranked(jobs: Jobs) -> int | None:
-    """The total of the best schedule by ranks, judged; None where jobs start in parts, or not all find nodes by it."""
+def _total_by_ranks(jobs: Jobs) -> int | None:
+    """Return the total of the best schedule by ranks, judged; None if jobs start in parts, or some do not fit."""
     best: list[ByRank] = []
     try:
-        asked = question(jobs, np.ones_like(jobs.arrival))
-        ranks.search(asked, 0, 0, lambda *_: False, lambda found, _: best.append(found))
+        instance = question(jobs, np.ones_like(jobs.arrival))
+        ranks.search(instance, 0, 0, lambda *_: False, lambda schedule, _: best.append(schedule))
     except InvalidInput:
         return None
-    log = log_of(asked, best[-1].rows)
+    log = log_of(instance, best[-1].rows)
     options = dataclasses.replace(files.options(True), movement="anytime")
-    wrong = replay.violations(jobs, options, Wake.parse("events"), log)
-    assert not wrong, f"by rank: {wrong[0]}"
+    faults = replay.violations(jobs, options, Wake.parse("events"), log)
+    assert not faults, f"by rank: {faults[0]}"
     return files.total(jobs, log, "jobs")
 
 
@@ -122,11 +128,11 @@ def _best(world: World) -> tuple[int, str]:
 
 @functools.lru_cache(maxsize=64)
 def _total(jobs: Jobs, rule: str, pausing: bool, movement: str) -> int:
-    """The total of a rule that knows the running times; its run passes the replay."""
+    """Return the total of a rule that knows the running times; its run must pass the replay."""
     options = {"pausing": "keep" if pausing else "none", "movement": movement, "information": "oracle"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on load, which the run itself has said
+        warnings.simplefilter("ignore")  # warnings about load, which the run itself has shown
         run = simulate(jobs, rule, options=options)
-    wrong = run.violations()
-    assert not wrong, f"{rule}: {wrong[0]}"
+    faults = run.violations()
+    assert not faults, f"{rule}: {faults[0]}"
     return int(run.summary()["total_jct"])

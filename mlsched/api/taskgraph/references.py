@@ -1,4 +1,4 @@
-"""References: the interval in which the best schedule of a log lies, with a certificate that anyone can check."""
+"""References: the interval of the best schedule of a log, with a certificate that anyone can check."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
 from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule
 from mlsched.simulation.taskgraph.iterations.reference.question import Question, as_log, log_of, question
 
-#: Moves of the neighbourhood search where nothing else is said.
+#: Default number of moves of the neighbourhood search.
 MOVES = 5000
-#: Where jobs may pause, a change of ranks runs the whole log again, and takes about as long as so many moves.
-A_CHANGE = 100
-#: The rules of which the best run is the reference where jobs pause, but are not free to move, or start in parts.
+#: With pauses, a change of ranks replays the complete log, and takes about as long as this many moves.
+MOVES_PER_CHANGE = 100
+#: Rules whose best run is the reference if jobs pause, but cannot move freely, or start in parts.
 WITH_PAUSES = ("srpt:preempt=true", "srpt:size=time,preempt=true")
-#: Moves after which an interrupted search goes on.
-KEPT_EVERY = 1000
+#: Moves after which an interrupted search can resume.
+SAVE_INTERVAL = 1000
 
-Told = Callable[[str, int, int], bool]
+Progress = Callable[[str, int, int], bool]
 
 
 @validate_arguments
@@ -51,27 +51,30 @@ def make_reference(
     moves: Annotated[int, Range(0)] = MOVES,
     seed: Seed = 0,
     log_options: Mapping[str, Any] | None = None,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> Reference:
     """Bound the best schedule of a log's workload from both sides; write prices, schedule and claim to a folder.
 
-    A folder with a reference of the same workload is recomputed and gone on with: its schedule is never worsened.
+    A folder with a reference of the same workload is recomputed and continued: its schedule never gets worse.
 
     Args:
-        workload: of a log, as `workload` makes it (task graphs by iterations).
-        folder: where the reference goes.
-        pausing: whether jobs may pause, and go on elsewhere, at their `pause_cost`; the bound then holds for that, and
-            in the schedule jobs run by rank, and smaller ones move to other nodes where a larger one finds none.
-            Where a schedule without pauses can be better, such a one is looked for as well.
-        weights: what a job's completion time counts ("jobs", "area", "urgency", "class").
-        moves: of the search without pauses, in each of which a few jobs change places; with pauses, ranks are changed
-            once for a hundred of these.
-        seed: of these changes, an integer >= 0.
-        log_options: options of the log reader, for the manifest.
-        progress: called with (stage, moves, value) during the work; True ends it and keeps the best schedule.
+        workload: A log's workload from `workload` (task graphs by iterations).
+        folder: Target of the reference.
+        pausing: Whether jobs may pause, and resume elsewhere, at their `pause_cost`. The bound then covers pauses. In
+            the schedule, jobs run by rank, and smaller ones move to other nodes if a larger one does not fit. If a
+            schedule without pauses can be better, it is searched as well.
+        weights: Weight of a job's completion time ("jobs", "area", "urgency", "class").
+        moves: Moves of the search without pauses, each of which exchanges a few jobs. With pauses, ranks are changed
+            once per hundred moves.
+        seed: Random seed of these changes, an integer >= 0.
+        log_options: Options of the log reader, for the manifest.
+        progress: Called with (stage, moves, value) during the work; returning True ends it and keeps the best schedule.
+
+    Returns:
+        The claim in the folder.
 
     Raises:
-        InvalidInput: the workload is no log's, or the folder is of another workload or does not hold.
+        InvalidInput: The workload is not from a log, or the folder belongs to another workload or is invalid.
 
     Examples:
         >>> work = mlsched.workload("synthetic:gangs", jobs=8)
@@ -83,28 +86,37 @@ def make_reference(
         raise InvalidInput("reference: is for logs of jobs and their like (task graphs by iterations)")
     if len(workload.failure_node):
         raise InvalidInput("reference: nodes fail in this workload; leave the failures out")
-    target, begun = Path(folder), cpu_time()
+    target, started = Path(folder), cpu_time()
     progress = progress or (lambda stage, made, value: False)
     weight = proof.weights(workload, weights)
-    before = _before(target, workload, pausing, weights)
+    existing = _claim_in(target, workload, pausing, weights)
     asked = proof.weighted(workload, weight)
-    claim = _claim(workload, before, pausing, weights, int(seed), dict(log_options or {}))
+    claim = _claim(workload, existing, pausing, weights, int(seed), dict(log_options or {}))
     prices = None
-    if before is None:
+    if existing is None:
         climb = climbed(asked, earliest_end(asked), pausing=pausing, effort=OF_REFERENCES[pausing])
         prices, bound = proof.rounded(asked, climb, pausing)
         claim = dataclasses.replace(claim, bound=bound)
         progress("bound", 0, bound)
-    kept = _Kept(target, claim, prices, begun)
-    work = _Work(workload, weight, asked, before, moves, kept, progress)
+    writer = _FolderWriter(target, claim, prices, started)
+    work = _Work(workload, weight, asked, existing, moves, writer, progress)
     (_with_pauses if pausing else _without_pauses)(work)
-    return kept.claim
+    return writer.claim
 
 
 def _claim(
     workload: Jobs, before: Reference | None, pausing: bool, weights: str, seed: int, reading: dict[str, Any]
 ) -> Reference:
-    """What is claimed before the work begins: what a folder has already, or nothing yet."""
+    """Return the claim before the work begins: the one in the folder, or an empty one.
+
+    Args:
+        workload: The workload.
+        before: The claim in the folder, if any.
+        pausing: Whether jobs may pause.
+        weights: Weights of completion times.
+        seed: Random seed.
+        reading: Options of the log reader.
+    """
     return Reference(
         workload_hash=proof.identity(workload),
         source=one_line(proof.said(workload.source)),
@@ -123,15 +135,22 @@ def _claim(
     )
 
 
-class _Kept:
-    """What the folder has: it is written whenever there is something better; the prices once, if they are new."""
+class _FolderWriter:
+    """Writer of the folder: it saves every improvement, and new prices once."""
 
     def __init__(self, target: Path, claim: Reference, prices: intervals.Prices | None, begun: float) -> None:
         self.target, self.claim, self._prices = target, claim, prices
         self._begun = begun - claim.cpu_seconds
 
     def keep(self, value: int, how: str, made: int, schedule: dict[str, Any] | None) -> None:
-        """Write the claim of a schedule that was found after so many moves, and the schedule (None: as it is there)."""
+        """Write the claim and the schedule.
+
+        Args:
+            value: Value of the schedule.
+            how: How the schedule was found, in words.
+            made: Moves until then.
+            schedule: The schedule; None leaves the one in the folder.
+        """
         seconds = round(cpu_time() - self._begun, 1)
         self.claim = dataclasses.replace(self.claim, value=value, how=how, moves=made, cpu_seconds=seconds)
         files.written(self.target, self.claim, self._prices, schedule)
@@ -140,153 +159,174 @@ class _Kept:
 
 @dataclasses.dataclass(frozen=True)
 class _Work:
-    """One reference to make: the weighted workload, the claim that the folder has, the moves, and the caller's ear."""
+    """One reference to compute: the weighted workload, the claim in the folder, the moves, and the callback."""
 
     workload: Jobs
     weight: IntArray
     pieces: Pieces
     before: Reference | None
     moves: int
-    kept: _Kept
-    told: Told
+    kept: _FolderWriter
+    told: Progress
 
 
 def _without_pauses(work: _Work) -> None:
-    """Make a list after prices, and search from it, or from the schedule that the folder has."""
-    those, kept = question(work.workload, work.weight), work.kept
+    """Build a list by prices, and search from it, or from the schedule in the folder."""
+    instance, writer = question(work.workload, work.weight), work.kept
     stored = None
     if work.before is not None:
-        stored = search.on_board(those, *files.starts_of(kept.target, work.workload))
+        stored = search.on_board(instance, *files.starts_of(writer.target, work.workload))
 
-    def found(schedule: Schedule, how: str, made: int) -> None:
-        kept.keep(those.value(schedule[0]), how, made, files.waits_of(work.workload, schedule[0], schedule[1]))
+    def keep_schedule(schedule: Schedule, how: str, made: int) -> None:
+        writer.keep(instance.value(schedule[0]), how, made, files.waits_of(work.workload, schedule[0], schedule[1]))
 
-    _searched(work, those, stored, found, done=kept.claim.moves)
+    _search_from(work, instance, stored, keep_schedule, moves_before=writer.claim.moves)
 
 
-def _searched(
-    work: _Work, those: Question, schedule: Schedule | None, found: Callable[[Schedule, str, int], None], *, done: int
+def _search_from(
+    work: _Work,
+    instance: Question,
+    schedule: Schedule | None,
+    keep_schedule: Callable[[Schedule, str, int], None],
+    *,
+    moves_before: int,
 ) -> None:
-    """Make a list after prices (if `schedule` is None), and search from it until all moves are done.
+    """Search from a schedule until all moves are made; without a schedule, build a list by prices first.
 
-    found(schedule, how, moves) is called with each schedule to keep; none is worse than the one before.
+    Args:
+        work: The reference to compute.
+        those: The instance.
+        schedule: Schedule to start from.
+        found: `found(schedule, how, moves)` is called with each schedule to keep; they never get worse.
+        done: Moves made before.
     """
     if schedule is None:
-        schedule = search.first_schedule(those, work.pieces, work.told)
-        found(schedule, "a list after prices", 0)
+        schedule = search.first_schedule(instance, work.pieces, work.told)
+        keep_schedule(schedule, "a list after prices", 0)
     stop = False
-    while done < work.moves and not stop:
-        many = min(KEPT_EVERY, work.moves - done)
+    while moves_before < work.moves and not stop:
+        batch = min(SAVE_INTERVAL, work.moves - moves_before)
 
-        def moved(stage: str, made: int, value: int, done: int = done) -> bool:
+        def report_moves(stage: str, moves_made: int, value: int, moves_before: int = moves_before) -> bool:
             nonlocal stop
-            stop = stop or work.told(stage, done + made, value)
+            stop = stop or work.told(stage, moves_before + moves_made, value)
             return stop
 
-        schedule, made = search.search(schedule, many, work.kept.claim.seed + done, moved)
-        stop = stop or made < many
-        done += made
-        found(schedule, "a list after prices, and a neighbourhood search", done)
+        schedule, moves_made = search.search(schedule, batch, work.kept.claim.seed + moves_before, report_moves)
+        stop = stop or moves_made < batch
+        moves_before += moves_made
+        keep_schedule(schedule, "a list after prices, and a neighbourhood search", moves_before)
 
 
-def _before(target: Path, workload: Jobs, pausing: bool, weights: str) -> Reference | None:
-    """What a folder claims already; refused where it is of something else."""
+def _claim_in(target: Path, workload: Jobs, pausing: bool, weights: str) -> Reference | None:
+    """Return the claim in a folder, or None; raise InvalidInput if it belongs to something else."""
     if not (target / files.MANIFEST).exists():
-        # Prices or a schedule alone are what a full disk, say, has left of a reference: it is made again.
-        if target.exists() and (not target.is_dir() or {one.name for one in target.iterdir()} - files.UNFINISHED):
+        # Prices or a schedule without a manifest are the remains of an aborted write: the reference is computed again.
+        if target.exists() and (not target.is_dir() or {entry.name for entry in target.iterdir()} - files.UNFINISHED):
             raise InvalidInput(f"{target}: is there, and no reference; give another folder")
         return None
-    before = files.claimed(target)
-    same = (before.workload_hash, before.pausing, before.weights) == (proof.identity(workload), pausing, weights)
+    claim = files.claimed(target)
+    same = (claim.workload_hash, claim.pausing, claim.weights) == (proof.identity(workload), pausing, weights)
     if not same:
         raise InvalidInput(f"{target}: is a reference of another log, cluster or question; give another folder")
-    if wrong := files.checked(target, workload)[2]:
-        raise InvalidInput(f"{target}: does not hold: {wrong[0]}; give another folder")
-    return before
+    if faults := files.checked(target, workload)[2]:
+        raise InvalidInput(f"{target}: does not hold: {faults[0]}; give another folder")
+    return claim
 
 
 def _with_pauses(work: _Work) -> None:
-    """The best of schedules by ranks and, where that can be better, of what is found without pauses; of jobs that are
-    not free to move, or start in parts, of runs of rules.
+    """Keep the best of schedules by ranks and, if that can be better, of schedules without pauses.
 
-    Where more is asked for than was done before (`claim.moves`), all is done anew, and what was there is kept unless
-    something is better.
+    If jobs cannot move freely, or start in parts, runs of rules replace the ranks. With more moves than before
+    (`claim.moves`), all work is repeated, and the schedule in the folder is kept unless a better one is found.
     """
-    workload, before, kept, moves, told = work.workload, work.before, work.kept, work.moves, work.told
-    claim = kept.claim
+    workload, before, writer, moves, report_progress = work.workload, work.before, work.kept, work.moves, work.told
+    claim = writer.claim
     best = None if before is None else (before.value, before.how)
     stop = False
 
-    def better(value: int, how: str, made: int, log: Callable[[], Segments]) -> None:
+    def better(value: int, how: str, moves_made: int, log: Callable[[], Segments]) -> None:
         nonlocal best
         new = best is None or value < best[0]
         best = (value, how) if best is None or new else best
-        kept.keep(*best, max(claim.moves, made), log().to_json() if new else None)
+        writer.keep(*best, max(claim.moves, moves_made), log().to_json() if new else None)
 
-    def heard(stage: str, made: int, value: int) -> bool:
+    def report(stage: str, moves_made: int, value: int) -> bool:
         nonlocal stop
-        stop = stop or told(stage, made, value)
+        stop = stop or report_progress(stage, moves_made, value)
         return stop
 
     try:
-        those = question(workload, work.weight)
+        instance = question(workload, work.weight)
         if workload.movement != "anytime":
             raise InvalidInput(f"reference: jobs may not move at any time (movement={workload.movement})")
     except InvalidInput as error:
-        told(f"no ranks are looked for: {error}", 0, 0 if best is None else best[0])
-        _runs_of_rules(workload, claim, better, heard)
+        report_progress(f"no ranks are looked for: {error}", 0, 0 if best is None else best[0])
+        _run_rules(workload, claim, better, report)
         return
-    changes = moves // A_CHANGE
+    changes = moves // MOVES_PER_CHANGE
     steps = len(ranks.POWERS) + changes
     if claim.moves >= steps + moves:
         return
     how = "jobs by rank, where smaller ones make way"
     ranks.search(
-        those,
+        instance,
         changes,
         claim.seed,
-        heard,
-        lambda found, made: better(found.value(), how, made, lambda: log_of(those, found.rows)),
+        report,
+        lambda keep_schedule, moves_made: better(
+            keep_schedule.value(), how, moves_made, lambda: log_of(instance, keep_schedule.rows)
+        ),
     )
     if stop:
         return
     assert best is not None, "there is a schedule for each power"
     climb = climbed(work.pieces, earliest_end(work.pieces), pausing=False, effort=OF_RUNS[False])
     if climb is None or best[0] <= climb.best:
-        better(*best, steps + moves, lambda: log_of(those, []))
+        better(*best, steps + moves, lambda: log_of(instance, []))
         return
 
-    def found(schedule: Schedule, how: str, made: int) -> None:
+    def keep_schedule(schedule: Schedule, how: str, moves_made: int) -> None:
         better(
-            those.value(schedule[0]),
+            instance.value(schedule[0]),
             f"{how}, without pauses",
-            steps + made,
-            lambda: as_log(those, schedule[0], schedule[1]),
+            steps + moves_made,
+            lambda: as_log(instance, schedule[0], schedule[1]),
         )
 
-    _searched(dataclasses.replace(work, told=heard), those, None, found, done=0)
+    _search_from(dataclasses.replace(work, told=report), instance, None, keep_schedule, moves_before=0)
 
 
-def _runs_of_rules(workload: Jobs, claim: Reference, better: Callable[..., None], told: Told) -> None:
-    """The runs of the rules with pauses; those that were made before are not made again."""
-    for made, rule in enumerate(WITH_PAUSES, start=1):
-        if made > claim.moves:
+def _run_rules(workload: Jobs, claim: Reference, better: Callable[..., None], report: Progress) -> None:
+    """Run the rules with pauses, except those of an earlier call.
+
+    Args:
+        workload: The workload.
+        claim: The claim in the folder.
+        better: Called with each run.
+        told: The progress callback.
+    """
+    for number, rule in enumerate(WITH_PAUSES, start=1):
+        if number > claim.moves:
             run = simulate(workload, rule, options=dataclasses.asdict(files.options(True)))
             value = files.total(workload, run.log, claim.weights)
-            better(value, rule, made, lambda run=run: run.log)
-            if told(rule, 0, value):
+            better(value, rule, number, lambda run=run: run.log)
+            if report(rule, 0, value):
                 return
 
 
 @validate_arguments
 def read_reference(folder: str | os.PathLike[str]) -> Reference:
-    """What a reference claims, unchecked; `check_reference` recomputes it.
+    """Return the claim of a reference, unchecked; `check_reference` recomputes it.
 
     Args:
-        folder: what `make_reference` wrote.
+        folder: A folder written by `make_reference`.
+
+    Returns:
+        The claim.
 
     Raises:
-        InvalidFile: there is no reference in the folder that could be read.
+        InvalidFile: The folder lacks a readable reference.
 
     Examples:
         >>> made = mlsched.make_reference(mlsched.workload("synthetic:gangs", jobs=8), "reference", moves=20)
@@ -305,15 +345,15 @@ def check_reference(
     The bound is summed up in integers (`certificates/prices/intervals.py`), the schedule judged node by node.
 
     Args:
-        folder: what `make_reference` wrote.
-        workload: what it is a reference of.
-        time_limit: wall seconds, after which the check has failed; None for no limit.
+        folder: A folder written by `make_reference`.
+        workload: The workload of the reference.
+        time_limit: Wall seconds, after which the check fails; None for unlimited time.
 
     Returns:
-        What the folder claims, what comes out by name, and sentences on what does not hold.
+        The claim in the folder, the recomputed values by name, and one sentence per fault.
 
     Raises:
-        InvalidFile: there is no reference in the folder that could be read.
+        InvalidFile: The folder lacks a readable reference.
 
     Examples:
         >>> work = mlsched.workload("synthetic:gangs", jobs=8)
@@ -333,15 +373,18 @@ def check_reference(
 
 @validate_arguments
 def losses(run: Run, reference: Reference) -> tuple[float, float]:
-    """How much a run loses against the best schedule: at least, and at most, as shares of it.
+    """Return the regret interval of a run: its least and greatest loss against the best schedule, as shares of it.
 
     Args:
-        run: a run over the reference's workload.
-        reference: what `make_reference` or `read_reference` returned.
+        run: A run over the reference's workload.
+        reference: A reference from `make_reference` or `read_reference`.
+
+    Returns:
+        Lower and upper limit.
 
     Raises:
-        InvalidInput: the reference is of another workload or of another simulator: pauses, what they cost in work,
-            movement, usage, failures.
+        InvalidInput: The reference belongs to another workload or simulator: pauses, their cost in work, movement,
+            usage, failures.
 
     Examples:
         >>> work = mlsched.workload("synthetic:gangs", jobs=8)

@@ -71,6 +71,6 @@ def gains(snapshot: Snapshot, steps: Floats) -> tuple[IntArray, Floats]:
         return ints([]), np.zeros(0)
     jobs, window, ahead = found
     falls = -np.diff(window.losses, axis=0) / np.maximum(np.diff(window.iterations, axis=0), 1)
-    largest = np.where(window.observed[1:] & window.held[:-1], falls, 0).max(axis=0, initial=0.0)
+    largest = np.where(window.observed[1:] & window.observed[:-1], falls, 0).max(axis=0, initial=0.0)
     reduction = ahead.reduction_at(window.last_iteration + steps[jobs])
     return jobs, np.where(largest > 0, reduction / np.where(largest > 0, largest, 1.0), 0.0)
