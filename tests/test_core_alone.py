@@ -25,7 +25,7 @@ here = Path(sys.argv[1])
 assert Path(mlsched.__file__).is_relative_to(here), mlsched.__file__
 from mlsched.core import plugins
 
-assert plugins.declared() == ()
+assert plugins.declared_points() == ()
 assert sorted(registry().problems) == ["placement", "preemption", "quality", "taskgraph", "workers"]
 
 answered = 0
