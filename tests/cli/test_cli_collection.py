@@ -69,7 +69,7 @@ def test_engines_that_contradict_each_other_are_reported_and_the_rest_is_made(tm
             raise Contradiction("one proves 2, another has 1")
         return result
 
-    monkeypatch.setattr(gather, "confirmed", denies)
+    monkeypatch.setattr(gather, "with_confirmation", denies)
     (tmp_path / "mine.toml").write_text('[[case]]\nproblem = "preemption"\npreset = "small"\nseeds = 2\n')
     call = ["collection", "make", str(tmp_path / "c"), "--suite", str(tmp_path / "mine.toml"), "--json"]
     assert run(call) == 1

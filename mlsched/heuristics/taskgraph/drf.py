@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.params import one_of
+from mlsched.core.params import check_choice
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._order import Order
@@ -26,7 +26,7 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 def order(*, per: str = "job", stop: str = "most", nodes: str = "auto") -> Order:
     """Return the order by dominant share."""
-    one_of("per", per, PER)
+    check_choice("per", per, PER)
     return Order(lambda job: (), pools=per, share="dominant", stop=stop, nodes=nodes)
 
 

@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Positive, one_of
+from mlsched.core.params import Positive, check_choice
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._order import Order
@@ -42,7 +42,7 @@ def order(
     *, per: str = "job", queueing: str = "held", quantum: float = 600.0, stop: str = "most", nodes: str = "auto"
 ) -> Order | None:
     """Return the order by running tasks; None if jobs take turns."""
-    one_of("per", per, PER)
+    check_choice("per", per, PER)
     return Order(lambda job: (), pools=per, stop=stop, nodes=nodes) if queueing == "held" else None
 
 

@@ -107,7 +107,7 @@ def test_a_reference_is_an_interval_and_can_be_checked(made, tmp_path):
 
 def test_it_goes_on_where_it_stopped(made, tmp_path, monkeypatch):
     load, folder, _ = made
-    monkeypatch.setattr(references, "KEPT_EVERY", 40)
+    monkeypatch.setattr(references, "SAVE_INTERVAL", 40)
     whole = mlsched.make_reference(load, tmp_path / "whole", moves=120)
     for moves in (0, 40, 120):
         found = mlsched.make_reference(load, tmp_path / "parts", moves=moves)
