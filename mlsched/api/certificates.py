@@ -26,12 +26,11 @@ from mlsched.core.params import Positive
 from mlsched.core.request import resolve_objective
 from mlsched.solvers import prices
 
-#: Of the time for all, what finding the plan may take, and of what then remains, finding the proof: the rest is for
-#: its check.
+#: Share of the time limit for the plan, and share of the remaining time for the proof; the rest is for its check.
 FOR_PLAN, FOR_PROOF = 0.5, 0.8
-#: The same for a dual proof after which formulas are tried.
+#: The proof's share if a logic proof follows a dual proof.
 FOR_GAP = 0.3
-#: Wall seconds for a first bound, where Ctrl-C ends the search for a plan or a proof.
+#: Wall seconds for a first bound after Ctrl-C ended the search for a plan or a proof.
 LAST = 10.0
 
 
@@ -47,26 +46,28 @@ def certify(
     proof: Kind | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
-    """Prove that a plan is optimal, or how far from it at most, and write the proof to a folder that anyone can check.
+    """Prove that a plan is optimal, or bound its gap, and write the proof to a folder that anyone can check.
 
     Args:
-        instance: what is asked.
-        folder: where the proof goes; there must be none of that name yet.
-        objective: one of the instance's, by name; the first by default.
-        solver: what finds the plan, where none is given (default: the problem's).
-        plan: the plan to certify. Without one, what the proof comes across is taken where it is better.
-        time_limit: wall seconds, with prices for all of it: where the time is over before the plan is proved optimal,
-            the certificate says how far from the best it is at most (`Checked.gap`). With formulas: for the plan, and
-            again for each proof.
-        proof: "dual" or "logic"; by default prices where the problem can be stated so. Those of task graphs prove
-            a gap as a rule: then formulas are tried for the rest of the time (without a limit: until they end), and
-            where they do not end the gap is what is certified.
-        progress: called with a line that says how far the proof is.
+        instance: The instance.
+        folder: Target of the proof; it must not exist.
+        objective: Name of one of the instance's objectives; by default the first.
+        solver: Solver that finds the plan if `plan` is None (default: the problem's).
+        plan: The plan to certify. Without one, a better plan that the proof finds replaces the solver's plan.
+        time_limit: Wall seconds. Dual proofs: in total; if the plan is not proved optimal in time, the certificate
+            states an upper limit of its gap (`Checked.gap`). Logic proofs: for the plan, and again for each proof.
+        proof: "dual" or "logic"; by default "dual" if the problem supports it. Dual proofs of task graphs usually prove
+            a gap. Then a logic proof is tried for the remaining time (without a limit: until it ends); if it fails, the
+            gap is certified.
+        progress: Called with a line about the state of the proof.
+
+    Returns:
+        The checked certificate.
 
     Raises:
-        InvalidInput: the folder exists, or the instance cannot be certified.
-        BackendError: no plan or no proof is found in time.
-        SolverError: the plan is not optimal.
+        InvalidInput: The folder exists, or the instance cannot be certified.
+        BackendError: Time was over before a plan or a proof was found.
+        SolverError: The plan is not optimal.
 
     Examples:
         >>> inst = mlsched.generate("quality", "small")
@@ -82,7 +83,7 @@ def certify(
     if plan is not None:
         return task.prove(plan, searched=False)
     progress("finding a plan")
-    return task.prove(task.found_plan(solver), searched=True)
+    return task.prove(task.plan_to_certify(solver), searched=True)
 
 
 Proof = TypeVar("Proof", Dual, Logic)
@@ -90,7 +91,7 @@ Proof = TypeVar("Proof", Dual, Logic)
 
 @dataclasses.dataclass(frozen=True)
 class _Certification:
-    """One certificate to make: the instance and its objective, the folder, the kinds of proof and the time."""
+    """One certificate to create: instance, objective, folder, kinds of proof and time."""
 
     instance: Instance
     objective: str
@@ -101,11 +102,11 @@ class _Certification:
     progress: Callable[[str], None]
 
     def check(self) -> None:
-        """Raise InvalidInput, before any work, if the certificate cannot be made."""
+        """Raise InvalidInput, before any work, if the certificate cannot be created."""
         check_folder(self.folder, proof=self.kinds[0])
         bundle.KINDS[self.kinds[0]].check(self.instance, (self.objective,), ())
 
-    def found_plan(self, name: str | None) -> Plan:
+    def plan_to_certify(self, name: str | None) -> Plan:
         """Return a plan to certify, from a solver by name or from the problem's prover."""
         if name is None:
             name = default_solver(self.instance, self.objective)
@@ -118,7 +119,7 @@ class _Certification:
         return plan
 
     def prove(self, plan: Plan, *, searched: bool) -> Checked:
-        """Write the certificate of a plan; of one that was `searched`, also of a better plan that the proof finds."""
+        """Write the certificate of a plan; if the plan was `searched`, a better plan found by the proof replaces it."""
         if "dual" not in self.kinds:
             return bundle.certify_logic(self._claimed(Logic, plan), self.folder, seconds=self.seconds)
         self._claimed(Dual, plan)
@@ -137,27 +138,27 @@ class _Certification:
         return bundle.certify_dual(self._claimed(Dual, plan), self.folder, [(trees, bound)])
 
     def _claimed(self, kind: type[Proof], plan: Plan) -> Proof:
-        """Return the claim that the plan is the best; InvalidInput if it is infeasible."""
+        """Return the claim that the plan is the best; raise InvalidInput if it is infeasible."""
         return kind.of(self.instance, [plan], [self.objective])
 
     def _trees(self, plan: Plan) -> tuple[list[list[Any]], int, list[Plan]]:
         """Return the dual proof for a plan, the bound that it proves, and better plans found meanwhile.
 
-        If Ctrl-C comes before anything is proved, the proof is what a last moment can prove.
+        After Ctrl-C without a proof, the proof is the result of a last short search.
         """
         remaining, share = self.deadline.remaining(), FOR_GAP if "logic" in self.kinds else FOR_PROOF
         limit = Deadline(None if remaining is None else share * remaining)
         value, others = self._value(plan), list[Plan]()
-        searched: dict[str, Any] = {"progress": self.progress, "better": others.append}
+        callbacks: dict[str, Any] = {"progress": self.progress, "better": others.append}
         try:
             try:
-                trees, bound = prices.trees(self.instance, self.objective, value, limit, **searched)
+                trees, bound = prices.trees(self.instance, self.objective, value, limit, **callbacks)
             except (BackendError, OutOfTime):
                 if not stop_requested():
                     raise
                 self.progress("interrupted: looking for a bound for a last moment")
                 with finishing():
-                    trees, bound = prices.trees(self.instance, self.objective, value, Deadline(LAST), **searched)
+                    trees, bound = prices.trees(self.instance, self.objective, value, Deadline(LAST), **callbacks)
         except prices.Refuted:
             raise SolverError(
                 f"the plan is not optimal: its {self.objective} is {value}, and a better plan exists"
@@ -175,7 +176,7 @@ class _Certification:
 
 
 def _kinds(instance: Instance, objective: str) -> tuple[Kind, ...]:
-    """The kinds of proof that are tried, in this order, where none is asked for."""
+    """Return the kinds of proof to try, in order, by default."""
     statement = statements().get(instance.kind)
     if statement is None or objective not in statement.module.CLAIMS:
         return ("logic",)
@@ -183,7 +184,13 @@ def _kinds(instance: Instance, objective: str) -> tuple[Kind, ...]:
 
 
 def check_folder(folder: str | os.PathLike[str], *files: str | os.PathLike[str] | None, proof: Kind = "logic") -> None:
-    """Refuse a folder in which no certificate of this kind can be made, before any work; `files` are written too."""
+    """Raise InvalidInput, before any work, if a certificate of this kind cannot be written to a folder.
+
+    Args:
+        folder: Target of the certificate.
+        files: Other files that the command writes.
+        proof: Kind of the certificate.
+    """
     if proof == "logic":
         engine.version()
     bundle.check_target(Path(folder))
@@ -193,7 +200,7 @@ def check_folder(folder: str | os.PathLike[str], *files: str | os.PathLike[str] 
 
 
 def check_objectives(instance: Instance, objectives: Sequence[str], proof: Kind | None = None) -> Kind:
-    """The kind of proof by which a front in these objectives is certified; refuses those that cannot be."""
+    """Return the kind of proof for a front in these objectives; raise InvalidInput if it cannot be certified."""
     statement = statements().get(instance.kind)
     if proof is None:
         proof = "dual" if statement is not None and statement.limits else "logic"
@@ -213,27 +220,30 @@ def certify_front(
     proof: Kind | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
-    """Prove that plans are the whole front of an instance, or how far from it, for `check_certificate`.
+    """Prove that plans are the complete front of an instance, or bound their distance from it, for `check_certificate`.
 
-    By formulas (admission, preemption, quality and rounds): one, which asks for a plan that no point covers, is proved
-    to have no solution; that needs the extra "certify". By prices (task graphs, two objectives): each point is proved
-    to be at most so far from the best, and with that all of them from every plan (`Checked.claim`); the front
-    need not be whole.
+    Logic proofs (admission, preemption, quality and rounds; extra "certify"): one formula, which asks for a plan that
+    no point covers, is proved unsatisfiable. Dual proofs (task graphs, two objectives): each point is proved to be
+    within a distance of the best, which bounds the distance of all points from every plan (`Checked.claim`); the front
+    need not be complete.
 
     Args:
-        instance: what is asked.
-        plans: one for each point, such as `pareto(...).plans`.
-        folder: where the proof goes; there must be none of that name yet.
-        objectives: those of the front, by name.
-        first: objectives that are compared before them; by formulas only.
-        time_limit: wall seconds for the proof. By prices, what is proved by then is certified.
-        proof: "dual" or "logic"; by default the one that the problem has.
-        progress: called with a line that says how far the proof is.
+        instance: The instance.
+        plans: One plan per point, for example `pareto(...).plans`.
+        folder: Target of the proof; it must not exist.
+        objectives: Names of the front's objectives.
+        first: Objectives that are compared before them; only for logic proofs.
+        time_limit: Wall seconds for the proof. With dual proofs, the results at the limit are certified.
+        proof: "dual" or "logic"; by default the kind that the problem supports.
+        progress: Called with a line about the state of the proof.
+
+    Returns:
+        The checked certificate.
 
     Raises:
-        InvalidInput: the folder exists, the plans are no front, or it cannot be certified.
-        BackendError: no proof is found in time.
-        SolverError: a point is missing; by formulas.
+        InvalidInput: The folder exists, the plans are not a front, or it cannot be certified.
+        BackendError: Time was over before a proof was found.
+        SolverError: A point is missing (logic proofs).
 
     Examples:
         >>> inst = mlsched.generate("taskgraph", "small")
@@ -250,14 +260,17 @@ def certify_front(
     if kind == "logic":
         claimed = Logic.of(instance, plans, objectives, first)
         return bundle.certify_logic(claimed, Path(folder), seconds=time_limit, progress=progress)
-    points, proved, deadline = Dual.of(instance, plans, objectives, first), [], Deadline(time_limit)
-    asked = claims_of(instance, objectives, points.values)
-    for remain, (objective, value, within) in zip(range(len(asked), 0, -1), asked, strict=True):
-        remaining, said = deadline.remaining(), "".join(f" with {name} as good as {most}" for name, most in within)
+    points, proofs, deadline = Dual.of(instance, plans, objectives, first), [], Deadline(time_limit)
+    claims = claims_of(instance, objectives, points.values)
+    for remain, (objective, value, within) in zip(range(len(claims), 0, -1), claims, strict=True):
+        remaining, conditions = (
+            deadline.remaining(),
+            "".join(f" with {name} as good as {most}" for name, most in within),
+        )
         limit = Deadline(None if remaining is None else FOR_PROOF / remain * remaining)
-        told = functools.partial(_of_plans, progress, f"{objective} of plans{said}")
-        proved.append(prices.trees(instance, objective, value, limit, told, within))
-    return bundle.certify_dual(points, Path(folder), proved)
+        report = functools.partial(_of_plans, progress, f"{objective} of plans{conditions}")
+        proofs.append(prices.trees(instance, objective, value, limit, report, within))
+    return bundle.certify_dual(points, Path(folder), proofs)
 
 
 def _of_plans(progress: Callable[[str], None], plans: str, line: str) -> None:
@@ -268,17 +281,17 @@ def _of_plans(progress: Callable[[str], None], plans: str, line: str) -> None:
 def check_certificate(folder: str | os.PathLike[str], *, time_limit: Positive | None = bundle.SECONDS) -> Checked:
     """Check a folder that `certify` or `certify_front` wrote: judge, claims or formulas, proofs, hashes.
 
-    Nothing in it is run.
+    The folder's content is never executed.
 
     Args:
-        folder: the folder.
-        time_limit: wall seconds, after which it is not certified; None: however long it takes.
+        folder: The folder.
+        time_limit: Wall seconds, after which the check fails; None for unlimited time.
 
     Returns:
-        A `Checked`; its `wrong` says what does not hold.
+        A `Checked`; its `wrong` lists the faults.
 
     Raises:
-        InvalidFile: there is no certificate in the folder that could be read.
+        InvalidFile: The folder lacks a readable certificate.
 
     Examples:
         >>> made = mlsched.certify(mlsched.generate("quality", "small"), "proof")

@@ -39,9 +39,9 @@ from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput, one_line, shorten
 from mlsched.core.files import write_json
 from mlsched.core.interrupts import finishing
-from mlsched.core.opening import shown_path
 from mlsched.core.registry import registry
-from mlsched.core.temporary import swept_folder
+from mlsched.core.safe_open import shown_path
+from mlsched.core.temporary import temporary_directory
 from mlsched.core.versions import versions
 
 #: Wall limit of a check, where no other is given; the largest proofs so far took half a minute.
@@ -110,7 +110,7 @@ def _made(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]
 def new_folder(target: Path) -> Iterator[Path]:
     """A folder that gets its name when the block has ended without an error."""
     try:
-        with swept_folder(f".{target.name[:100]}.", target.parent) as made:
+        with temporary_directory(f".{target.name[:100]}.", target.parent) as made:
             yield made
             mask = os.umask(0)
             os.umask(mask)

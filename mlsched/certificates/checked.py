@@ -54,7 +54,7 @@ class Checked:
 
     def _repr_html_(self) -> str:
         """Return the points and their gaps, or the reasons of a refusal, for notebooks."""
-        wrong = html.table(["refused because"], [[line] for line in self.wrong]) if self.wrong else ""
+        wrong = html.html_table(["refused because"], [[line] for line in self.wrong]) if self.wrong else ""
         names, rows = list(self.objectives), [list[Any](row) for row in self.sort_keys]
         if not self.of_front and rows:
             rows = [[self.value]]
@@ -62,8 +62,8 @@ class Checked:
             bounds = self.bounds if self.of_front else [self.bound]
             names += ["bound", "gap at most"]
             rows = [[*row, b, gap.rounded_up] for row, b, gap in zip(rows, bounds, self.gaps, strict=False)]
-        points = html.table(names, rows, most=html.MOST_ROWS)
-        return html.block(
+        points = html.html_table(names, rows, most=html.MAX_ROWS)
+        return html.titled_block(
             f"{self.proof} certificate", [self._state(), f"checked in {self.seconds:.3g} s"], points, wrong
         )
 
