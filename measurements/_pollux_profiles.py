@@ -111,17 +111,17 @@ def _read(text: Text) -> list[tuple[int, int, float, float, float]]:
     found = []
     for first, second, local, step, sync in csv_rows(text, (*names, "local_bsz", "step_time", "sync_time"), {}):
         if placed and not _PLACEMENT.fullmatch(first):
-            text.bad("placement", first, "must be digits from 1 to 9, the GPUs on each node")
+            text.bad("placement", first, "expected digits from 1 to 9, the GPUs on each node")
         nodes = len(first) if placed else text.whole(names[0], first)
         gpus = sum(map(int, first)) if placed else text.whole(names[1], second)
         if not 1 <= nodes <= gpus:
-            text.bad(names[0], first, f"must be between 1 and {gpus}, the number of replicas")
+            text.bad(names[0], first, f"expected between 1 and {gpus}, the number of replicas")
         times = [_seconds(text, column, value) for column, value in (("step_time", step), ("sync_time", sync))]
         if times[0] <= 0 or times[1] > times[0]:
-            text.bad("sync_time", sync, f"must be part of a step_time above 0, which is {step}")
+            text.bad("sync_time", sync, f"expected part of a step_time above 0, which is {step}")
         size = text.whole("local_bsz", local)
         if not size:
-            text.bad("local_bsz", local, "must be at least 1")
+            text.bad("local_bsz", local, "expected at least 1")
         found.append((gpus, nodes, float(size), times[0], times[1]))
     if not found:
         text.fail("there is no row", "give a file with rows")
@@ -132,9 +132,9 @@ def _seconds(text: Text, column: str, value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
-        text.bad(column, value, "must be a number of seconds >= 0")
+        text.bad(column, value, "expected a number of seconds >= 0")
     if not 0 <= seconds < 10**6:
-        text.bad(column, value, "must be a number of seconds >= 0 and below 10^6")
+        text.bad(column, value, "expected a number of seconds >= 0 and below 10^6")
     return seconds
 
 

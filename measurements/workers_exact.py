@@ -192,7 +192,7 @@ def main() -> None:
     }
     only = arguments.only.split(",")
     if unknown := [name for name in only if name not in parts]:
-        raise SystemExit(f"--only {unknown[0]}: must be of {', '.join(parts)}")
+        raise SystemExit(f"--only: {unknown[0]}, expected of {', '.join(parts)}")
     document = {"seeds": seeds, "calibration_s": cpu_seconds(load), "tables": [parts[name]() for name in only]}
     if arguments.json:
         print(json.dumps(document))

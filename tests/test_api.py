@@ -95,26 +95,26 @@ WRONG_CALLS = [
     ({"objective": "cost"}, UnknownName, "preemption has no objective 'cost'; there are total_score, victim_count"),
     ({"solver": "gurobi"}, UnknownName, "no solver 'gurobi' for preemption; there are brute-force"),
     ({"solver": "fitgpp:s"}, InvalidInput, "'s' is not KEY=VALUE"),
-    ({"solver": 3}, InvalidInput, "solver = 3: must be a name or a function"),
-    ({"time_limit": 0}, InvalidInput, "time_limit = 0: must be above 0"),
-    ({"time_limit": -1.0}, InvalidInput, "time_limit = -1.0: must be above 0"),
-    ({"time_limit": math.nan}, InvalidInput, "time_limit = nan: must be above 0"),
-    ({"work_limit": 0}, InvalidInput, "work_limit = 0: must be above 0"),
-    ({"threads": 0}, InvalidInput, "threads = 0: must be between 1 and 10000"),
-    ({"threads": 1.5}, InvalidInput, "threads = 1.5: must be an integer"),
-    ({"threads": True}, InvalidInput, "threads = True: must be an integer"),
-    ({"seed": -1}, InvalidInput, "seed = -1: must be at least 0"),
-    ({"seed": 0.5}, InvalidInput, "seed = 0.5: must be an integer"),
-    ({"hint": "warm"}, InvalidInput, "hint = 'warm': must be a plan, None"),
-    ({"hint": [1, 2]}, InvalidInput, "hint = a list: must be a plan"),
+    ({"solver": 3}, InvalidInput, "solver: 3, expected a name or a function"),
+    ({"time_limit": 0}, InvalidInput, "time_limit: 0, expected above 0"),
+    ({"time_limit": -1.0}, InvalidInput, "time_limit: -1.0, expected above 0"),
+    ({"time_limit": math.nan}, InvalidInput, "time_limit: nan, expected above 0"),
+    ({"work_limit": 0}, InvalidInput, "work_limit: 0, expected above 0"),
+    ({"threads": 0}, InvalidInput, "threads: 0, expected between 1 and 10000"),
+    ({"threads": 1.5}, InvalidInput, "threads: 1.5, expected an integer"),
+    ({"threads": True}, InvalidInput, "threads: True, expected an integer"),
+    ({"seed": -1}, InvalidInput, "seed: -1, expected at least 0"),
+    ({"seed": 0.5}, InvalidInput, "seed: 0.5, expected an integer"),
+    ({"hint": "warm"}, InvalidInput, "hint: 'warm', expected a plan, None"),
+    ({"hint": [1, 2]}, InvalidInput, "hint: a list, expected a plan"),
     ({"hint": Plan(te_node=[0], victims=[])}, InvalidInput, "hint: is infeasible: node 0: its TE jobs need 5 cpu"),
     (
         {"hint": Plan(te_node=[1], victims=[2, 2])},
         InvalidInput,
         "hint: is infeasible: BE job 2 is listed as a victim twice",
     ),
-    ({"hint": AnyPlan()}, InvalidInput, "hint: is infeasible: the answer is a Plan: must be a preemption.plan"),
-    ({"decompose": 1}, InvalidInput, "cp-sat: decompose = 1: must be true or false"),
+    ({"hint": AnyPlan()}, InvalidInput, "hint: is infeasible: the answer is a Plan, expected a preemption.plan"),
+    ({"decompose": 1}, InvalidInput, "cp-sat: decompose: 1, expected true or false"),
     ({"speed": 1}, UnknownName, "cp-sat: has no parameter 'speed'; it has decompose"),
 ]
 
@@ -129,7 +129,7 @@ def test_a_wrong_call_is_refused_in_one_line(call, error, message):
 
 @pytest.mark.parametrize("thing", [None, {}, BEST, "inst.json"])
 def test_only_instances_are_solved(thing):
-    with pytest.raises(InvalidInput, match=r"instance = .*: must be an instance; see mlsched.generate and load"):
+    with pytest.raises(InvalidInput, match=r"instance: .*, expected an instance; see mlsched.generate and load"):
         api.solve(thing, "cp-sat")
 
 
@@ -147,7 +147,7 @@ def mutates(instance, *, rng):
 
 LIARS = [
     (lambda i, *, rng: None, "returned no plan; a rule must return a preemption.plan"),
-    (lambda i, *, rng: [1], "returned an infeasible plan: the answer is a list: must be a preemption.plan"),
+    (lambda i, *, rng: [1], "returned an infeasible plan: the answer is a list, expected a preemption.plan"),
     (lambda i, *, rng: Plan(te_node=[0], victims=[]), "returned an infeasible plan: node 0: its TE jobs need 5 cpu"),
     (lambda i, *, rng: Plan(te_node=[1], victims=[2, 2]), "returned an infeasible plan: BE job 2 is listed"),
     (lambda i, *, rng: Plan(te_node=[], victims=[]), "returned an infeasible plan: te_node has 0 entries"),
@@ -189,7 +189,7 @@ LIES = [
     (Outcome("feasible", None, 3), "returned no plan and 'feasible'"),
     (Outcome("infeasible", BEST, None), "returned a plan and 'infeasible'"),
     (Outcome("optimal", Plan(te_node=[0], victims=[]), 0), "returned an infeasible plan"),
-    (None, "returned a NoneType: must be an Outcome"),
+    (None, "returned a NoneType, expected an Outcome"),
     (RuntimeError("segfault"), "prover raised RuntimeError: segfault"),
 ]
 
@@ -258,27 +258,27 @@ def test_a_plan_carries_the_hash_of_its_instance_where_it_is_known(tmp_path):
 GOOD = small().to_json()
 BAD_FILES = [
     ({**GOOD, "kind": "preemption.plan"}, "resources: unknown field of a preemption.plan"),
-    ({**GOOD, "kind": "chess.instance"}, "kind = 'chess.instance': must be one of"),
-    ({**GOOD, "kind": []}, "must be one of"),
-    ({k: v for k, v in GOOD.items() if k != "kind"}, "kind = None"),
-    ({**GOOD, "version": 2}, "version = 2: this mlsched reads version 1 of preemption.instance; upgrade mlsched"),
-    ({**GOOD, "version": None}, "version = None"),
+    ({**GOOD, "kind": "chess.instance"}, "kind: 'chess.instance', expected one of"),
+    ({**GOOD, "kind": []}, "expected one of"),
+    ({k: v for k, v in GOOD.items() if k != "kind"}, "kind: None"),
+    ({**GOOD, "version": 2}, "version: 2, expected 1 for preemption.instance; upgrade mlsched"),
+    ({**GOOD, "version": None}, "version: None"),
     ({**GOOD, "job_graze": []}, "job_graze: unknown field"),
     ({k: v for k, v in GOOD.items() if k != "job_grace"}, "job_grace: is missing"),
-    ({**GOOD, "job_grace": [60, 120]}, "job_grace: length is 2: must be 3"),
-    ({**GOOD, "job_grace": "60"}, "job_grace = '60': must be a list"),
-    ({**GOOD, "job_grace": [60, 120, None]}, "job_grace[2] = None: must be an integer"),
-    ({**GOOD, "job_grace": [60, 120, 0.0]}, "job_grace[2] = 0.0: must be an integer"),
-    ({**GOOD, "job_grace": [60, 120, 10**30]}, f"job_grace[2] = {10**30}: must be"),
-    ({**GOOD, "job_grace": [60, 120, False]}, "job_grace[2] = False: must be an integer"),
+    ({**GOOD, "job_grace": [60, 120]}, "job_grace: length is 2, expected 3"),
+    ({**GOOD, "job_grace": "60"}, "job_grace: '60', expected a list"),
+    ({**GOOD, "job_grace": [60, 120, None]}, "job_grace[2]: None, expected an integer"),
+    ({**GOOD, "job_grace": [60, 120, 0.0]}, "job_grace[2]: 0.0, expected an integer"),
+    ({**GOOD, "job_grace": [60, 120, 10**30]}, f"job_grace[2]: {10**30}, expected"),
+    ({**GOOD, "job_grace": [60, 120, False]}, "job_grace[2]: False, expected an integer"),
     ({**GOOD, "node_free": [[1, 0], [2]]}, "node_free: rows have different lengths"),
     ({**GOOD, "te_demand": [[[5, 2]]]}, "te_demand: has 3 dimension(s)"),
-    ({**GOOD, "preemption_limit": "1"}, "preemption_limit = '1': must be an integer"),
-    ({**GOOD, "resources": [1, 2]}, "resources = [1, 2]: must be a list of strings"),
-    ({**GOOD, "job_node": [0, 0, 5]}, "job_node[2] = 5: must be below 2"),
+    ({**GOOD, "preemption_limit": "1"}, "preemption_limit: '1', expected an integer"),
+    ({**GOOD, "resources": [1, 2]}, "resources: [1, 2], expected a list of strings"),
+    ({**GOOD, "job_node": [0, 0, 5]}, "job_node[2]: 5, expected below 2"),
     ({**GOOD, "instance_hash": "x"}, "instance_hash: unknown field"),
-    ({**BEST.to_json(), "instance_hash": 5}, "instance_hash = 5: must be a string"),
-    ({**BEST.to_json(), "te_node": [-2]}, "te_node[0] = -2: must be >= -1"),
+    ({**BEST.to_json(), "instance_hash": 5}, "instance_hash: 5, expected a string"),
+    ({**BEST.to_json(), "te_node": [-2]}, "te_node[0]: -2, expected >= -1"),
 ]
 
 

@@ -81,7 +81,7 @@ def solve(
         (8924660, 'millionths', 'feasible')
     """
     if not isinstance(instance, Instance):
-        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+        raise InvalidInput(f"instance: {type(instance).__name__}, expected an instance; see mlsched.generate and load")
     objective = resolve_objective(instance, objective).name
     choice = default_solver(instance, objective) if solver is None else solver
     registered, values = resolve_solver(instance.problem, choice, params)

@@ -36,7 +36,7 @@ def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -
             values = resolve(registered.name, registered.parameters, {**values, **params})
         return with_guard(registered), values
     if not callable(solver):
-        raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
+        raise InvalidInput(f"solver: {solver!r}, expected a name or a function answer(instance, *, rng) -> plan")
     declarations = getattr(solver, "__mlsched__", None)
     if declarations:
         own = registry().completed(declarations[0])

@@ -28,7 +28,7 @@ def call_solver(request: Request) -> Outcome:
                 outcome = solvers.run(request)
                 if not isinstance(outcome, Outcome):
                     raise SolverError(
-                        f"{solver.name} returned {with_article(type(outcome).__name__)}: must be an Outcome"
+                        f"{solver.name} returned {with_article(type(outcome).__name__)}, expected an Outcome"
                     )
                 return outcome
             rng = np.random.default_rng(request.limits.seed)

@@ -75,7 +75,7 @@ def certify(
         'certified'
     """
     if not isinstance(instance, Instance):
-        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+        raise InvalidInput(f"instance: {type(instance).__name__}, expected an instance; see mlsched.generate and load")
     goal = resolve_objective(instance, objective).name
     kinds = (proof,) if proof else _kinds(instance, goal)
     task = _Certification(instance, goal, Path(folder), kinds, time_limit, Deadline(time_limit), progress)
@@ -253,7 +253,7 @@ def certify_front(
         'for every plan, the point is as good in makespan and at most 5.9 % worse in total_jct'
     """
     if not isinstance(instance, Instance):
-        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+        raise InvalidInput(f"instance: {type(instance).__name__}, expected an instance; see mlsched.generate and load")
     objectives, first = ([names] if isinstance(names, str) else names for names in (objectives, first))
     kind = check_objectives(instance, objectives, proof)
     check_folder(folder, proof=kind)

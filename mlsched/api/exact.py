@@ -105,7 +105,7 @@ def check_hint(instance: Instance, hint: Plan | str | None) -> Plan | None:
         return hint
     if hint is not None and not (isinstance(hint, str) and hint == "none"):
         text = repr(hint) if isinstance(hint, str) else with_article(type(hint).__name__)
-        raise InvalidInput(f"hint = {text}: must be a plan, None (the problem's own rule) or 'none'")
+        raise InvalidInput(f"hint: {text}, expected a plan, None (the problem's own rule) or 'none'")
     return None
 
 

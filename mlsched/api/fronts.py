@@ -68,7 +68,7 @@ def pareto(
         (3, True)
     """
     if not isinstance(instance, Instance):
-        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+        raise InvalidInput(f"instance: {type(instance).__name__}, expected an instance; see mlsched.generate and load")
     names = [o.name for o in instance.objectives]
     goals = names if objectives is None else [objectives] if isinstance(objectives, str) else list(objectives)
     for name in goals:

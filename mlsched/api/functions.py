@@ -26,7 +26,7 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """
     match = _NAME.fullmatch(text)
     if match is None:
-        raise InvalidInput(f"{text}: must be MODULE:FUNCTION")
+        raise InvalidInput(f"{text}: expected MODULE:FUNCTION")
     name, function = match["module"], match["function"]
     try:
         module = importlib.import_module(name)

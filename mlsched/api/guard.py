@@ -72,8 +72,8 @@ class Guarded:
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
             # An instance of a subclass could show different plans to the judge and to the clock.
             raise SolverError(
-                f"{self.name} returned {with_article(type(plan).__name__)}: "
-                f"must be {with_article(instance.plan_type.kind)}"
+                f"{self.name} returned {with_article(type(plan).__name__)}, expected "
+                f"{with_article(instance.plan_type.kind)}"
             )
         return answer
 

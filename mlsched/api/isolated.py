@@ -253,8 +253,8 @@ def _answer_with_plan(setup: Setup) -> Callable[[Any], dict[str, Any]]:
 def _plan_document(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
     if not isinstance(plan, Plan):
         raise SolverError(
-            f"{solver.name} returned {with_article(type(plan).__name__)}: "
-            f"must be {with_article(instance.plan_type.kind)}"
+            f"{solver.name} returned {with_article(type(plan).__name__)}, expected "
+            f"{with_article(instance.plan_type.kind)}"
         )
     return plan.to_json()
 

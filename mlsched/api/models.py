@@ -277,7 +277,7 @@ def _decode_plan(model: Model, solution: Any) -> Any:
             return _plan_from_names(model, solution)
         return model._linear.decode(_pyomo_values(model, solution))
     if not hasattr(solution, "value"):
-        raise InvalidInput("solution: must be None, a CpSolver, or a dictionary of values by name")
+        raise InvalidInput("solution: expected None, a CpSolver, or a dictionary of values by name")
     return model._native.formulation.decode(lambda v: int(solution.value(v)))
 
 

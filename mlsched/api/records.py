@@ -142,7 +142,7 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
     kind = check_header(path, data, {name: t.version for name, t in types.items()} | ANSWERS)
     answers = data.pop("instance_hash", None) if issubclass(types[kind], Plan) else None
     if answers is not None and not isinstance(answers, str):
-        raise InvalidFile(f"{shown_path(path)}: instance_hash = {answers!r}: must be a string")
+        raise InvalidFile(f"{shown_path(path)}: instance_hash: {answers!r}, expected a string")
     try:
         return types[kind].from_json(data), answers
     except InvalidInput as error:

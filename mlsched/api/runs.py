@@ -82,7 +82,7 @@ def simulate(
     seed = int(seed)
     names = {s.workload_type: s for s in every_simulation()}
     if type(workload) not in names:
-        raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
+        raise InvalidInput(f"workload: {type(workload).__name__}, expected a workload; see mlsched.workload")
     world = names[type(workload)]
     if world.as_logged is not None and solver == world.as_logged.name:
         _refuse_options(world, solver, params)
@@ -180,7 +180,7 @@ def refusal(
     """
     world = next((s for s in every_simulation() if s.workload_type is type(workload)), None)
     if world is None:
-        raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
+        raise InvalidInput(f"workload: {type(workload).__name__}, expected a workload; see mlsched.workload")
     try:
         if world.as_logged is not None and solver == world.as_logged.name:
             world.as_logged.played(workload)

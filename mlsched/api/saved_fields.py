@@ -25,11 +25,11 @@ class Fields:
 
     def __init__(self, data: Any, where: str = "", defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         if not isinstance(data, dict):
-            raise InvalidInput(f"{where or 'the document'}: must be a JSON object")
+            raise InvalidInput(f"{where or 'the document'}: expected a JSON object")
         self.data, self.where, self.defaults = dict(data), f"{where}: " if where else "", defaults
 
     def wrong(self, name: str, value: Any, rule: str) -> InvalidInput:
-        return InvalidInput(f"{self.where}{name} = {shorten(repr(value))}: {rule}")
+        return InvalidInput(f"{self.where}{name}: {shorten(repr(value))}, {rule}")
 
     def any(self, name: str) -> Any:
         """Take a field without a check."""
@@ -41,19 +41,19 @@ class Fields:
         value = self.any(name)
         if (value is None and none) or (isinstance(value, str) and (not choices or value in choices)):
             return value
-        raise self.wrong(name, value, f"must be {'one of ' + ', '.join(choices) if choices else 'text'}")
+        raise self.wrong(name, value, f"expected {'one of ' + ', '.join(choices) if choices else 'text'}")
 
     def integer(self, name: str, none: bool = False) -> Any:
         value = self.any(name)
         if (value is None and none) or (type(value) is int and abs(value) < 2**62):
             return value
-        raise self.wrong(name, value, "must be an integer")
+        raise self.wrong(name, value, "expected an integer")
 
     def number(self, name: str, none: bool = False, low: float = -math.inf) -> Any:
         value = self.any(name)
         if (value is None and none) or (type(value) in (int, float) and low <= value and abs(value) < 2.0**1000):
             return value
-        raise self.wrong(name, value, "must be a number" + (f" >= {low:g}" if low > -math.inf else ""))
+        raise self.wrong(name, value, "expected a number" + (f" >= {low:g}" if low > -math.inf else ""))
 
     def integers(self, name: str, none: bool = False) -> Any:
         """Take a tuple of integers below 2^62 in magnitude; with `none`, some may be null."""
@@ -62,20 +62,20 @@ class Fields:
             (v is None and none) or (type(v) is int and abs(v) < 2**62) for v in value
         )
         if not valid:
-            raise self.wrong(name, value, "must be a list of integers")
+            raise self.wrong(name, value, "expected a list of integers")
         return tuple(value)
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.any(name)
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            raise self.wrong(name, value, "must be a list of texts")
+            raise self.wrong(name, value, "expected a list of texts")
         return tuple(value)
 
     def elements(self, name: str) -> list[Any]:
         """Take a list of anything."""
         value = self.any(name)
         if not isinstance(value, list):
-            raise self.wrong(name, value, "must be a list")
+            raise self.wrong(name, value, "expected a list")
         return value
 
     def rows(self, name: str, width: int) -> list[tuple[Any, ...]]:
@@ -86,7 +86,7 @@ class Fields:
         """Take a list of lists of `width` integers each, without null."""
         rows = self.rows(name, width)
         if any(v is None for row in rows for v in row):
-            raise InvalidInput(f"{self.where}{name}: must be integers")
+            raise InvalidInput(f"{self.where}{name}: expected integers")
         return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
     def row(self, name: str, width: int) -> tuple[Any, ...] | None:
@@ -97,14 +97,14 @@ class Fields:
     def _row(self, value: Any, width: int) -> tuple[Any, ...]:
         row: tuple[Any, ...] = Fields({"row": value}, self.where.removesuffix(": ")).integers("row", none=True)
         if len(row) != width:
-            raise self.wrong("row", value, f"must have {width} entries")
+            raise self.wrong("row", value, f"expected {width} entries")
         return row
 
     def mapping(self, name: str, *kinds: type) -> dict[str, Any]:
         """Take a JSON object whose values are of these types."""
         value = self.any(name)
         if not isinstance(value, dict) or not all(type(v) in kinds for v in value.values()):
-            raise self.wrong(name, value, f"must be an object of {' or '.join(k.__name__ for k in kinds)}")
+            raise self.wrong(name, value, f"expected an object of {' or '.join(k.__name__ for k in kinds)}")
         return value
 
     def inner(self, name: str) -> Fields:
@@ -115,7 +115,7 @@ class Fields:
         """Take an instance, plan or workload of one of these kinds."""
         value = self.any(name)
         if not isinstance(value, dict):
-            raise self.wrong(name, value, "must be a JSON object")
+            raise self.wrong(name, value, "expected a JSON object")
         try:
             kind = check_header(f"{self.where}{name}", value, {k: t.version for k, t in types.items()})
             return types[kind].from_json(value)

@@ -42,7 +42,7 @@ def read(fields: Fields) -> Front:
     """Return a Front, with plans if the file has its instance."""
     senses = fields.texts("senses")
     if len(senses) < 2 or not set(senses) <= {"min", "max"}:
-        raise fields.wrong("senses", list(senses), "must be two or more of min and max")
+        raise fields.wrong("senses", list(senses), "expected two or more of min and max")
     values = fields.matrix("sort_keys", len(senses))
     certificate = _certificate(Fields(fields.any("certificate"), "certificate"), len(senses))
     points = _points(values, senses)
@@ -89,12 +89,12 @@ def _certificate(fields: Fields, width: int) -> Certificate:
         entry_fields.end()
         if len(part.weights) != width or min(part.weights) < 0 or max(part.weights) < 1:
             raise entry_fields.wrong(
-                "weights", list(part.weights), f"must be {width} integers >= 0, one of them above 0"
+                "weights", list(part.weights), f"expected {width} integers >= 0, one of them above 0"
             )
         parts.append(part)
     fields.end()
     if len(low) != width or len(high) != width:
-        raise fields.wrong("low", list(low), f"must have {width} entries, as high must")
+        raise fields.wrong("low", list(low), f"expected {width} entries, as high must")
     return Certificate(low, high, tuple(parts))
 
 
@@ -103,7 +103,7 @@ def _points(values: IntArray, senses: Sequence[str]) -> list[tuple[int, ...]]:
     signs = np.array([1 if sense == "min" else -1 for sense in senses], dtype=np.int64)
     points = [tuple(row) for row in (values * signs).tolist()]
     if points != sorted(set(points)):
-        raise InvalidInput("values: must be distinct points, the best first objective first")
+        raise InvalidInput("values: expected distinct points, the best first objective first")
     if any(all(a <= b for a, b in zip(p, q, strict=True)) for p in points for q in points if p != q):
         raise InvalidInput("values: a point dominates another")
     return points
@@ -130,7 +130,7 @@ def _with_solutions(fields: Fields, front: Front) -> Front:
         raise InvalidInput("instance: is missing; plans and objectives need one")
     valid = isinstance(solutions, list) and len(solutions) == len(front.sort_keys)
     if not valid or not all(isinstance(s, list) and all(type(v) in (int, float) for v in s) for s in solutions):
-        raise fields.wrong("solutions", solutions, f"must be {len(front.sort_keys)} lists of numbers")
+        raise fields.wrong("solutions", solutions, f"expected {len(front.sort_keys)} lists of numbers")
     return dataclasses.replace(front, solutions=tuple(tuple(s) for s in solutions))
 
 
@@ -141,7 +141,7 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     instance = fields.instance()
     _check_objectives(fields, instance, objectives, front)
     if not isinstance(plans, list) or len(plans) != len(front.sort_keys):
-        raise InvalidInput(f"plans: must be {len(front.sort_keys)}, one for each point")
+        raise InvalidInput(f"plans: expected {len(front.sort_keys)}, one for each point")
     solver, _ = registry().solver(instance.problem, str(front.solver))
     unproven = fields.any("unproven_plans")
     front = dataclasses.replace(
@@ -154,7 +154,7 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     )
     judge("the file", instance, objectives, front)
     if front != with_judged("the file", instance, objectives, front):
-        raise InvalidInput("unproven: must be the values of its plans, none dominated; write the file again")
+        raise InvalidInput("unproven: expected the values of its plans, none dominated; write the file again")
     again = replayer(solver, instance, objectives, front.params, threads=1, seed=0)
     return dataclasses.replace(front, _scalar=again)
 
@@ -175,7 +175,7 @@ def _plans(name: str, plans: Any, instance: Instance) -> Iterator[Plan]:
 def _check_objectives(fields: Fields, instance: Instance, objectives: Any, front: Front) -> None:
     are_names = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
     if not are_names or len(objectives) != len(front.senses):
-        raise fields.wrong("objectives", objectives, f"must be {len(front.senses)} names")
+        raise fields.wrong("objectives", objectives, f"expected {len(front.senses)} names")
     if [instance.objective(name).sense for name in objectives] != list(front.senses):
         raise fields.wrong("senses", list(front.senses), "are not those of the objectives")
 

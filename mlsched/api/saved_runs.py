@@ -44,7 +44,7 @@ def read(fields: Fields) -> Run:
     workload = fields.record("workload", kinds)
     if type(workload) is not world.workload_type:
         raise InvalidInput(
-            f"workload: is {with_article(workload.kind)}: must be {with_article(world.workload_type.kind)}"
+            f"workload: is {with_article(workload.kind)}, expected {with_article(world.workload_type.kind)}"
         )
     options = world.options(fields.mapping("options", int, float, bool, str))
     solver = fields.text("solver")

@@ -106,7 +106,7 @@ def _saved_workload(source: str | os.PathLike[str]) -> Any:
     content = load(source)
     if not isinstance(content, tuple(world.workload_type for world in every_simulation())):
         raise InvalidFile(
-            f"{shown_path(source)}: kind = '{content.kind}': must be a log of jobs, or a workload; "
+            f"{shown_path(source)}: kind: '{content.kind}', expected a log of jobs, or a workload; "
             "`mlsched.save` writes workloads"
         )
     return content
@@ -155,7 +155,7 @@ def read_log(
     if is_frame(source):
         return read_trace(source, limit=limit, **log_options)
     if not isinstance(source, (str, os.PathLike)):
-        raise InvalidInput(f"source = {type(source).__name__}: must be a name, a path, or a table of columns")
+        raise InvalidInput(f"source: {type(source).__name__}, expected a name, a path, or a table of columns")
     path = located(source)
     if path is None or _is_record(path):
         return None

@@ -115,7 +115,7 @@ def _two(text: str, first: Sequence[str], second: Sequence[str]) -> tuple[str, s
         if a is not None and b is not None:
             return a, b
     known = ", ".join(dict.fromkeys([*first, *second]))
-    raise InvalidInput(f"--solver {text}: must be a solver of both stores, or A=B; there are {known}")
+    raise InvalidInput(f"--solver: {text}, expected a solver of both stores, or A=B; there are {known}")
 
 
 def _labelled(text: str, labels: Sequence[str]) -> str | None:

@@ -65,7 +65,7 @@ def check_format(path: Path, *, columns: Sequence[str] = (), figure: str | None 
     if figure is not None and path.suffix not in PICTURES:
         raise InvalidInput(f"--figure: {path.name} is not a picture; leave it out, or write a .pdf or .svg")
     if figure is not None and figure not in ("gaps", "profile"):
-        raise InvalidInput(f"--figure {shorten(figure)}: expected gaps or profile")
+        raise InvalidInput(f"--figure: {shorten(figure)}, expected gaps or profile")
     _wanted(columns)
     if path.suffix in PICTURES:
         plots.check_target(path)

@@ -66,7 +66,7 @@ def _cases(folder: Path, name: str, optima: str) -> Iterator[Case]:
                 processors, optimum = (None, int(row[1])) if len(row) == 2 else (int(row[1]), int(row[2]))
             except (ValueError, IndexError):
                 raise InvalidFile(
-                    f"{shown_path(table)}: {','.join(row)}: must be file, [processors,] optimum"
+                    f"{shown_path(table)}: {','.join(row)}: expected file, [processors,] optimum"
                 ) from None
             published[processors][str(path)] = optimum
     for processors, found in published.items():

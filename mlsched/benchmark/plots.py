@@ -44,7 +44,7 @@ def inches(width: str | float) -> float:
     if isinstance(width, str) and width in named:
         return named[width]
     if isinstance(width, bool) or not isinstance(width, (int, float)) or not 2 <= width <= 40:
-        raise InvalidInput(f"width = {width!r}: must be 'column' ({COLUMN} inches), 'page' ({PAGE}) or 2 to 40 inches")
+        raise InvalidInput(f"width: {width!r}, expected 'column' ({COLUMN} inches), 'page' ({PAGE}) or 2 to 40 inches")
     return float(width)
 
 
@@ -365,7 +365,7 @@ def check_target(path: str | os.PathLike[str]) -> str:
     """The format of a picture's file name, or InvalidInput: also when it may not be written, or without matplotlib."""
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("png", "svg", "pdf"):
-        raise InvalidInput(f"{os.fspath(path)}: a picture's name must end in .png, .svg or .pdf")
+        raise InvalidInput(f"{os.fspath(path)}: expected a name ending in .png, .svg or .pdf")
     figure()
     target_of(path)
     return suffix

@@ -105,7 +105,7 @@ def run_suite(
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
     if shard is not None:
-        check_shard(shard, f"shard = {shard!r}")
+        check_shard(shard, f"shard: {shard!r}")
     whole: list[Asked] = [*tasks_of(suite, solvers, confirm, reference), *front_tasks(suite, solvers)]
     tasks = whole if shard is None else shard_tasks(whole, shard)
     with contextlib.ExitStack() as stack:

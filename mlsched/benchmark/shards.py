@@ -23,7 +23,7 @@ def shard_of(text: str) -> Shard:
     """The shard "2/16" as (2, 16); anything else is InvalidInput."""
     found = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
     shard = (int(found[1]), int(found[2])) if found else (0, 0)
-    check_shard(shard, f"shard = {shorten(ascii(text))}")
+    check_shard(shard, f"shard: {shorten(ascii(text))}")
     return shard
 
 
@@ -31,7 +31,7 @@ def check_shard(shard: Shard, where: str) -> None:
     """Refuse what is not (I, N) with 1 <= I <= N."""
     number, count = shard
     if not (type(number) is type(count) is int and 1 <= number <= count <= MOST):
-        raise InvalidInput(f"{where}: must be I/N with 1 <= I <= N <= {MOST}, such as 1/16")
+        raise InvalidInput(f"{where}, expected I/N with 1 <= I <= N <= {MOST}, such as 1/16")
 
 
 def shard_tasks(tasks: Sequence[Asked], shard: Shard) -> list[Asked]:

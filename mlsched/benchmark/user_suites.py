@@ -98,9 +98,9 @@ def _of_file(path: Path) -> Suite:
         raise InvalidFile(f"{where}: is no TOML file: {' '.join(str(error).split())}") from None
     name, listed = data.pop("name", path.stem), data.pop("case", [])
     if not isinstance(name, str) or not name:
-        raise InvalidFile(f"{where}: name = {name!r}: must be a text")
+        raise InvalidFile(f"{where}: name: {name!r}, expected a text")
     if name in SUITES:
-        raise InvalidFile(f"{where}: name = {name!r}: is the name of a suite of mlsched; choose another")
+        raise InvalidFile(f"{where}: name: {name!r}, expected a name that mlsched does not use; choose another")
     if data:
         raise InvalidFile(f"{where}: {next(iter(data))}: unknown; a suite has `name` and one or more [[case]]")
     if not isinstance(listed, list) or not listed or not all(isinstance(case, dict) for case in listed):
@@ -116,7 +116,7 @@ def _cases(where: str, folder: Path, said: dict[str, Any]) -> list[Case]:
             raise InvalidFile(f"{where}: {key}: unknown; a case has {', '.join(_KINDS)}")
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool) != (_KINDS[key] == (bool,)):
             kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
-            raise InvalidFile(f"{where}: {key} = {value!r}: must be of kind {kinds}")
+            raise InvalidFile(f"{where}: {key}: {value!r}, expected of kind {kinds}")
     if ("files" in said) == ("problem" in said):
         raise InvalidFile(f"{where}: must name either a problem or files")
     for key in _DRAWN if "files" in said else _FILED:
@@ -142,7 +142,7 @@ def _cases(where: str, folder: Path, said: dict[str, Any]) -> list[Case]:
 def _seeds(where: str, said: Any) -> tuple[int, ...]:
     seeds = range(said) if isinstance(said, int) and 0 < said <= _MOST_SEEDS else said
     if isinstance(seeds, int) or not seeds or any(type(seed) is not int or seed < 0 for seed in seeds):
-        raise InvalidFile(f"{where}: seeds = {said!r}: must be a list of integers >= 0, or how many")
+        raise InvalidFile(f"{where}: seeds: {said!r}, expected a list of integers >= 0, or how many")
     return tuple(seeds)
 
 
@@ -151,7 +151,7 @@ def _texts(where: str, said: dict[str, Any], key: str) -> tuple[str, ...] | None
         return None
     found = said[key]
     if not found or not all(isinstance(text, str) for text in found):
-        raise InvalidFile(f"{where}: {key} = {found!r}: must be a list of texts")
+        raise InvalidFile(f"{where}: {key}: {found!r}, expected a list of texts")
     return tuple(found)
 
 
@@ -174,7 +174,7 @@ def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str,
     for path in files:
         instance = load(path, **(read if path.suffix != ".json" else {}))
         if not isinstance(instance, Instance):
-            raise InvalidFile(f"{shown_path(path)}: is {with_article(instance.kind)}: must be an instance")
+            raise InvalidFile(f"{shown_path(path)}: is {with_article(instance.kind)}, expected an instance")
         if instance.called != registry().problem(instance.problem).instance_type.called:
             raise InvalidFile(
                 f"{shown_path(path)}: is {with_article(instance.kind)}, which has no objective; suites need one"

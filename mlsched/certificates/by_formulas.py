@@ -77,7 +77,7 @@ class Logic(Claimed):
         try:
             formulas = stated(folder, len(proofs), deadline, self.formulas)
             if len(proofs) != len(formulas):
-                yield f"the manifest has {len(proofs)} proofs: must have {len(formulas)}"
+                yield f"the manifest has {len(proofs)} proofs, expected {len(formulas)}"
                 return
             for k, (formula, said) in enumerate(zip(formulas, proofs, strict=True), 1):
                 minima.append(minimum_of(folder, k, formula, deadline))
@@ -157,7 +157,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
         if instance.objective(name).name not in fronts.costs:
             raise InvalidInput(f"fronts in {name} cannot be certified; {', '.join(fronts.costs)} can")
     if len(set(names)) < len(names) or not objectives:
-        raise InvalidInput(f"objectives = {', '.join(names)}: must be one or more, none of them twice")
+        raise InvalidInput(f"objectives: {', '.join(names)}, expected one or more, none of them twice")
     if any((instance.primary(name) is None) != (fronts.rank is None) for name in names):
         raise InvalidInput(
             f"fronts of {with_article(instance.kind)} cannot be certified: what they compare first is not stated"

@@ -60,10 +60,10 @@ class Dual(Claimed):
         if not single and not statement.limits:
             raise InvalidInput(f"points of fronts of {with_article(instance.kind)} cannot be certified")
         if first:
-            raise InvalidInput(f"first = {', '.join(first)}: must be left out for points that are certified by prices")
+            raise InvalidInput(f"first: {', '.join(first)}, expected none for points that are certified by prices")
         if not single and (len(objectives) != 2 or objectives[0] == objectives[1]):
             raise InvalidInput(
-                f"objectives = {', '.join(objectives)}: must be two, for points of a front to be certified by prices"
+                f"objectives: {', '.join(objectives)}, expected two, for points of a front to be certified by prices"
             )
         for name in objectives:
             statement.check(instance.objective(name).name)
@@ -134,7 +134,7 @@ def trees_in(folder: Path) -> list[Any]:
     path = folder / "tree.json"
     read = parse_json(path, read_bytes(path, most=MOST_TREE))
     if not isinstance(read, dict) or set(read) != {"trees"} or not isinstance(read["trees"], list):
-        raise InvalidFile(f"{shown_path(path)}: must have a list of trees for each claim")
+        raise InvalidFile(f"{shown_path(path)}: expected a list of trees for each claim")
     trees: list[Any] = read["trees"]
     return trees
 

@@ -60,7 +60,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     manifest = parse_json(path, read_bytes(path, most=MOST_SMALL))
     if not isinstance(manifest, dict):
         raise InvalidFile(
-            f"{name}: holds a JSON {type(manifest).__name__}; must be an object with a kind and a version"
+            f"{name}: holds a JSON {type(manifest).__name__}, expected an object with a kind and a version"
         )
     check_header(path, manifest, {KIND: VERSION})
     if set(manifest) != set(TYPES):
@@ -68,16 +68,16 @@ def manifest_of(folder: Path) -> dict[str, Any]:
         raise InvalidFile(f"{name}: field {shorten(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
     for field, expected in TYPES.items():
         if type(manifest[field]) is not expected:
-            raise InvalidFile(f"{name}: field {field!r}: must be of type {expected.__name__}")
+            raise InvalidFile(f"{name}: field {field!r}: expected type {expected.__name__}")
     if manifest["proof"] not in MOST_PROOFS:
-        raise InvalidFile(f"{name}: field 'proof': must be one of {', '.join(MOST_PROOFS)}")
+        raise InvalidFile(f"{name}: field 'proof': expected one of {', '.join(MOST_PROOFS)}")
     for field, most in {**MOST_OF, "proofs": MOST_PROOFS[manifest["proof"]]}.items():
         if (size := len(manifest[field])) > most:
             much = f"{most} characters" if field == "problem" else f"{most}"
-            raise InvalidFile(f"{name}: field {field!r}: has {size}: must have at most {much}")
+            raise InvalidFile(f"{name}: field {field!r}: has {size}, expected at most {much}")
     for field in ("objectives", "first"):
         if any(type(word) is not str or len(word) > MOST_NAME for word in manifest[field]):
-            raise InvalidFile(f"{name}: field {field!r}: must be names of at most {MOST_NAME} characters")
+            raise InvalidFile(f"{name}: field {field!r}: expected names of at most {MOST_NAME} characters")
     return manifest
 
 
@@ -90,9 +90,9 @@ def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
     """The plans in a file of several, and the hash of the instance that it says they answer."""
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
     if not isinstance(data, dict) or set(data) != {"instance_hash", "plans"} or not isinstance(data["plans"], list):
-        raise InvalidFile(f"{shown_path(path)}: must be an object with an instance_hash and a list of plans")
+        raise InvalidFile(f"{shown_path(path)}: expected an object with an instance_hash and a list of plans")
     if not 1 <= len(data["plans"]) <= MOST_POINTS:
-        raise InvalidFile(f"{shown_path(path)}: has {len(data['plans'])} plans: must have 1 to {MOST_POINTS}")
+        raise InvalidFile(f"{shown_path(path)}: has {len(data['plans'])} plans, expected 1 to {MOST_POINTS}")
     plans = [record_in(path, entry, {plan_type.kind: plan_type})[0] for entry in data["plans"]]
     return plans, data["instance_hash"]
 
@@ -100,7 +100,7 @@ def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
 def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
     """The record that data of a file are, and the hash of the instance that it says it answers."""
     if not isinstance(data, dict):
-        raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}; must be an object")
+        raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}, expected an object")
     kind = check_header(path, data, {name: t.version for name, t in types.items()})
     answers = data.pop("instance_hash", None)
     try:

@@ -90,7 +90,7 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
 def limit_of(time_limit: float | None) -> float:
     """The wall seconds of a check; refused where they are none."""
     if time_limit is not None and not 0 < time_limit <= LONGEST:
-        raise InvalidInput(f"--time-limit {time_limit:g}: must be above 0, and at most {LONGEST:g} s")
+        raise InvalidInput(f"--time-limit: {time_limit:g}, expected above 0, and at most {LONGEST:g} s")
     return SECONDS if time_limit is None else time_limit
 
 

@@ -185,7 +185,7 @@ def run(arguments: list[str]) -> int:
         return 1
     except USAGE_ERROR as wrong:
         message = " ".join(wrong.format_message().split()).rstrip(".")  # lists of choices come a line each
-        message = words.of_usage(message)
+        message = words.of_usage(message, arguments)
         output.say(f"{message}; see `{' '.join(['mlsched', *_called(arguments), '--help'])}`")
         return 2
     except (KeyboardInterrupt, typer.Abort):

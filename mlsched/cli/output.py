@@ -251,7 +251,7 @@ def settings(items: list[str], option: str) -> dict[str, str]:
     for item in items:
         key, equals, value = item.partition("=")
         if not equals or not key:
-            raise InvalidInput(f"{option} {item}: must be KEY=VALUE")
+            raise InvalidInput(f"{option}: {item}, expected KEY=VALUE")
         if key in values:
             raise InvalidInput(f"{option} {item}: {key} is given twice")
         values[key] = value

@@ -205,7 +205,7 @@ def _every_job(done: list[tuple[PolicyRun, Run]], several: bool) -> dict[str, An
 def check_target(path: Path) -> None:
     """Refuse a path whose suffix is not that of a table."""
     if path.suffix.lower() not in TABLES:
-        raise InvalidInput(f"--table {path}: must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}")
+        raise InvalidInput(f"--table: {path}, expected a name ending in {', '.join(TABLES[:-1])} or {TABLES[-1]}")
     if path.suffix.lower() == ".parquet":
         tables.check_target(path)
 

@@ -103,10 +103,10 @@ class WindowOptions:
 
     def __post_init__(self) -> None:
         if self.every is not None and span(self.every) <= 0:
-            raise InvalidInput(f"--every {shorten(self.every)}: must be above 0")
+            raise InvalidInput(f"--every: {shorten(self.every)}, expected above 0")
         for name in self.by:
             if name not in GROUPINGS:
-                raise InvalidInput(f"--by {shorten(name)}: must be of {', '.join(GROUPINGS)}, separated by commas")
+                raise InvalidInput(f"--by: {shorten(name)}, expected {', '.join(GROUPINGS)}, joined by commas")
 
     @property
     def used(self) -> bool:
@@ -141,7 +141,9 @@ class WindowOptions:
         self.parts(workload)
         for name in self.by:
             if name in ("group", "partition", "status") and not getattr(workload, f"{name}_names", ()):
-                raise InvalidInput(f"--by {name}: the log names none; read {name}=COLUMN, or leave it out")
+                raise InvalidInput(
+                    f"--by: {name}, expected a column of the log; give --read {name}=COLUMN, or leave it out"
+                )
 
 
 def _every(
@@ -197,7 +199,7 @@ def loads_of(text: str | None) -> list[float]:
         found = []
     if not found or not all(0 < load <= MOST_LOAD for load in found) or len(set(found)) < len(found):
         raise InvalidInput(
-            f"--scale-load {shorten(text)}: must be numbers above 0 and at most {MOST_LOAD}, each once, "
+            f"--scale-load: {shorten(text)}, expected numbers above 0 and at most {MOST_LOAD}, each once, "
             "such as 0.8,1,1.2"
         )
     return found

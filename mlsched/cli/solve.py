@@ -54,7 +54,7 @@ def read_instance(path: Path, options: list[str] | None = None) -> Instance:
 
     instance = api.load(path, **settings(options or [], "--read"))
     if not isinstance(instance, Instance):
-        raise InvalidFile(f"{path}: kind = '{instance.kind}': must be an instance; `mlsched generate` writes one")
+        raise InvalidFile(f"{path}: kind: '{instance.kind}', expected an instance; `mlsched generate` writes one")
     return instance
 
 
@@ -69,7 +69,7 @@ def read_plan(path: Path) -> tuple[Plan, str | None]:
     if isinstance(loaded, Result) and loaded.plan is not None:
         loaded, answers = loaded.plan, loaded.instance_hash
     if not isinstance(loaded, Plan):
-        raise InvalidFile(f"{path}: kind = '{loaded.kind}': must be a plan; `mlsched solve -o` writes one")
+        raise InvalidFile(f"{path}: kind: '{loaded.kind}', expected a plan; `mlsched solve -o` writes one")
     return loaded, answers
 
 

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
+
+from mlsched.core.errors import shorten
 
 #: Options that take KEY=VALUE for what has no option of its own; a command has one of them at most.
 OPEN = ("--set", "--size", "--read")
 #: Options named like a keyword of the library that mean something else: the file that `simulate --jobs` writes.
 OTHERS = frozenset({"--jobs"})
-#: "trace: error = 'many'": how the library begins a message on what the command line takes with --set.
-OF_SET = re.compile(r"^(?:trace|log|\w+ world): (\w+) = ('?)(.*?)\2(?=: must )")
+#: "trace: error: 'many', expected ...": the beginning of the library's messages on options that --set takes.
+OF_SET = re.compile(r"^(?:trace|log|\w+ world): (\w+): ('?)(.*?)\2(?=, expected )")
 NONE_OF_SET = re.compile(r"^(?:trace|log): has no parameter '(\w+)'; it has ")
 
 
 def as_options(message: str, options: Set[str]) -> str:
-    """The message as someone who typed `options` reads it.
+    """Return the message with options as someone types them instead of Python's keywords.
 
-    "time_limit = 0.0: must be above 0" becomes "--time-limit 0.0: must be above 0", where there is such an option;
-    "give processors=4" becomes "give --read processors=4", where the command reads options of files so, and "trace:
-    error = nan" becomes "--set error=nan".
+    "time_limit: 0.0, expected above 0" becomes "--time-limit: 0.0, expected above 0" if there is such an option.
+    "give processors=4" becomes "give --read processors=4" if the command reads options of files so, "read start=BEGIN"
+    becomes "give --read start=BEGIN", and "trace: error: nan, expected ..." becomes "--set: error=nan, expected ...".
     """
     options = options - OTHERS
 
-    def assigned(match: re.Match[str]) -> str:
+    def placed(match: re.Match[str]) -> str:
         option = _option(match[1])
-        return match[0].replace(match[1], option).replace(" = ", " ") if option in options else match[0]
+        return option if option in options else match[0]
 
     def given(match: re.Match[str]) -> str:
         verb, name, value = match[1], match[2], match[3]
@@ -35,18 +37,38 @@ def as_options(message: str, options: Set[str]) -> str:
         return match[0] if way is None else f"{verb} {way} {name}={value}"
 
     if "--set" in options:
-        message = OF_SET.sub(r"--set \1=\3", message)
+        message = OF_SET.sub(r"--set: \1=\3", message)
         message = NONE_OF_SET.sub(r"--set \1: there are ", message)
-    message = re.sub(r"^([a-z_]+)(?: = |(?=: ))", assigned, message)
+    if "--read" in options:
+        message = re.sub(r"(?<!-)\bread (?=[a-z_]+=)", "give --read ", message)
+    message = re.sub(r"^([a-z_]+) = (.*?): ", r"\1: \2, ", message)
+    message = re.sub(r"^([a-z_]+)(?=: )", placed, message)
     return re.sub(r"(?<!-)\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)
 
 
-def of_usage(message: str) -> str:
-    """A message on an option's value, which Pydantic begins with "Value error," or "Input should be", in our words."""
-    message = message.replace(": Value error, ", ": ", 1).replace(": Input should be ", ": must be ", 1)
-    return re.sub(r"must be (an?) valid (\w+), unable to parse .*", r"must be \1 \2", message).replace(
-        "must be a integer", "must be an integer"
-    )
+def of_usage(message: str, arguments: Sequence[str]) -> str:
+    """Return a message of typer or Pydantic on an option's value as "--seed: 'x', expected an integer"."""
+    message = message.replace(": Value error, ", ": ", 1).replace(": Input should be ", ": expected ", 1)
+    message = re.sub(r"expected (an?) valid (\w+), unable to parse .*", r"expected \1 \2", message)
+    message = message.replace("expected a integer", "expected an integer")
+    for symbol, words in (("greater than or equal to", "at least"), ("less than or equal to", "at most")):
+        message = message.replace(f"expected {symbol}", f"expected {words}")
+    invalid = re.match(r"Invalid value for '?(?P<place>[^':]+)'?: (?P<rule>expected .*)", message)
+    if invalid is None:
+        return message
+    place, rule = invalid["place"], invalid["rule"]
+    value = _value(place, arguments)
+    return f"{place}: {rule}" if value is None else f"{place}: '{shorten(value)}', {rule}"
+
+
+def _value(option: str, arguments: Sequence[str]) -> str | None:
+    """Return the value that follows an option on the command line."""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == option:
+            return following
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _option(name: str) -> str:

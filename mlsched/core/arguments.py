@@ -152,7 +152,7 @@ def wrong_argument(function: Callable[..., Any], call_args: Any, kwargs: Any) ->
 
 
 def _mismatch(name: str, value: Any, hint: Any) -> str:
-    return f"{name} = {_short_text(value)}: must be {type_in_words(hint)}"
+    return f"{name}: {_short_text(value)}, expected {type_in_words(hint)}"
 
 
 class _Module(type):

@@ -93,7 +93,7 @@ class Instance(Record):
     Examples:
         >>> inst = mlsched.generate("preemption", "small")
         >>> inst.violations(inst.plan_type(te_node=[0], victims=[]))
-        ['te_node has 1 entries: must have 2, one for each TE job']
+        ['te_node has 1 entries, expected 2, one for each TE job']
     """
 
     problem: ClassVar[str] = ""
@@ -162,7 +162,7 @@ class Instance(Record):
             InvalidInput: The plan is of another type, or malformed.
         """
         if not isinstance(plan, self.plan_type):
-            raise InvalidInput(f"evaluate: plan = {shorten(repr(plan))}: must be a {self.plan_type.__name__}")
+            raise InvalidInput(f"evaluate: plan: {shorten(repr(plan))}, expected a {self.plan_type.__name__}")
         values: dict[str, Any] = self.judge.evaluate(self, plan)
         return values
 

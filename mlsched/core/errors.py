@@ -95,7 +95,7 @@ class InvalidInput(MlschedError, ValueError):
     Examples:
         >>> mlsched.generate("quality", "small", seed=-1)
         Traceback (most recent call last):
-        mlsched.core.errors.InvalidInput: seed = -1: must be at least 0
+        mlsched.core.errors.InvalidInput: seed: -1, expected at least 0
     """
 
 

@@ -36,7 +36,7 @@ def field_error(field: str, value: object, rule: str) -> InvalidInput:
         text = repr(value)
     except ValueError:  # an integer of thousands of digits
         text = "a number of thousands of digits"
-    return InvalidInput(f"{field} = {text if len(text) <= 60 else text[:57] + '...'}: {rule}")
+    return InvalidInput(f"{field}: {text if len(text) <= 60 else text[:57] + '...'}, {rule}")
 
 
 def refuse_first(
@@ -54,7 +54,7 @@ def refuse_first(
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = "".join(f"[{i}]" for i in (*index[:-1], index[-1] + shift))
-        raise InvalidInput(f"{name}{place} = {int(values[index])}: {rule}")
+        raise InvalidInput(f"{name}{place}: {int(values[index])}, {rule}")
 
 
 def refuse_falling(name: str, times: IntArray) -> None:
@@ -62,13 +62,13 @@ def refuse_falling(name: str, times: IntArray) -> None:
     decreases = np.flatnonzero(np.diff(times) < 0)
     if decreases.size:
         k = int(decreases[0]) + 1
-        raise InvalidInput(f"{name}[{k}] = {times[k]}: must not be before {name}[{k - 1}] = {times[k - 1]}")
+        raise InvalidInput(f"{name}[{k}]: {times[k]}, expected at least {name}[{k - 1}] = {times[k - 1]}")
 
 
 def as_int(field: str, value: object) -> int:
     """Return `value` as a Python int; reject booleans, floats and strings instead of rounding."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise field_error(field, value, "must be an integer")
+        raise field_error(field, value, "expected an integer")
     return int(value)
 
 
@@ -111,8 +111,8 @@ def _range_text(low: int, high: int) -> str:
 
 def _range_rule(low: int, high: int) -> str:
     if high >= EXACT:
-        return f"must be >= {low} and at most 2^53" if low > -EXACT else f"must be below 2^53 in magnitude ({EXACT})"
-    return f"must be between {low} and {high}"
+        return f"expected >= {low} and at most 2^53" if low > -EXACT else f"expected below 2^53 in magnitude ({EXACT})"
+    return f"expected between {low} and {high}"
 
 
 #: Up to this size, Python's min and max are faster than NumPy's.
@@ -143,7 +143,7 @@ class ArraySpec(Spec):
         for axis, (dim, size) in enumerate(zip(self.shape, array.shape, strict=True)):
             if dims.setdefault(dim, size) != size:
                 where = "length" if array.ndim == 1 else f"length of dimension {axis}"
-                raise InvalidInput(f"{name}: {where} is {size}: must be {dims[dim]} (the number of {dim})")
+                raise InvalidInput(f"{name}: {where} is {size}, expected {dims[dim]} (the number of {dim})")
         if array.size <= SMALL_SIZE:
             entries = array.ravel().tolist()
             within_range = not entries or (self.low <= min(entries) and max(entries) <= self.high)
@@ -174,19 +174,21 @@ class ArraySpec(Spec):
         if type(value) is np.ndarray and value.dtype == np.int64 and value.ndim == ndim and value.size:
             return value.copy()
         if not isinstance(value, (np.ndarray, list, tuple)):
-            raise field_error(name, value, f"must be a list of integers ({ndim}-dimensional: {' x '.join(self.shape)})")
+            raise field_error(
+                name, value, f"expected a list of integers ({ndim}-dimensional: {' x '.join(self.shape)})"
+            )
         try:
             array = np.array(value)
         except ValueError:
-            raise InvalidInput(f"{name}: rows have different lengths; must be {' x '.join(self.shape)}") from None
+            raise InvalidInput(f"{name}: rows have different lengths, expected {' x '.join(self.shape)}") from None
         if array.size == 0:
             # [] does not state its dimensions: use the sizes of earlier fields, or 0 if they are unknown.
             shape = array.shape if array.ndim == ndim else tuple(dims.get(d, 0) for d in self.shape)
             if math.prod(shape):
-                raise InvalidInput(f"{name}: is empty; must be {' x '.join(self.shape)} = {shape}")
+                raise InvalidInput(f"{name}: is empty, expected {' x '.join(self.shape)} = {shape}")
             return np.zeros(shape, dtype=np.int64)
         if array.ndim != ndim:
-            raise InvalidInput(f"{name}: has {array.ndim} dimension(s); must have {ndim}: {' x '.join(self.shape)}")
+            raise InvalidInput(f"{name}: has {array.ndim} dimension(s), expected {ndim}: {' x '.join(self.shape)}")
         # NumPy converts [1, True] to integers silently, so the items of a list are checked.
         hides_bool = not isinstance(value, np.ndarray) and bool in set(map(type, np.array(value, dtype=object).flat))
         if array.dtype.kind not in "iu" or array.dtype == np.uint64 or hides_bool:
@@ -228,9 +230,9 @@ class TextSpec(Spec):
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> str:
         if not isinstance(value, str):
-            raise field_error(name, value, "must be a string")
+            raise field_error(name, value, "expected a string")
         if self.choices and value not in self.choices:
-            raise field_error(name, value, f"must be one of {', '.join(self.choices)}")
+            raise field_error(name, value, f"expected one of {', '.join(self.choices)}")
         return value
 
 
@@ -258,13 +260,13 @@ class LabelsSpec(Spec):
         if self.optional and isinstance(value, (list, tuple)) and not value:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-            raise field_error(name, value, "must be a list of strings")
+            raise field_error(name, value, "expected a list of strings")
         if self.distinct and len(set(value)) != len(value):
             raise field_error(name, list(value), "must not name anything twice")
         if self.display_only and not all(v.isprintable() for v in value):
-            raise field_error(name, list(value), "must be printable names")
+            raise field_error(name, list(value), "expected printable names")
         if dims.setdefault(self.dim, len(value)) != len(value):
-            raise field_error(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
+            raise field_error(name, list(value), f"expected {dims[self.dim]} entries (the number of {self.dim})")
         return tuple(value)
 
     def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
@@ -293,14 +295,14 @@ class RecordSpec(Spec):
             kind, version = value.get("kind"), value.get("version")
             if (kind, version) != (self.of.kind, self.of.version):
                 raise field_error(
-                    name, (kind, version), f"must be {with_article(self.of.kind)} of version {self.of.version}"
+                    name, (kind, version), f"expected {with_article(self.of.kind)} of version {self.of.version}"
                 )
             try:
                 return self.of.from_json(value)
             except InvalidInput as error:
                 raise InvalidInput(f"{name}: {error}") from None
         if type(value) is not self.of:
-            raise field_error(name, type(value).__name__, f"must be {with_article(self.of.kind)}")
+            raise field_error(name, type(value).__name__, f"expected {with_article(self.of.kind)}")
         return value
 
     def to_json(self, value: Any) -> Any:

@@ -74,7 +74,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = shown_path(path)
     data = parse_json(path, read_bytes(path, most=MAX_DOCUMENT_BYTES))
     if not isinstance(data, dict):
-        raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}; must be an object with a kind and a version")
+        raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}, expected an object with a kind and a version")
     return data
 
 
@@ -114,7 +114,7 @@ def parse_json(
             object_pairs_hook=pairs or refuse_duplicates,
         )
     except UnicodeDecodeError as error:
-        raise InvalidFile(f"{name}: is not text (byte {error.start} is not UTF-8); expected a JSON file") from None
+        raise InvalidFile(f"{name}: is not text (byte {error.start} is not UTF-8), expected a JSON file") from None
     except json.JSONDecodeError as error:
         raise InvalidFile(f"{name}, line {error.lineno}: is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
@@ -139,12 +139,10 @@ def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: d
     """Return the document's kind after checking that kind and version are among `versions`."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in versions:
-        raise InvalidFile(f"{path}: kind = {shorten(repr(kind))}: must be one of {', '.join(versions)}")
+        raise InvalidFile(f"{path}: kind: {shorten(repr(kind))}, expected one of {', '.join(versions)}")
     version = data.get("version")
     version_text = shorten(repr(version))
     if type(version) is not int or version != versions[kind]:
         hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file anew"
-        raise InvalidFile(
-            f"{path}: version = {version_text}: this mlsched reads version {versions[kind]} of {kind}; {hint}"
-        )
+        raise InvalidFile(f"{path}: version: {version_text}, expected {versions[kind]} for {kind}; {hint}")
     return str(kind)

@@ -79,12 +79,12 @@ class Parameter:
         if number is not None and type(value) is not bool and isinstance(value, number):
             value = self.type(value)
         if type(value) is not self.type:
-            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be {_TYPE_NAMES[self.type]}")
+            raise InvalidInput(f"{owner}: {self.name}: {value!r}, expected {_TYPE_NAMES[self.type]}")
         if isinstance(value, float) and math.isnan(value):
-            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be a finite number")
+            raise InvalidInput(f"{owner}: {self.name}: {value!r}, expected a finite number")
         check_rule(self.rule, f"{owner}: {self.name}", value)
         if isinstance(value, float) and math.isinf(value):
-            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be a finite number")
+            raise InvalidInput(f"{owner}: {self.name}: {value!r}, expected a finite number")
         return value
 
 
@@ -205,13 +205,13 @@ def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str
 def check_choice(name: str, value: str, choices: Collection[str]) -> None:
     """Raise InvalidInput unless `value` is among `choices`."""
     if value not in choices:
-        raise InvalidInput(f"{name} = {value!r}: must be one of {', '.join(choices)}")
+        raise InvalidInput(f"{name}: {value!r}, expected one of {', '.join(choices)}")
 
 
 def check_size(what: str, numbers: float) -> None:
     """Raise InvalidInput if drawing or reading this many numbers would exhaust the memory."""
     if not numbers <= MAX_NUMBERS:
-        raise InvalidInput(f"{what}: {short_number(numbers)} numbers: must be at most {MAX_NUMBERS}; ask for less")
+        raise InvalidInput(f"{what}: {short_number(numbers)} numbers: expected at most {MAX_NUMBERS}; ask for less")
 
 
 def short_number(value: float) -> str:
@@ -230,6 +230,6 @@ def check_range(name: str, value: float, low: float, high: float = math.inf, *, 
         rule = f"above {low}" if open_low else f"at least {low}"
         if high < math.inf:
             rule = f"{rule} and at most {high}" if open_low else f"between {low} and {high}"
-        raise InvalidInput(f"{name} = {short_number(value)}: must be {rule}")
+        raise InvalidInput(f"{name}: {short_number(value)}, expected {rule}")
     if isinstance(value, int) and abs(value) > MAX_FLOAT:
-        raise InvalidInput(f"{name} = {short_number(value)}: must be at most {MAX_FLOAT:.0e}")
+        raise InvalidInput(f"{name}: {short_number(value)}, expected at most {MAX_FLOAT:.0e}")

@@ -151,7 +151,7 @@ class Record:
             # Only validation fills an array's default; without it, a rule would see an empty tuple.
             optional = [field.name for field in dataclasses.fields(cls) if field.default == ()]
             if lacking := [name for name in optional if name not in fields]:
-                raise TypeError(f"{cls.__name__}.trusted: {', '.join(lacking)}: must be given")
+                raise TypeError(f"{cls.__name__}.trusted: {', '.join(lacking)}, expected a value for each array")
             return cls(**fields)
         self = object.__new__(cls)
         self.__dict__.update(fields)

@@ -326,7 +326,9 @@ def _exported_problem(folder: str) -> dict[str, Problem]:
         return {}  # never import a module by a name that a user typed
     problems = scan_problems("instances", "PROBLEM", Problem, folder)
     if misnamed := [p.name for p in problems if p.name != folder]:
-        raise ValueError(f"{package_of('instances', folder)}: its problem is named '{misnamed[0]}': must be '{folder}'")
+        raise ValueError(
+            f"{package_of('instances', folder)}: its problem is named '{misnamed[0]}', expected '{folder}'"
+        )
     return {problem.name: problem for problem in problems}
 
 

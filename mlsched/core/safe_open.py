@@ -71,7 +71,7 @@ def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: 
         status = os.fstat(descriptor)
         _refuse_irregular(name, status.st_mode)
         if most is not None and status.st_size > most:
-            raise InvalidFile(f"{name}: has {status.st_size} bytes: must have at most {most}; check the path")
+            raise InvalidFile(f"{name}: has {status.st_size} bytes, expected at most {most}; check the path")
     except BaseException:
         stream.close()
         raise

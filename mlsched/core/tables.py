@@ -30,7 +30,7 @@ def check_target(path: str | os.PathLike[str]) -> str:
     """
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("csv", "parquet"):
-        raise InvalidInput(f"{os.fspath(path)}: a table's name must end in .csv or .parquet")
+        raise InvalidInput(f"{os.fspath(path)}: expected a name ending in .csv or .parquet")
     if suffix == "parquet":
         _arrow()
     target_of(path)

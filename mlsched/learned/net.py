@@ -83,7 +83,7 @@ def scorer(weights: Weights, features: int) -> Mlp:
     net = Mlp(weights.tensors, source=weights.source or "weights")
     if (net.inputs, net.outputs) != (features, 1):
         raise InvalidFile(
-            f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {features} -> 1; train it anew"
+            f"{weights.source}: its network is {net.inputs} -> {net.outputs}, expected {features} -> 1; train it anew"
         )
     return net
 

@@ -73,7 +73,7 @@ def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str =
     content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
     parsed = parse(content, shown_path(path), kind=kind)
     if policy is not None and parsed.card["policy"] != policy:
-        raise InvalidFile(f"{path}: holds weights of {parsed.card['policy']}: must be of {policy}; train them anew")
+        raise InvalidFile(f"{path}: holds weights of {parsed.card['policy']}, expected of {policy}; train them anew")
     return parsed
 
 
@@ -90,7 +90,7 @@ def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
     if not isinstance(data, dict) or data.get("kind") != kind:
         raise InvalidFile(f"{name}: its card is not a {kind}; `mlsched train` writes one")
     if data.get("version") != VERSION:
-        raise InvalidFile(f"{name}: version = {data.get('version')!r}: this mlsched reads {VERSION}; train it anew")
+        raise InvalidFile(f"{name}: version: {data.get('version')!r}, expected {VERSION}; train it anew")
     for field, type_ in FIELDS.items():
         if type(data.get(field)) is not type_:
             raise InvalidFile(f"{name}: its card's {field} is not a {type_.__name__}; train it anew")

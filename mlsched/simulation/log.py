@@ -77,7 +77,7 @@ def rows_of(
     others: names that the object may have beside those of the columns. fill: see `Log`.
     """
     if not isinstance(data, dict):
-        raise field_error(where, data, "must be an object of columns")
+        raise field_error(where, data, "expected an object of columns")
     for name in data:
         if name not in names and name not in others:
             raise InvalidInput(f"{where}: {name}: unknown column; there are {', '.join(names)}")
@@ -92,14 +92,14 @@ def rows_of(
 def integers(value: Any, where: str, width: int | None = None) -> Row:
     """A tuple of integers of a JSON list, `width` of them where that is given."""
     if not isinstance(value, list) or not all(type(v) is int and abs(v) <= EXACT for v in value):
-        raise field_error(where, value, "must be a list of integers, none beyond 2^53")
+        raise field_error(where, value, "expected a list of integers, none beyond 2^53")
     if width is not None and len(value) != width:
-        raise field_error(where, value, f"must have {width} entries")
+        raise field_error(where, value, f"expected {width} entries")
     return tuple(value)
 
 
 def lists(value: Any, where: str) -> list[Any]:
     """A JSON list; nothing (None) is an empty one."""
     if value is not None and not isinstance(value, list):
-        raise field_error(where, value, "must be a list")
+        raise field_error(where, value, "expected a list")
     return value or []

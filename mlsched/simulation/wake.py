@@ -25,7 +25,7 @@ class Wake:
         match = re.fullmatch(r"(events)?(\+)?(?:interval:([1-9]\d*))?", text)
         if not match or bool(match[2]) != bool(match[1] and match[3]) or not (match[1] or match[3]):
             raise InvalidInput(
-                f"scheduling_events = {text!r}: must be 'events', 'interval:SECONDS' or 'events+interval:SECONDS'"
+                f"scheduling_events: {text!r}, expected 'events', 'interval:SECONDS' or 'events+interval:SECONDS'"
             )
         return cls(bool(match[1]), int(match[3] or 0))
 

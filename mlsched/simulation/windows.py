@@ -52,7 +52,7 @@ def span(text: str | float) -> float:
         return float(text)
     match = _SPAN.fullmatch(str(text).strip())
     if match is None:
-        raise InvalidInput(f"{shorten(str(text))}: must be a length of time such as 7d, 12h, 30min or 3600 (seconds)")
+        raise InvalidInput(f"{shorten(str(text))}: expected a length of time such as 7d, 12h, 30min or 3600 (seconds)")
     return float(match[1]) * _SPANS[match[2] or "s"]
 
 
@@ -71,8 +71,8 @@ def moment(workload: Any, text: str | float) -> float:
         when = datetime.datetime.fromisoformat(str(text))
     except ValueError:
         raise InvalidInput(
-            f"{shorten(str(text))}: must be a length of time since the first submit (7d, 12h) or a date (2024-03-01, "
-            "2024-03-01T08:00:00)"
+            f"{shorten(str(text))}: expected a length of time since the first submit (7d, 12h) or a date "
+            "(2024-03-01, 2024-03-01T08:00:00)"
         ) from None
     clock = getattr(workload, "clock", 0)
     if clock < 2:
@@ -143,7 +143,7 @@ class Windows:
     def _names(self, grouping: str) -> npt.NDArray[Any]:
         if grouping not in GROUPINGS or grouping not in self.table:
             there = [name for name in GROUPINGS if name == "size" or name in self.table]
-            raise InvalidInput(f"by = {shorten(grouping)}: there are {', '.join(there)}")
+            raise InvalidInput(f"by: {shorten(grouping)}, expected one of {', '.join(there)}")
         return np.asarray(self.table[grouping]).astype(str)
 
     def sizes(self) -> npt.NDArray[Any]:

@@ -122,7 +122,7 @@ class Examiner:
             yield (
                 "answers",
                 f"the scheduler returned {with_article(type(plan).__name__)}: "
-                f"must be {with_article(instance.plan_type.kind)}",
+                f"expected {with_article(instance.plan_type.kind)}",
             )
             return
         for sentence in instance.violations(plan)[:1]:

@@ -62,7 +62,7 @@ def reproduce(
             f"no experiment '{name}'{did_you_mean(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}"
         )
     if cluster is not None and trace is None:
-        raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
+        raise InvalidInput(f"cluster: {cluster!r}, expected a trace with it; give trace as well")
     if quick and papers_size:
         raise InvalidInput("quick, papers_size: give one of them")
     experiment = EXPERIMENTS[name]

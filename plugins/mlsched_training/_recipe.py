@@ -76,7 +76,7 @@ def layers_of(hidden: str) -> list[int]:
     except ValueError:
         sizes = []
     if not sizes or not all(0 < n <= 4096 for n in sizes):
-        raise InvalidInput(f"hidden = {hidden!r}: must be numbers of neurons like 64-32-4")
+        raise InvalidInput(f"hidden: {hidden!r}, expected numbers of neurons like 64-32-4")
     return sizes
 
 

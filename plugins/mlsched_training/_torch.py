@@ -26,7 +26,7 @@ def choose_device(name: str) -> str:
     if name == "auto":
         return "cuda" if module.cuda.is_available() else "cpu"
     if name not in ("cpu", "cuda") or (name == "cuda" and not module.cuda.is_available()):
-        raise InvalidInput(f"device = {name!r}: must be cpu, auto, or, on a machine with a GPU, cuda")
+        raise InvalidInput(f"device: {name!r}, expected cpu, auto, or, on a machine with a GPU, cuda")
     return name
 
 

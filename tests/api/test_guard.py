@@ -85,7 +85,7 @@ def test_a_plan_of_a_class_of_its_own_is_refused():
     class Other(Plan):
         pass
 
-    with pytest.raises(SolverError, match="returned an Other: must be a preemption"):
+    with pytest.raises(SolverError, match="returned an Other, expected a preemption"):
         mlsched.solve(small(), lambda given, *, rng: Other(**RIGHT))
 
 

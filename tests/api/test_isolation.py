@@ -77,7 +77,7 @@ def test_how_a_rule_ends_is_told(instance, rule, how, said):
     ("rule", "said"),
     [
         (hostile.leaves, "leaves raised SystemExit: 0"),
-        (hostile.answers_text, "answers_text returned a str: must be a preemption.plan"),
+        (hostile.answers_text, "answers_text returned a str, expected a preemption.plan"),
         (hostile.rewrites_the_judge, "returned an infeasible plan"),
         (hostile.raises_without_words, r"raised Speechless, whose text cannot be shown \(KeyError\)"),
     ],

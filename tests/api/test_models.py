@@ -155,7 +155,7 @@ def test_wrong_calls_are_refused_in_one_line(tmp_path):
         mlsched.plan_from(mlsched.model(instance))
     with pytest.raises(mlsched.InvalidInput, match="has no model; pass a quality"):
         mlsched.model(mlsched.generate("quality", preset="epochs-small"))
-    with pytest.raises(mlsched.InvalidInput, match="solution: must be None"):
+    with pytest.raises(mlsched.InvalidInput, match="solution: expected None"):
         mlsched.plan_from(mlsched.model(instance), 5)
 
 

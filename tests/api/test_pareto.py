@@ -115,16 +115,16 @@ def test_resume(tmp_path, solver):
         ({"solver": "fitgpp"}, InvalidInput, "solver = 'fitgpp': has no model to enumerate; use cp-sat or highs"),
         ({"solver": "brute-force"}, InvalidInput, "has no model to enumerate"),
         ({"solver": "gurobi"}, UnknownName, "no solver 'gurobi'"),
-        ({"method": "sweep"}, InvalidInput, "method = 'sweep': must be one of"),
-        ({"seed": -1}, InvalidInput, "seed = -1"),
-        ({"time_limit": -1}, InvalidInput, "time_limit = -1"),
+        ({"method": "sweep"}, InvalidInput, "method: 'sweep', expected one of"),
+        ({"seed": -1}, InvalidInput, "seed: -1"),
+        ({"time_limit": -1}, InvalidInput, "time_limit: -1"),
         ({"depth": 3}, UnknownName, "has no parameter 'depth'"),
     ],
 )
 def test_wrong_calls(arguments, error, words):
     with pytest.raises(error, match=words):
         mlsched.pareto(small(), **arguments)
-    with pytest.raises(InvalidInput, match="instance = dict: must be an instance"):
+    with pytest.raises(InvalidInput, match="instance: dict, expected an instance"):
         mlsched.pareto({}, ("victim_count", "total_score"))
 
 

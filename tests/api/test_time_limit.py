@@ -99,10 +99,10 @@ def test_when_the_time_is_over_no_further_rule_is_asked_for_a_start(ticking):
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        *[({"threads": number}, "must be between 1 and 10000") for number in (0, 10_001, 10**400)],
-        *[({"time_limit": number}, "must be at most 1e[+]300") for number in (10**301, 10**400)],
-        ({"time_limit": -(10**400)}, "must be above 0"),
-        ({"time_limit": 10**5000}, "a number of thousands of digits: must be at most"),
+        *[({"threads": number}, "expected between 1 and 10000") for number in (0, 10_001, 10**400)],
+        *[({"time_limit": number}, "expected at most 1e[+]300") for number in (10**301, 10**400)],
+        ({"time_limit": -(10**400)}, "expected above 0"),
+        ({"time_limit": 10**5000}, "a number of thousands of digits, expected at most"),
     ],
 )
 def test_limits_beyond_all_measure_are_refused_in_a_line(solver, given, rule):

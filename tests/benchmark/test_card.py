@@ -178,7 +178,7 @@ def test_whoever_changes_an_entry_writes_the_card_anew_and_verify_compares(folde
         kept = (folder / CROISSANT).read_text()
         (folder / CROISSANT).write_text(re.sub(rf'("{name}": ".*?){re.escape(old)}', rf"\g<1>{new}", kept, count=1))
         (fault,) = collection.verify(folder).wrong
-        assert f": {name} = " in fault
+        assert f": {name}: " in fault
         (folder / CROISSANT).write_text(kept)
     (folder / CROISSANT).write_text("{}")
     (fault,) = collection.verify(folder).wrong
@@ -194,10 +194,10 @@ def test_details_that_cannot_be_are_refused(folder, capsys):
         {"license": "a b"},
         {"creator": "\n"},
     ):
-        with pytest.raises(InvalidInput, match=f"{next(iter(details))} = "):
+        with pytest.raises(InvalidInput, match=f"{next(iter(details))}: "):
             Details(**{"url": DETAILS.url, **details})
     assert run(["collection", "card", str(folder), "--url", "here"]) == 2
-    assert "--url 'here': must be an address" in capsys.readouterr().err
+    assert "--url: 'here', expected an address" in capsys.readouterr().err
     assert run(["collection", "card", str(folder), "--url", DETAILS.url, "--version", "2.0.0"]) == 0
     assert croissant(folder)["version"] == "2.0.0"
     assert collection.verify(folder).wrong == ()

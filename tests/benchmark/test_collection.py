@@ -84,9 +84,9 @@ def test_what_is_not_believed(folder):
     [
         ({"value": 1}, "value = 1: the plan's is"),
         ({"bound": 10**9}, "is better than the bound 1000000000: one of the two is wrong"),
-        ({"bound": 0}, "evidence = 'unconfirmed': must be null exactly where"),
-        ({"evidence": "sure"}, "evidence = 'sure': must be certified, confirmed, unconfirmed or null"),
-        ({"history": []}, "history: must be lines of"),
+        ({"bound": 0}, "evidence: 'unconfirmed', expected null exactly where"),
+        ({"evidence": "sure"}, "evidence: 'sure', expected certified, confirmed, unconfirmed or null"),
+        ({"history": []}, "history: expected lines of"),
         (
             {"history": [{"date": "2026-11-01", "by": "x", "value": 0, "bound": 0, "versions": {}}]},
             "history ends with another",
@@ -248,15 +248,15 @@ NAMES = (
 @pytest.mark.parametrize("by", NAMES)
 def test_names_of_more_than_a_line_are_refused(folder, by):
     instance, _, exact = known(0)
-    with pytest.raises(InvalidInput, match=r"^by = .*: must be one line of 1 to 80 characters that can be printed$"):
+    with pytest.raises(InvalidInput, match=r"^by: .*, expected one line of 1 to 80 characters that can be printed$"):
         submit(folder, instance, exact.plan, "total_score", by)
     path = entry_of(folder)
     data = json.loads(path.read_text())
     data["history"][-1]["by"] = by
     path.write_text(json.dumps(data))
     ((wrong),) = verify(folder)[1]
-    assert "history[0].by = " in wrong
-    with pytest.raises(InvalidInput, match="by = "):
+    assert "history[0].by: " in wrong
+    with pytest.raises(InvalidInput, match="by: "):
         write_table(folder)
 
 

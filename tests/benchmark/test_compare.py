@@ -97,7 +97,7 @@ def test_solvers_by_name():
     assert [(c.first, c.second) for c in compared(both, both)] == [("rule", "rule"), ("cp-sat", "cp-sat")]
     (line,) = compared(both, both, ["rule=cp-sat"])
     assert (line.first, line.second, line.difference, line.time) == ("rule", "cp-sat", pytest.approx(-0.25), 0.5)
-    with pytest.raises(InvalidInput, match="must be a solver of both stores, or A=B; there are rule, cp-sat"):
+    with pytest.raises(InvalidInput, match="expected a solver of both stores, or A=B; there are rule, cp-sat"):
         compared(both, both, ["rul"])
     with pytest.raises(InvalidInput, match="no question in common"):
         compared(rows(1), [rule(1, instance_hash="other")])

@@ -201,7 +201,7 @@ def test_nodes_that_do_not_fit_are_counted(drawn):
 
 @pytest.mark.parametrize("width", [0, 1.5, 41, "wide", True, None])
 def test_a_width_that_is_none_is_refused(width):
-    with pytest.raises(InvalidInput, match=r"width = .*: must be 'column' \(3.3 inches\), 'page' \(6.9\) or 2 to 40"):
+    with pytest.raises(InvalidInput, match=r"width: .*, expected 'column' \(3.3 inches\), 'page' \(6.9\) or 2 to 40"):
         mlsched.plot(mlsched.solve(small(), "fitgpp"), width=width)
 
 

@@ -96,11 +96,11 @@ def test_more_shards_than_instances_leave_some_with_nothing_to_do(tmp_path):
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1", "1/0", "a/b", "1/4/2", "-1/4", "1/99999999", "", "１/2"])
 def test_what_is_no_shard_is_refused(text):
-    with pytest.raises(InvalidInput, match=r"shard .*: must be I/N with 1 <= I <= N <= 1000000, such as 1/16"):
+    with pytest.raises(InvalidInput, match=r"shard: .*, expected I/N with 1 <= I <= N <= 1000000, such as 1/16"):
         shard_of(text)
 
 
 def test_a_shard_is_read_and_checked():
     assert shard_of("03/16") == (3, 16)
-    with pytest.raises(InvalidInput, match=r"shard = \(0, 2\): must be I/N"):
+    with pytest.raises(InvalidInput, match=r"shard: \(0, 2\), expected I/N"):
         run_suite(suite("fitgpp"), shard=(0, 2))

@@ -97,7 +97,7 @@ def test_solvers_replace_those_of_the_suite_and_have_one_label_however_written()
     [
         (["fitgp"], "no solver 'fitgp' for suite tiny; there are .*fitgpp"),
         (["fitgpp:z=1"], "has no parameter 'z'"),
-        (["fitgpp:s=many"], "must be a number"),
+        (["fitgpp:s=many"], "expected a number"),
     ],
 )
 def test_a_wrong_solver_is_refused_before_any_work(solvers, said):

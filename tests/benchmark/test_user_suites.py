@@ -68,16 +68,19 @@ def test_files_of_others_take_options_of_their_readers(tmp_path):
 
 
 BAD = {
-    "no such thing": ("name = 3", "name = 3: must be a text"),
+    "no such thing": ("name = 3", "name: 3, expected a text"),
     "no case": ("", "has no [[case]]; add one"),
     "not TOML": ("[[case", "is no TOML file"),
     "another word": ("[[case]]\nproblem = 'preemption'\npresets = 'small'", "case 1: presets: unknown"),
-    "another kind": ("[[case]]\nproblem = 3", "case 1: problem = 3: must be of kind str"),
+    "another kind": ("[[case]]\nproblem = 3", "case 1: problem: 3, expected of kind str"),
     "both": ("[[case]]\nproblem = 'preemption'\nfiles = ['a']", "must name either a problem or files"),
     "of the other": ("[[case]]\nproblem = 'preemption'\nread = {a = 1}", "read: belongs to cases with files"),
-    "seeds": ("[[case]]\nproblem = 'preemption'\nseeds = [-1]", "seeds = [-1]: must be a list of integers >= 0"),
+    "seeds": ("[[case]]\nproblem = 'preemption'\nseeds = [-1]", "seeds: [-1], expected a list of integers >= 0"),
     "no file": ("[[case]]\nfiles = ['*.nothing']", "files: *.nothing: matches no file"),
-    "a suite of ours": ("name = 'quick'\n[[case]]\nproblem = 'preemption'", "is the name of a suite of mlsched"),
+    "a suite of ours": (
+        "name = 'quick'\n[[case]]\nproblem = 'preemption'",
+        "expected a name that mlsched does not use",
+    ),
     "no solver of these": (
         "[[case]]\nfiles = ['instances/*.json']\nsolvers = ['tiresias']",
         "solvers: none of these files' problems has 'tiresias'",
@@ -102,7 +105,7 @@ def test_what_is_no_suite(folder, tmp_path):
     with pytest.raises(InvalidInput, match="holds no instance file"):
         find_suite(str(tmp_path / "empty"))
     mlsched.save(mlsched.solve(mlsched.load(folder / "p0.json"), "fitgpp").plan, folder / "plan.json")
-    with pytest.raises(InvalidInput, match=r"plan\.json: is a preemption\.plan: must be an instance"):
+    with pytest.raises(InvalidInput, match=r"plan\.json: is a preemption\.plan, expected an instance"):
         find_suite(str(folder))
 
 

@@ -93,7 +93,7 @@ def test_lines_of_a_file_are_bounded(tmp_path, monkeypatch):
     path.write_bytes(b"\n" * 10**6)
     with pytest.raises(OutOfTime):
         list(limits.lines_of(path, 10**6, Deadline(0.0)))
-    with pytest.raises(InvalidFile, match="must have at most 100"):
+    with pytest.raises(InvalidFile, match="expected at most 100"):
         list(limits.lines_of(path, 100, Deadline()))
 
 
@@ -302,5 +302,5 @@ def test_a_check_has_a_time_limit(tmp_path):
     late = api.check_certificate(tmp_path / "proof", time_limit=1e-9)
     assert late.wrong == ("the check did not end in 1e-09 s; give it more time (--time-limit)",)
     assert late.evidence is None
-    with pytest.raises(InvalidInput, match="time_limit = 0: must be above 0"):
+    with pytest.raises(InvalidInput, match="time_limit: 0, expected above 0"):
         api.check_certificate(tmp_path / "proof", time_limit=0)

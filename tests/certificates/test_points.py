@@ -318,17 +318,17 @@ def test_what_cannot_be_is_refused_in_a_line_before_any_work(tmp_path):
     def certify(objectives, instance=instance, **more):
         return api.certify_front(instance, plans, tmp_path / "no", objectives=objectives, **more)
 
-    with pytest.raises(InvalidInput, match="must be two, for points of a front to be certified by prices"):
+    with pytest.raises(InvalidInput, match="expected two, for points of a front to be certified by prices"):
         certify(["total_jct", "makespan", "deadlines_met"])
-    with pytest.raises(InvalidInput, match="must be two"):
+    with pytest.raises(InvalidInput, match="expected two"):
         certify(["total_jct", "total_jct"])
     with pytest.raises(InvalidInput, match=r"traffic of a taskgraph\.instance cannot be certified by prices"):
         certify(["total_jct", "traffic"])
-    with pytest.raises(InvalidInput, match="first = makespan: must be left out for points"):
+    with pytest.raises(InvalidInput, match="first: makespan, expected none for points"):
         certify(["total_jct", "deadlines_met"], first=["makespan"])
     with pytest.raises(InvalidInput, match=r"fronts of a taskgraph\.instance cannot be certified"):
         certify(["total_jct", "makespan"], proof="logic")
-    with pytest.raises(InvalidInput, match="proof = 'words': must be one of dual, logic"):
+    with pytest.raises(InvalidInput, match="proof: 'words', expected one of dual, logic"):
         certify(["total_jct", "makespan"], proof="words")
     with pytest.raises(InvalidInput, match=r"points of fronts of a quality\.instance cannot be certified"):
         certify(["worst_loss", "proportional_loss"], next(drawn("quality", 1)), proof="dual")

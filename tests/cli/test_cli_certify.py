@@ -120,7 +120,7 @@ def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_fi
     cli("check", tmp_path, "--log", "log.csv").refused(f"{tmp_path}: is no reference; give --log with a folder that")
     cli("check", tmp_path / "none", "--log", "log.csv").refused("none: there is no such folder; check the path")
     cli("certify", instance_file).refused("see `mlsched certify --help`")
-    cli("certify", instance_file, "--proof", "faith", "-o", tmp_path / "new").refused("must be one of dual, logic")
+    cli("certify", instance_file, "--proof", "faith", "-o", tmp_path / "new").refused("expected one of dual, logic")
 
 
 @needs_exact

@@ -41,12 +41,12 @@ def test_generate_writes_a_file(cli, tmp_path):
         (["nope"], "no problem 'nope'; there are "),
         (["preemption", "--preset", "huge"], "preemption has no preset 'huge'; there are small"),
         (["preemption", "--size", "speed=1"], "generate preemption: has no parameter 'speed'; it has nodes"),
-        (["preemption", "--size", "nodes"], "--size nodes: must be KEY=VALUE"),
-        (["preemption", "--size", "=1"], "--size =1: must be KEY=VALUE"),
+        (["preemption", "--size", "nodes"], "--size: nodes, expected KEY=VALUE"),
+        (["preemption", "--size", "=1"], "--size: =1, expected KEY=VALUE"),
         (["preemption", "--size", "nodes=1", "--size", "nodes=2"], "--size nodes=2: nodes is given twice"),
-        (["preemption", "--size", "nodes=two"], "nodes = 'two': must be an integer"),
-        (["preemption", "--size", "nodes=0"], "nodes = 0: must be between 1 and"),
-        (["preemption", "--size", "saturation=nan"], "saturation = nan: must be a finite number"),
+        (["preemption", "--size", "nodes=two"], "nodes: 'two', expected an integer"),
+        (["preemption", "--size", "nodes=0"], "nodes: 0, expected between 1 and"),
+        (["preemption", "--size", "saturation=nan"], "saturation: nan, expected a finite number"),
         (["preemption", "--seed", "-1"], "see `mlsched generate --help`"),
         (["preemption", "--seed", "x"], "see `mlsched generate --help`"),
         ([], "see `mlsched generate --help`"),
@@ -94,7 +94,7 @@ def test_solve_paints_the_plan(cli, instance_file, tmp_path, suffix, magic):
 
 
 def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
-    cli("solve", instance_file, "--plot", tmp_path / "plan.xyz").refused("must end in .png, .svg or .pdf")
+    cli("solve", instance_file, "--plot", tmp_path / "plan.xyz").refused("expected a name ending in .png, .svg or .pdf")
     assert not (tmp_path / "plan.xyz").exists()
 
 
@@ -103,18 +103,18 @@ def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
     [
         (["--solver", "nope"], "no solver 'nope' for preemption; there are brute-force, columns, cp-sat"),
         (["--solver", "fitgpp:z=1"], "fitgpp: has no parameter 'z'; it has s, P"),
-        (["--solver", "fitgpp:s=many"], "fitgpp: s = 'many': must be a number"),
+        (["--solver", "fitgpp:s=many"], "fitgpp: s: 'many', expected a number"),
         (["--solver", ""], "no solver '' for preemption; there are"),
-        (["--seed", "x"], "Invalid value for '--seed': must be an integer; see `mlsched solve --help`"),
-        (["--time-limit", "soon"], "Invalid value for '--time-limit': must be a number; see `mlsched solve --help`"),
+        (["--seed", "x"], "--seed: 'x', expected an integer; see `mlsched solve --help`"),
+        (["--time-limit", "soon"], "--time-limit: 'soon', expected a number; see `mlsched solve --help`"),
         (["--solver", "fitgpp:s"], "'s' is not KEY=VALUE"),
         (["--objective", "speed"], "preemption has no objective 'speed'; there are total_score"),
         (["--solver", "fitgp"], "no solver 'fitgp' for preemption (did you mean 'fitgpp'?); there are"),
         (["--solver", "tetris"], "no solver 'tetris' for preemption (there is one for placement); there are"),
         (["--objective", "total_scor"], "preemption has no objective 'total_scor' (did you mean 'total_score'?)"),
-        (["--time-limit", "0"], "--time-limit 0.0: must be above 0"),
-        (["--time-limit", "nan"], "--time-limit nan: must be above 0"),
-        (["--threads", "0"], "--threads 0: must be between 1 and 10000"),
+        (["--time-limit", "0"], "--time-limit: 0.0, expected above 0"),
+        (["--time-limit", "nan"], "--time-limit: nan, expected above 0"),
+        (["--threads", "0"], "--threads: 0, expected between 1 and 10000"),
         (["--time-limt", "3"], "No such option: --time-limt (Possible options: --memory-limit, --time-limit)"),
         (["--threads", "x"], "see `mlsched solve --help`"),
         (["more"], "see `mlsched solve --help`"),
@@ -128,10 +128,10 @@ BAD_TEXT = {
     "empty": ("", "is not JSON"),
     "csv": ("a,b\n1,2\n", "line 1: is not JSON"),
     "cut": ('{"kind": "preemption.instance",\n "version"', "line 2: is not JSON"),
-    "list": ("[1, 2]", "holds a JSON list; must be an object with a kind"),
+    "list": ("[1, 2]", "holds a JSON list, expected an object with a kind"),
     "nan": ('{"kind": NaN}', "NaN is not a JSON number"),
     "twice": ('{"kind": 1, "kind": 2}', "field 'kind' is given twice"),
-    "no kind": ("{}", "kind = None: must be one of"),
+    "no kind": ("{}", "kind: None, expected one of"),
     "deep": ("[" * 100_000, "is not JSON"),
 }
 
@@ -146,18 +146,18 @@ def test_files_that_are_no_documents_are_refused(cli, tmp_path, command, name):
 
 
 BAD_FIELDS = [
-    ({"kind": "preemption.map"}, "kind = 'preemption.map': must be one of"),
-    ({"version": 99}, "version = 99: this mlsched reads version 1 of preemption.instance; upgrade mlsched"),
-    ({"version": "1"}, "version = '1'"),
+    ({"kind": "preemption.map"}, "kind: 'preemption.map', expected one of"),
+    ({"version": 99}, "version: 99, expected 1 for preemption.instance; upgrade mlsched"),
+    ({"version": "1"}, "version: '1'"),
     ({"job_node": None}, "job_node: is missing; a preemption.instance needs it"),
     ({"speed": 1}, "speed: unknown field of a preemption.instance"),
-    ({"job_node": "abc"}, "job_node = 'abc': must be a list of integers"),
-    ({"job_node": [0, 0, 1.5]}, "job_node[2] = 1.5: must be an integer"),
-    ({"job_node": [0, 0, 2]}, "job_node[2] = 2: must be below 2"),
-    ({"job_node": [0, 0, -1]}, "job_node[2] = -1: must be >= 0"),
-    ({"job_node": [0, 0]}, "must be 2 (the number of jobs)"),
+    ({"job_node": "abc"}, "job_node: 'abc', expected a list of integers"),
+    ({"job_node": [0, 0, 1.5]}, "job_node[2]: 1.5, expected an integer"),
+    ({"job_node": [0, 0, 2]}, "job_node[2]: 2, expected below 2"),
+    ({"job_node": [0, 0, -1]}, "job_node[2]: -1, expected >= 0"),
+    ({"job_node": [0, 0]}, "expected 2 (the number of jobs)"),
     ({"node_free": [[1, 0], [99, 1]]}, "free + draining + running demand must not exceed node_capacity"),
-    ({"preemption_limit": True}, "preemption_limit = True: must be an integer"),
+    ({"preemption_limit": True}, "preemption_limit: True, expected an integer"),
 ]
 
 
@@ -170,9 +170,9 @@ def test_wrong_fields_are_refused_by_name(cli, edited, changes, fragment):
 def test_what_is_not_there_or_no_instance_is_refused(cli, tmp_path, plan_file, instance_file):
     cli("solve", tmp_path / "none.json").refused("none.json: there is no such file; check the path")
     cli("solve", tmp_path).refused(f"{tmp_path}: is a directory; give a regular file")
-    cli("solve", plan_file).refused("kind = 'preemption.plan': must be an instance")
-    cli("check", plan_file, plan_file).refused("must be an instance")
-    cli("check", instance_file, instance_file).refused("must be a plan; `mlsched solve -o` writes one")
+    cli("solve", plan_file).refused("kind: 'preemption.plan', expected an instance")
+    cli("check", plan_file, plan_file).refused("expected an instance")
+    cli("check", instance_file, instance_file).refused("expected a plan; `mlsched solve -o` writes one")
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe\x00")
     cli("solve", binary).refused("binary.json: is not text (byte 0 is not UTF-8)")
@@ -203,8 +203,8 @@ def test_an_output_that_cannot_be_written_leaves_nothing(cli, instance_file, tmp
 def test_a_failed_command_leaves_the_old_output(cli, instance_file, edited, tmp_path):
     old = tmp_path / "old.json"
     old.write_text("old")
-    cli("solve", edited(version=99), "-o", old).refused("version = 99")
-    cli("generate", "preemption", "--size", "nodes=0", "-o", old).refused("nodes = 0")
+    cli("solve", edited(version=99), "-o", old).refused("version: 99")
+    cli("generate", "preemption", "--size", "nodes=0", "-o", old).refused("nodes: 0")
     assert old.read_text() == "old"
     assert cli("solve", instance_file, "-o", old).status == 0
     assert api.load(old) == Plan(te_node=[1], victims=[2])
@@ -271,8 +271,8 @@ def test_check_the_plan_of_another_instance(cli, edited, plan_file):
     ("body", "fragment"),
     [
         ({"te_node": [1]}, "victims: is missing"),
-        ({"te_node": [-2], "victims": []}, "te_node[0] = -2: must be >= -1"),
-        ({"te_node": [1], "victims": [], "instance_hash": 7}, "instance_hash = 7: must be a string"),
+        ({"te_node": [-2], "victims": []}, "te_node[0]: -2, expected >= -1"),
+        ({"te_node": [1], "victims": [], "instance_hash": 7}, "instance_hash: 7, expected a string"),
     ],
 )
 def test_check_refuses_files_that_are_no_plans(cli, instance_file, tmp_path, body, fragment):

@@ -12,32 +12,38 @@ NODES = "name,gpus,partition\na,4,x\n"
 MISTAKES = {
     "no such column": (LOG, ("--read", "gpus=cards"), "there is no column 'cards' for gpus; the columns are submit"),
     "no such field": (LOG, ("--read", "gpu=gpus"), "there is no field 'gpu' (did you mean 'gpus'?); there are submit"),
-    "a field twice": (LOG, ("--read", "gpus=gpus,gpus=end"), "names a field twice; read submit=COLUMN,duration="),
+    "a field twice": (
+        LOG,
+        ("--read", "gpus=gpus,gpus=end"),
+        "names a field twice; give --read submit=COLUMN,duration=",
+    ),
     "another unit": (LOG, ("--read", "start=start:weeks"), "there is no unit 'weeks' of start; use one of ms, s, min"),
     "near miss": (
         "submit,elapsed,cpus,gpu_capacity_num\n0,1,2,3\n",
         (),
-        "no column says how many GPUs jobs asked for (there is 'gpu_capacity_num'); read gpus=COLUMN, or gpus=1 for",
+        "no column says how many GPUs jobs asked for (there is 'gpu_capacity_num'); give --read gpus=COLUMN, or "
+        "gpus=1 for",
     ),
     "near miss of a time": (
         "queued_time,elapsed,gpus\n0,1,2\n",
         ("--read", "gpus=gpus"),
-        "no column says when jobs were submitted (there is 'queued_time'); read submit=COLUMN",
+        "no column says when jobs were submitted (there is 'queued_time'); give --read submit=COLUMN",
     ),
     "workers or not": (
         "submit,duration,gpus,num_workers\n0,1,1,94\n",
         (),
-        "'gpus' may be GPUs of the job or of each worker; read workers=num_workers where it is of each, workers= where",
+        "'gpus' may be GPUs of the job or of each worker; give --read workers=num_workers where it is of each, "
+        "workers= where",
     ),
     "two candidates": (
         "submit,duration,gpu,num_gpus\n0,1,1,1\n",
         (),
-        "columns 'gpu' and 'num_gpus' could both be gpus; say which: read gpus=COLUMN, or gpus= for neither",
+        "columns 'gpu' and 'num_gpus' could both be gpus; say which: give --read gpus=COLUMN, or gpus= for neither",
     ),
     "no header": (
         "0,100,1\n5,70,2\n",
         ("--read", "submit=#1,duration=#2,gpus=#3"),
-        "a row and no names of columns; read header=no",
+        "a row and no names of columns; give --read header=no",
     ),
     "a column number too far": (
         "0,100,1\n",
@@ -47,7 +53,7 @@ MISTAKES = {
     "another separator": (
         "submit/duration/gpus\n0/1/1\n",
         ("--read", "gpus=1"),
-        "no line of several columns; say what separates them (read separator=comma|tab|semicolon|bar|space)",
+        "no line of several columns; say what separates them (give --read separator=comma|tab|semicolon|bar|space)",
     ),
     "milliseconds": (
         "submit,duration,gpus\n1700000000000,5,1\n",
@@ -57,7 +63,7 @@ MISTAKES = {
     "a bad row": (
         "submit,duration,gpus\n0,1,1\n5,-7,2\n",
         (),
-        "line 3: duration = '-7': must not be negative; correct it, or leave it empty where it is not known",
+        "line 3: duration: '-7', expected at least 0; correct it, or leave it empty where it is not known",
     ),
     "end before start": (
         "submit,start,end,gpus\n0,5,3,1\n",
@@ -77,7 +83,7 @@ MISTAKES = {
     "priorities in words": (
         "submit,duration,gpus,priority\n0,1,1,high\n",
         (),
-        "priority = 'high': must be a whole number; names of classes: read qos=COLUMN,priority= instead",
+        "priority: 'high', expected a whole number; names of classes: give --read qos=COLUMN,priority= instead",
     ),
     "a free text in sacct": (
         logs.SACCT.replace("COMPLETED|gpu01|0|", "COMPLETED|gpu01|0|a|b", 1),
@@ -104,11 +110,11 @@ MISTAKES = {
         ("--set", "classes=high/normal"),
         "classes=high/normal: there are jobs of 'low'; name every QoS, the first served first: low",
     ),
-    "classes without priorities": (LOG, ("--set", "classes=log"), "has no priorities; read priority=COLUMN"),
+    "classes without priorities": (LOG, ("--set", "classes=log"), "has no priorities; give --read priority=COLUMN"),
     "no starts": (
         "submit,duration,gpus\n0,1,1\n",
         ("as-logged",),
-        "as-logged: the log does not say when each of its jobs started; read start=COLUMN,end=COLUMN",
+        "as-logged: the log does not say when each of its jobs started; give --read start=COLUMN,end=COLUMN",
     ),
     "read_cluster for a text": (
         LOG,
@@ -118,14 +124,15 @@ MISTAKES = {
     "a list of nodes without GPUs": (
         LOG,
         ("--cluster", "{odd}"),
-        "no column says how many GPUs or CPUs a node has (there is 'gpu_capacity_num'); read gpus=COLUMN, or gpus= for",
+        "no column says how many GPUs or CPUs a node has (there is 'gpu_capacity_num'); give --read-cluster "
+        "gpus=COLUMN, or gpus= for",
     ),
     "the log as nodes": (LOG, ("--cluster", "{log}"), "this is a log of jobs, no list of nodes; give one of nodes"),
     "a window that ends first": (LOG, ("--from", "2d", "--to", "1d"), "--from 2d --to 1d: ends before it begins; give"),
     "a window in words": (
         LOG,
         ("--from", "Monday"),
-        "Monday: must be a length of time since the first submit (7d, 12h)",
+        "Monday: expected a length of time since the first submit (7d, 12h)",
     ),
     "a date of a log without": (
         LOG,
@@ -136,15 +143,19 @@ MISTAKES = {
     "no such grouping": (
         LOG,
         ("--by", "users"),
-        "--by users: must be of user, group, partition, status, size, separated by",
+        "--by: users, expected user, group, partition, status, size, joined by",
     ),
     "a grouping that the log lacks": (
         LOG,
         ("--by", "group"),
-        "--by group: the log names none; read group=COLUMN, or leave it out",
+        "--by: group, expected a column of the log; give --read group=COLUMN, or leave it out",
     ),
-    "loads in words": (LOG, ("--scale-load", "high"), "--scale-load high: must be numbers above 0"),
-    "a table's name": (LOG, ("--table", "{folder}/x.txt"), "x.txt: must end in .csv, .parquet, .md, .tex or .html"),
+    "loads in words": (LOG, ("--scale-load", "high"), "--scale-load: high, expected numbers above 0"),
+    "a table's name": (
+        LOG,
+        ("--table", "{folder}/x.txt"),
+        "x.txt, expected a name ending in .csv, .parquet, .md, .tex or .html",
+    ),
     "a cluster twice": (LOG, ("--cluster", "2x(8gpu)"), "--cluster 2x(8gpu): is given twice; leave one out"),
 }
 

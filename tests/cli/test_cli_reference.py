@@ -195,18 +195,18 @@ def test_what_does_not_hold_is_refused_by_each_command(cli, log, made, changed, 
     ("name", "change", "said"),
     [
         (MANIFEST, lambda d: d.pop("bound"), "bound: is missing, unknown or of the wrong type"),
-        (MANIFEST, lambda d: d.update(bound=True), "bound: must be an integer from 0 on"),
-        (MANIFEST, lambda d: d.update(value=10**400), "value: must be an integer from 0 on, below 2^100"),
-        (MANIFEST, lambda d: d.update(moves=-5), "moves: must be an integer from 0 on"),
-        (MANIFEST, lambda d: d.update(cpu_seconds=10**400), "cpu_seconds: must be a number from 0 on"),
+        (MANIFEST, lambda d: d.update(bound=True), "bound: expected an integer from 0 on"),
+        (MANIFEST, lambda d: d.update(value=10**400), "value: expected an integer from 0 on, below 2^100"),
+        (MANIFEST, lambda d: d.update(moves=-5), "moves: expected an integer from 0 on"),
+        (MANIFEST, lambda d: d.update(cpu_seconds=10**400), "cpu_seconds: expected a number from 0 on"),
         (MANIFEST, lambda d: d.update(weights="gold"), "weights: there are jobs, area, urgency, class"),
         (MANIFEST, lambda d: d.update(version=9), "use a newer mlsched"),
-        (PRICES, lambda d: d.update(values=[]), "values: must be lists of integers below 2^63, of one length"),
-        (PRICES, lambda d: d.update(values=None), "values: must be lists of integers below 2^63, of one length"),
-        (PRICES, lambda d: d["values"][0].__setitem__(0, 2**64), "values: must be lists of integers below 2^63"),
-        (SCHEDULE, lambda d: d["wait"].__setitem__(0, 2**70), "must be a list of integers, none beyond 2^53"),
-        (SCHEDULE, lambda d: d.clear(), "wait = None: must be a list of integers"),
-        (SCHEDULE, lambda d: d["wait"].pop(), "must have 10 entries"),
+        (PRICES, lambda d: d.update(values=[]), "values: expected lists of integers below 2^63, of one length"),
+        (PRICES, lambda d: d.update(values=None), "values: expected lists of integers below 2^63, of one length"),
+        (PRICES, lambda d: d["values"][0].__setitem__(0, 2**64), "values: expected lists of integers below 2^63"),
+        (SCHEDULE, lambda d: d["wait"].__setitem__(0, 2**70), "expected a list of integers, none beyond 2^53"),
+        (SCHEDULE, lambda d: d.clear(), "wait: None, expected a list of integers"),
+        (SCHEDULE, lambda d: d["wait"].pop(), "expected 10 entries"),
     ],
 )
 def test_files_that_make_no_sense_are_named(cli, log, made, changed, name, change, said):
@@ -221,7 +221,7 @@ def test_files_that_make_no_sense_are_named(cli, log, made, changed, name, chang
 
 def test_a_schedule_with_pauses_that_makes_no_sense_is_named(cli, log, made, changed):
     folder = changed(made("--pausing")[0], SCHEDULE, lambda d: d.clear())
-    cli("check", folder, "--log", log).refused(f"{folder / SCHEDULE}: log: job = None")
+    cli("check", folder, "--log", log).refused(f"{folder / SCHEDULE}: log: job: None")
 
 
 @pytest.mark.parametrize("name", [PRICES, SCHEDULE])
@@ -294,9 +294,9 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     refused(output=mine)(f"{mine}: is there, and no reference; give another folder")
     refused(output=log)(f"{log}: is there, and no reference; give another folder")
     refused(source=tmp_path / "none.csv")("none.csv: there is no such file")
-    refused("--weights", "gold")("--weights gold: there are jobs, area, urgency, class")
-    refused("--time-limit", "-1")("--time-limit -1.0: must be a number from 0 on")
-    refused("--time-limit", "nan")("--time-limit nan: must be a number from 0 on")
+    refused("--weights", "gold")("--weights: gold, expected one of jobs, area, urgency, class")
+    refused("--time-limit", "-1")("--time-limit: -1.0, expected a number from 0 on")
+    refused("--time-limit", "nan")("--time-limit: nan, expected a number from 0 on")
     refused("--moves", "-1")("--moves")
     refused("--set", "hours=3")("--set hours: there are tick")
     for name in ("cluster", "simulator", "strict"):

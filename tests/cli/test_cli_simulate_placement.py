@@ -88,12 +88,12 @@ def test_real_arrivals(cli, shared_data):
     ("arguments", "fragment"),
     [
         (["tetris", "--trace", "synthetic:nope"], "no synthetic workload 'nope' for placement; there are uniform"),
-        (["tetris", "--trace", "synthetic:uniform:mean=0"], "mean = 0.0: must be at least 0.5"),
+        (["tetris", "--trace", "synthetic:uniform:mean=0"], "mean: 0.0, expected at least 0.5"),
         (
             ["tetris", "--trace", SMALL, "--set", "departure=x"],
-            "--set departure=x: must be one of scheduling_event, instant",
+            "--set: departure=x, expected one of scheduling_event, instant",
         ),
-        (["tetris", "--trace", SMALL, "--set", "most_jobs=0"], "--set most_jobs=0: must be between 1"),
+        (["tetris", "--trace", SMALL, "--set", "most_jobs=0"], "--set: most_jobs=0, expected between 1"),
         (["tetris", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are all_reduce, departure"),
     ],
 )

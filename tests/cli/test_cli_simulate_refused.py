@@ -27,23 +27,23 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
         (["nope", "--trace", SMALL, "--problem", "preemption"], "no solver 'nope' for preemption"),
         (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
-        (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
+        (["fitgpp:fallback=x", "--trace", SMALL], "fallback: 'x', expected one of random, again"),
         (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q'; there are uniform (placement), "),
-        (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs = 0: must be between 1 and 10000000"),
-        (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs = 'x': must be an integer"),
+        (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs: 0, expected between 1 and 10000000"),
+        (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs: 'x', expected an integer"),
         (["fifo", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are ask_again, asked"),
         (["fifo", "--trace", SMALL, "--set", "seed=1"], "--set seed: there are"),
-        (["fifo", "--trace", SMALL, "--set", "blocking"], "--set blocking: must be KEY=VALUE"),
-        (["fifo", "--trace", SMALL, "--set", "blocking=x"], "--set blocking=x: must be one of all, be, none"),
-        (["fifo", "--trace", SMALL, "--set", "te_first=maybe"], "--set te_first=maybe: must be true or false"),
-        (["fifo", "--trace", SMALL, "--set", "te_share=nan"], "te_share = nan: must be a finite number"),
-        (["fifo", "--trace", SMALL, "--set", "snapshot=0"], "--set snapshot=0: must be between 1"),
-        (["fifo", "--trace", SMALL, "--scheduling-events", "never"], "--scheduling-events 'never': must be 'events'"),
-        (["fifo", "--trace", SMALL, "--record", "2"], "--record 2.0: must be between 0 and 1"),
+        (["fifo", "--trace", SMALL, "--set", "blocking"], "--set: blocking, expected KEY=VALUE"),
+        (["fifo", "--trace", SMALL, "--set", "blocking=x"], "--set: blocking=x, expected one of all, be, none"),
+        (["fifo", "--trace", SMALL, "--set", "te_first=maybe"], "--set: te_first=maybe, expected true or false"),
+        (["fifo", "--trace", SMALL, "--set", "te_share=nan"], "te_share: nan, expected a finite number"),
+        (["fifo", "--trace", SMALL, "--set", "snapshot=0"], "--set: snapshot=0, expected between 1"),
+        (["fifo", "--trace", SMALL, "--scheduling-events", "never"], "--scheduling-events: 'never', expected 'events'"),
+        (["fifo", "--trace", SMALL, "--record", "2"], "--record: 2.0, expected between 0 and 1"),
         (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
         (
             ["cp-sat", "--problem", "preemption", "--trace", SMALL, "--time-limit", "-1"],
-            "--time-limit -1.0: must be above 0",
+            "--time-limit: -1.0, expected above 0",
         ),
         (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
         (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
@@ -64,11 +64,11 @@ def test_a_wrong_call_is_refused(cli, arguments, fragment):
         (["--cluster", "4x(8tpu)"], "'8tpu' is not an amount of cpu, gb or gpu"),
         (["--cluster", "none.csv"], "none.csv"),
         (["--cluster", "1x(32cpu,64gb)"], "the run could never end: 12 of 12 jobs fit no node of"),
-        (["--set", "kinds=x"], "--set kinds=x: must be one of auto, qos, random, short"),
-        (["--set", "arrivals=nan"], "--set arrivals=nan: must be a finite number"),
+        (["--set", "kinds=x"], "--set: kinds=x, expected one of auto, qos, random, short"),
+        (["--set", "arrivals=nan"], "--set: arrivals=nan, expected a finite number"),
         (["--set", "jobs=5"], "--set jobs: there are arrivals"),
         (["--set", "arivals=trace"], "--set arivals (did you mean 'arrivals'?): there are arrivals"),
-        (["--set", "arrivals=0"], "--set arrivals=0.0: must be above 0"),
+        (["--set", "arrivals=0"], "--set: arrivals=0.0, expected above 0"),
         (
             ["--cluster", "1x(1gpu)", "--set", "oversize=drop"],
             "no job is left; check other_qos, oversize and the cluster",
@@ -84,7 +84,7 @@ def test_a_wrong_use_of_a_trace_is_refused(cli, pods, arguments, fragment):
     [
         ("x,2000,1024,1,2000,,BE,Succeeded,0,10,0", "line 4: gpu_milli"),
         ("x,many,1024,1,1000,,BE,Succeeded,0,10,0", "line 4: cpu_milli"),
-        ("x,2000", "line 4: has 2 fields: must have 11"),
+        ("x,2000", "line 4: has 2 fields, expected 11"),
     ],
 )
 def test_a_bad_row_is_named_by_its_line(cli, pods, row, fragment):
@@ -111,7 +111,7 @@ def test_a_finished_workload_takes_no_further_settings(cli, tmp_path):
 @pytest.mark.parametrize("kind", ["instance", "plan"])
 def test_a_file_of_another_kind_is_no_workload(cli, instance_file, plan_file, kind):
     path = {"instance": instance_file, "plan": plan_file}[kind]
-    cli("simulate", "fifo", "--trace", path).refused(f"{path}: kind = 'preemption.{kind}': must be a log of jobs, or")
+    cli("simulate", "fifo", "--trace", path).refused(f"{path}: kind: 'preemption.{kind}', expected a log of jobs, or")
 
 
 def test_two_outputs_do_not_go_to_one_file(cli, tmp_path, monkeypatch):
@@ -125,7 +125,7 @@ def test_outputs_that_cannot_be_written(cli, tmp_path):
     for option, name, fragment in (
         ("-o", "none/runs.json", "cannot be written: No such file or directory"),
         ("--plot", "none/cdf.png", "cannot be written: No such file or directory"),
-        ("--plot", "cdf.xyz", "must end in .png, .svg or .pdf"),
+        ("--plot", "cdf.xyz", "expected a name ending in .png, .svg or .pdf"),
     ):
         cli("simulate", "fifo", "--trace", SMALL, option, tmp_path / name).refused(name, fragment)
     assert list(tmp_path.iterdir()) == []

@@ -138,7 +138,7 @@ def test_a_cluster_too_small_is_a_row_that_says_so_unless_all_are(cli, tmp_path)
     assert found.err.count("will not run: the run could never end") == 2
     cli("simulate", "fifo", "srpt", *small).refused("the run could never end: 1 of 1 jobs", "enlarge the cluster")
     cli("simulate", "fifo", "srpt", "--trace", path, "--scheduling-events", "never").refused(
-        "--scheduling-events 'never': must be 'events'"
+        "--scheduling-events: 'never', expected 'events'"
     )
 
 

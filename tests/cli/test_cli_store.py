@@ -68,7 +68,7 @@ def test_the_columns_and_the_figure_of_an_export(store, tmp_path, capsys):
         ("md", ["--columns", "n,n"], "--columns n: is given twice; leave one out"),
         ("csv", ["--columns", "n"], "--columns: rows.csv is not a table; leave it out, or write a .tex or .md"),
         ("md", ["--figure", "gaps"], "--figure: rows.md is not a picture; leave it out, or write a .pdf or .svg"),
-        ("svg", ["--figure", "box"], "--figure box: expected gaps or profile"),
+        ("svg", ["--figure", "box"], "--figure: box, expected gaps or profile"),
     ):
         assert run(["export", str(store), "-o", str(tmp_path / f"rows.{suffix}"), *words]) == 2
         assert said in capsys.readouterr().err
@@ -127,7 +127,9 @@ def test_shards_and_their_merger(tmp_path, monkeypatch, capsys):
     assert run(["merge", "2.sqlite", "other.sqlite", "-o", "none.sqlite"]) == 2
     assert "asked different things of suite mine: confirm true and false; bench both" in capsys.readouterr().err
     assert run(["bench", "mine.toml", "--shard", "3/2"]) == 2
-    assert capsys.readouterr().err == "mlsched: --shard '3/2': must be I/N with 1 <= I <= N <= 1000000, such as 1/16\n"
+    assert (
+        capsys.readouterr().err == "mlsched: --shard: '3/2', expected I/N with 1 <= I <= N <= 1000000, such as 1/16\n"
+    )
     assert run(["bench", "mine.toml", "--shard", "9/9", "--store", "9.sqlite"]) == 0
     assert capsys.readouterr().out == "there was nothing to do\n"
     assert not (tmp_path / "none.sqlite").exists()

@@ -114,7 +114,7 @@ BOMBS = {
     "objects": (SCHEDULE, b'{"wait":[' + b"{}," * 20_000_000 + b"{}]}", "holds more than"),
     "bytes": (SCHEDULE, b'{"wait":[' + b" " * 2**27 + b"]}", "holds more than"),
     "deep": (SCHEDULE, b'{"wait":' + b"[" * 200_000, "is no JSON"),
-    "lists": (SCHEDULE, b'{"wait":[' + b"[]," * 2_900_000 + b"[]]}", "must be a list of integers"),
+    "lists": (SCHEDULE, b'{"wait":[' + b"[]," * 2_900_000 + b"[]]}", "expected a list of integers"),
     "intervals": (PRICES, b'{"start":0,"step":1,"bits":0,"values":[[' + b"1," * 500_000 + b"1]]}", "at most"),
 }
 

@@ -111,9 +111,9 @@ def test_a_list_that_was_kept_loads_nothing_heavy(tmp_path):
 @pytest.mark.parametrize(
     ("message", "options", "said"),
     [
-        ("time_limit = 0: must be above 0", {"--time-limit"}, "--time-limit 0: must be above 0"),
-        ("nodes = 0: must be at least 1", {"--size"}, "nodes = 0: must be at least 1"),
-        ("jobs = 0: must be at least 1", {"--jobs"}, "jobs = 0: must be at least 1"),
+        ("time_limit: 0, expected above 0", {"--time-limit"}, "--time-limit: 0, expected above 0"),
+        ("nodes: 0, expected at least 1", {"--size"}, "nodes: 0, expected at least 1"),
+        ("jobs: 0, expected at least 1", {"--jobs"}, "jobs: 0, expected at least 1"),
         ("no machines; give processors=4, say", {"--read"}, "no machines; give --read processors=4, say"),
         ("drop such jobs with oversize=drop", {"--set", "--read"}, "drop such jobs with --set oversize=drop"),
         ("give processors=4", {"--json"}, "give processors=4"),

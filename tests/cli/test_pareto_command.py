@@ -137,10 +137,10 @@ def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, mon
         (["total_score"], "1 given: a front needs two or more"),
         (["total_score", "cost"], "no objective 'cost'"),
         ([*PAIR, "--solver", "fitgpp"], "has no model to enumerate; use cp-sat or highs"),
-        ([*PAIR, "--method", "guess"], "--method 'guess': must be one of"),
-        ([*PAIR, "--time-limit", "0"], "--time-limit 0.0: must be above 0"),
-        ([*PAIR, "-o", "front.txt"], "front.txt: must end in .csv, a row a point, or .json"),
-        ([*PAIR, "--plot", "front.txt"], "must end in .png, .svg or .pdf"),
+        ([*PAIR, "--method", "guess"], "--method: 'guess', expected one of"),
+        ([*PAIR, "--time-limit", "0"], "--time-limit: 0.0, expected above 0"),
+        ([*PAIR, "-o", "front.txt"], "front.txt: expected a name ending in .csv, a row a point, or .json"),
+        ([*PAIR, "--plot", "front.txt"], "expected a name ending in .png, .svg or .pdf"),
         ([*PAIR, "--nonsense"], "see `mlsched pareto --help`"),
         ([], "see `mlsched pareto --help`"),
     ],
@@ -164,4 +164,4 @@ def test_a_plan_is_no_instance(tmp_path, capsys):
     path = tmp_path / "plan.json"
     mlsched.save(Plan(te_node=[0], victims=[]), path)
     assert call(path, *PAIR) == 2
-    assert "must be an instance" in capsys.readouterr().err
+    assert "expected an instance" in capsys.readouterr().err

@@ -129,7 +129,7 @@ def test_the_worst_instances_the_benchmark_and_its_report(results):
 def test_schedulers_are_checked(results):
     assert "instances" in results["check lpt"][1]
     assert "instances" in results["check stays"][1]
-    assert "must be below" in results["check breaks"][1]
+    assert "expected below" in results["check breaks"][1]
 
 
 def test_missing_parts_are_refused_in_a_line(results):

@@ -103,7 +103,7 @@ def test_foreign_files_are_refused(content, says):
     ("change", "says"),
     [
         ({"kind": "other"}, "not a mlsched.weights"),
-        ({"version": 99}, "version = 99"),
+        ({"version": 99}, "version: 99"),
         ({"seed": "0"}, "seed"),
         ({"recipe": None}, "recipe"),
     ],
@@ -123,7 +123,7 @@ def test_numbers_that_are_none_are_refused(tmp_path):
 
 def test_other_policies_missing_files_and_folders_are_refused(tmp_path):
     bytes_of(tmp_path)
-    with pytest.raises(InvalidFile, match="holds weights of chic: must be of chic-pair"):
+    with pytest.raises(InvalidFile, match="holds weights of chic, expected of chic-pair"):
         w.read(tmp_path / "a.safetensors", "chic-pair")
     with pytest.raises(InvalidFile, match="no such file"):
         w.of("chic", "workers", str(tmp_path / "b.safetensors"))

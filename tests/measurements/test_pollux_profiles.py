@@ -51,12 +51,12 @@ def test_replicas_over_nodes(tmp_path):
 
 
 BAD = [
-    (PLACED.replace("\n2,10", "\n2a,10"), "placement = '2a': must be digits from 1 to 9"),
-    (PLACED.replace("1.0,0.0", "1.0,1.1"), "sync_time = '1.1': must be part of a step_time above 0"),
-    (PLACED.replace("1.0,0.0", "x,0.0"), "step_time = 'x': must be a number of seconds >= 0"),
-    (PLACED.replace("1.0,0.0", "nan,0.0"), "step_time = 'nan': must be a number of seconds >= 0"),
-    (PLACED.replace("1,10,1.0", "1,0,1.0"), "local_bsz = '0': must be at least 1"),
-    (SCALED.replace("3,4", "5,4"), "num_nodes = '5': must be between 1 and 4"),
+    (PLACED.replace("\n2,10", "\n2a,10"), "placement: '2a', expected digits from 1 to 9"),
+    (PLACED.replace("1.0,0.0", "1.0,1.1"), "sync_time: '1.1', expected part of a step_time above 0"),
+    (PLACED.replace("1.0,0.0", "x,0.0"), "step_time: 'x', expected a number of seconds >= 0"),
+    (PLACED.replace("1.0,0.0", "nan,0.0"), "step_time: 'nan', expected a number of seconds >= 0"),
+    (PLACED.replace("1,10,1.0", "1,0,1.0"), "local_bsz: '0', expected at least 1"),
+    (SCALED.replace("3,4", "5,4"), "num_nodes: '5', expected between 1 and 4"),
     ("placement,local_bsz,step_time,sync_time\n", "there is no row"),
     ("placement,local_bsz\n1,2\n", "the header has no column 'step_time', 'sync_time'"),
 ]
@@ -105,7 +105,7 @@ def test_measured_jobs_make_instances(profiles, speed):
 
 
 def test_measured_sizes_are_checked(profile):
-    with pytest.raises(InvalidInput, match="most_iterations = 5: must be at least 10"):
+    with pytest.raises(InvalidInput, match="most_iterations: 5, expected at least 10"):
         generate_measured(np.random.default_rng(0), {"app": profile}, least_iterations=10, most_iterations=5)
     with pytest.raises(InvalidInput, match="profiles: is empty"):
         generate_measured(np.random.default_rng(0), {})

@@ -159,7 +159,7 @@ def test_sampling_keeps_about_its_share():
 
 @pytest.mark.parametrize("record", [-0.1, 1.1, float("nan")])
 def test_a_share_outside_0_to_1_is_refused(record):
-    with pytest.raises(InvalidInput, match=r"record = .*: must be between 0 and 1"):
+    with pytest.raises(InvalidInput, match=r"record: .*, expected between 0 and 1"):
         run(Toy([0]), rule(), scheduling_events=Wake.parse("events"), seed=0, record=record)
 
 
@@ -211,12 +211,12 @@ def test_what_a_rule_raises_is_named_with_decision_and_time():
 
 def test_what_mlsched_raises_and_interrupts_pass_unchanged(control_c):
     def refuse(instance, memory, rng):
-        raise InvalidInput("s = -1: must be at least 0")
+        raise InvalidInput("s: -1, expected at least 0")
 
     def interrupt(instance, memory, rng):
         control_c()
 
-    with pytest.raises(InvalidInput, match=r"^s = -1: must be at least 0$"):
+    with pytest.raises(InvalidInput, match=r"^s: -1, expected at least 0$"):
         run(Toy([3]), rule(refuse), scheduling_events=Wake.parse("events"), seed=0)
     with pytest.raises(KeyboardInterrupt):
         run(Toy([3]), rule(interrupt), scheduling_events=Wake.parse("events"), seed=0)

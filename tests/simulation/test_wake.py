@@ -44,7 +44,7 @@ def test_parse_and_print(text):
     ],
 )
 def test_other_text_is_refused(text):
-    with pytest.raises(InvalidInput, match=r"scheduling_events = .*: must be 'events', 'interval:SECONDS' or"):
+    with pytest.raises(InvalidInput, match=r"scheduling_events: .*, expected 'events', 'interval:SECONDS' or"):
         Wake.parse(text)
 
 

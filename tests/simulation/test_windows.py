@@ -86,7 +86,7 @@ def test_groups_add_up(run) -> None:
         waited = sum(group["jobs"] * group["mean waiting"] for group in groups.values())
         assert waited == pytest.approx(whole["jobs"] * whole["mean waiting"])
     assert list(view.by(window, "size")) == ["1 GPU", "2 GPUs", "3 to 4 GPUs", "5 to 8 GPUs"]
-    with pytest.raises(InvalidInput, match="by = group: there are user, partition, size"):
+    with pytest.raises(InvalidInput, match="by: group, expected one of user, partition, size"):
         view.by(window, "group")
 
 
@@ -122,8 +122,8 @@ def test_times_in_words(run) -> None:
     assert moment(jobs.replace(clock=3), "2024-03-01T10:00:00") == 7200, "of UTC"
     assert math.isclose(moment(jobs.replace(rate_ppm=2 * 10**6), "2h"), 3600), "twice the arrivals: half the time"
     for text, message in (
-        ("soon", "soon: must be a length of time since the first submit (7d, 12h) or a date"),
-        ("-3", "must be a length"),
+        ("soon", "soon: expected a length of time since the first submit (7d, 12h) or a date"),
+        ("-3", "expected a length"),
     ):
         with pytest.raises(InvalidInput, match=message.replace("(", r"\(").replace(")", r"\)")):
             moment(jobs, text)

@@ -94,11 +94,11 @@ class Details:
 
     def __post_init__(self) -> None:
         if not _URL.fullmatch(self.url):
-            raise InvalidInput(f"url = {self.url!a}: must be an address that begins with https://")
+            raise InvalidInput(f"url: {self.url!a}, expected an address that begins with https://")
         if not _VERSION.fullmatch(self.version):
-            raise InvalidInput(f"version = {self.version!a}: must be three numbers, such as 1.0.0")
+            raise InvalidInput(f"version: {self.version!a}, expected three numbers, such as 1.0.0")
         if not re.fullmatch(r"[A-Za-z0-9.+-]{1,64}", self.license):
-            raise InvalidInput(f"license = {self.license!a}: must be an SPDX identifier, such as MIT")
+            raise InvalidInput(f"license: {self.license!a}, expected an SPDX identifier, such as MIT")
         check_line("creator", self.creator, LONGEST_NAME)
 
 

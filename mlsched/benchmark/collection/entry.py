@@ -88,7 +88,7 @@ def check_line(field: str, text: object, most: int) -> None:
     """Refuse what is not one line of at most `most` characters that can be printed."""
     if not isinstance(text, str) or not text.strip() or len(text) > most or not text.isprintable():
         shown = shorten(ascii(text))
-        raise InvalidInput(f"{field} = {shown}: must be one line of 1 to {most} characters that can be printed")
+        raise InvalidInput(f"{field}: {shown}, expected one line of 1 to {most} characters that can be printed")
 
 
 def described(folder: Path) -> dict[str, Any]:
@@ -158,18 +158,18 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
         )
     if data["evidence"] is not None and data["evidence"] not in get_args(Evidence):
         shown = shorten(ascii(data["evidence"]))
-        raise InvalidInput(f"evidence = {shown}: must be {', '.join(get_args(Evidence))} or null")
+        raise InvalidInput(f"evidence: {shown}, expected {', '.join(get_args(Evidence))} or null")
     if not isinstance(data["objective"], str):
-        raise InvalidInput(f"objective = {shorten(ascii(data['objective']))}: must be a string")
+        raise InvalidInput(f"objective: {shorten(ascii(data['objective']))}, expected a string")
     objective = instance.objective(data["objective"])
     value, bound = _number("value", data["value"], instance), _bound("bound", data["bound"], instance)
     lines = data["history"]
     if not isinstance(lines, list) or not lines or any(not isinstance(x, dict) or set(x) != set(LINE) for x in lines):
-        raise InvalidInput(f"history: must be lines of {', '.join(LINE)}")
+        raise InvalidInput(f"history: expected lines of {', '.join(LINE)}")
     for number, line in enumerate(lines):
         _check_line_of_history(f"history[{number}]", line, instance)
     if not isinstance(data["plan"], dict):
-        raise InvalidInput("plan: must be an object")
+        raise InvalidInput("plan: expected an object")
     plan = record_types()[instance.plan_type.kind].from_json(data["plan"])
     assert isinstance(plan, Plan)
     return Entry(path, instance, objective, plan, value, bound, data["evidence"], lines)
@@ -177,13 +177,13 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
 
 def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance) -> None:
     if not isinstance(line["date"], str) or not _DATE.fullmatch(line["date"]):
-        raise InvalidInput(f"{where}.date = {shorten(ascii(line['date']))}: must be YYYY-MM-DD")
+        raise InvalidInput(f"{where}.date: {shorten(ascii(line['date']))}, expected YYYY-MM-DD")
     check_line(f"{where}.by", line["by"], LONGEST_NAME)
     _number(f"{where}.value", line["value"], instance)
     _bound(f"{where}.bound", line["bound"], instance)
     versions = line["versions"]
     if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
-        raise InvalidInput(f"{where}.versions: must be an object of strings")
+        raise InvalidInput(f"{where}.versions: expected an object of strings")
 
 
 def _bound(name: str, value: object, instance: Instance) -> int | float | None:
@@ -198,5 +198,5 @@ def _number(name: str, value: object, instance: Instance, *, real: bool = False)
     kinds = (int, float) if real or instance.tolerance else (int,)
     if isinstance(value, bool) or not isinstance(value, kinds) or not abs(value) <= EXACT:
         what = "a number" if float in kinds else "an integer"
-        raise InvalidInput(f"{name} = {shorten(ascii(value))}: must be {what} of at most 2^53")
+        raise InvalidInput(f"{name}: {shorten(ascii(value))}, expected {what} of at most 2^53")
     return value

@@ -91,7 +91,7 @@ def _fault(entry: Entry) -> str:
     if entry.bound is not None and refutes(entry.instance, entry.objective, value, entry.bound):
         return f"the value {value} is better than the bound {entry.bound}: one of the two is wrong"
     if (entry.evidence is not None) != entry.closed:
-        return f"evidence = {entry.evidence!r}: must be null exactly where the bound does not meet the value"
+        return f"evidence: {entry.evidence!r}, expected null exactly where the bound does not meet the value"
     last = entry.history[-1]
     if (last["value"], last["bound"]) != (entry.value, entry.bound):
         return "history ends with another value or bound than the entry's"

@@ -96,7 +96,7 @@ def reference(
 
     given: dict[str, Any] = {"cluster": cluster, "read": read, "limit": limit, "set": settings(option or [], "--set")}
     if time_limit is not None and not time_limit >= 0:
-        raise InvalidInput(f"time_limit = {time_limit}: must be a number from 0 on")
+        raise InvalidInput(f"time_limit: {time_limit}, expected a number from 0 on")
     workload = _workload(log, given)
     deadline = Deadline(time_limit)
     many = {} if moves is None else {"moves": moves}
@@ -179,7 +179,7 @@ def check(folder: Path, log: str, seconds: float, as_json: bool) -> None:
         if given.get(name) is not None and not isinstance(given[name], kind):
             raise InvalidFile(f"{folder}: log_options: {name}: is of the wrong type")
     if not isinstance(given.get("set", {}), dict):
-        raise InvalidFile(f"{folder}: log_options: set: must be an object")
+        raise InvalidFile(f"{folder}: log_options: set: expected an object")
     workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
     with waiting(f"checking {shown_path(folder.name)}", None), checking(folder, seconds):
         claim, values, wrong = api.check_reference(folder, workload, time_limit=seconds)

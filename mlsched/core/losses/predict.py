@@ -53,7 +53,7 @@ class Forecast:
         at = np.asarray(k, dtype=np.float64)
         if at.ndim not in (1, 2) or len(at) != len(self.last_loss):
             raise InvalidInput(
-                f"k: has shape {at.shape}: must be ({len(self.last_loss)},) or ({len(self.last_loss)}, m)"
+                f"k: has shape {at.shape}, expected ({len(self.last_loss)},) or ({len(self.last_loss)}, m)"
             )
         if np.isnan(at).any():
             raise InvalidInput("k: holds NaN; every iteration must be a number")
@@ -133,7 +133,7 @@ class Predictor(ValidatedFields):
         """Forecast from packed histories; arguments as in `fit`."""
         sublinear, unknown = _families(families, len(window))
         if warm is not None and len(warm) != len(window):
-            raise InvalidInput(f"warm: holds {len(warm)} jobs: must be {len(window)}; reorder with Fits.take")
+            raise InvalidInput(f"warm: holds {len(warm)} jobs, expected {len(window)}; reorder with Fits.take")
         low, high = self._bounds(window, targets)
 
         def fit_part(part: Mask) -> Fits:
@@ -159,7 +159,9 @@ class Predictor(ValidatedFields):
         if targets is not None:
             hint = np.asarray(targets, dtype=np.float64)
             if hint.shape != lowest.shape or np.isinf(hint).any():
-                raise InvalidInput(f"targets: has shape {hint.shape}: must be ({len(lowest)},), finite or NaN for none")
+                raise InvalidInput(
+                    f"targets: has shape {hint.shape}, expected ({len(lowest)},), finite or NaN for none"
+                )
             hinted = hint < window.last_loss  # False for NaN
             low, high = np.where(hinted, hint, low), np.where(hinted, hint, high)
         return low, high
@@ -168,9 +170,9 @@ class Predictor(ValidatedFields):
 def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
     """Return two masks of shape (N,): the job is (for now) sublinear; its family is unknown."""
     if len(families) != jobs:
-        raise InvalidInput(f"families: has {len(families)} entries: must be {jobs}, one per job")
+        raise InvalidInput(f"families: has {len(families)} entries, expected {jobs}, one per job")
     if unknown_names := sorted(set(families).difference(FAMILIES)):
-        raise InvalidInput(f"families: holds {unknown_names[0]!r}: must be one of {', '.join(FAMILIES)}")
+        raise InvalidInput(f"families: holds {unknown_names[0]!r}, expected one of {', '.join(FAMILIES)}")
     names = np.array(families, dtype="U11")
     return names != "superlinear", names == "unknown"
 

@@ -43,15 +43,15 @@ class Window:
                 above 1e300, or iteration numbers that do not increase. Only the observations in the window are checked.
         """
         if length < 1:
-            raise InvalidInput(f"window = {length}: must be at least 1")
+            raise InvalidInput(f"window: {length}, expected at least 1")
         if len(iterations) != len(losses):
-            raise InvalidInput(f"losses: has {len(losses)} histories: must be {len(iterations)}, as iterations has")
+            raise InvalidInput(f"losses: has {len(losses)} histories, expected {len(iterations)}, as iterations has")
         steps, values = ([np.asarray(h, dtype=np.float64) for h in part] for part in (iterations, losses))
         for j, (step, value) in enumerate(zip(steps, values, strict=True)):
             if step.ndim != 1 or step.shape != value.shape or not step.size:
                 raise InvalidInput(
                     f"losses[{j}]: has shape {value.shape} beside iterations of shape {step.shape}: "
-                    "must be two equally long lists of at least one number"
+                    "expected two equally long lists of at least one number"
                 )
         lengths = np.array([min(len(step), length) for step in steps], dtype=np.int64)
         height = int(lengths.max(initial=1))
@@ -93,8 +93,10 @@ class Window:
             if invalid.any():
                 job = int(invalid.any(axis=0).argmax())
                 value = values[invalid[:, job].argmax(), job]
-                raise InvalidInput(f"{name}[{job}]: holds {value}: must be finite and at most 1e300 in magnitude")
+                raise InvalidInput(f"{name}[{job}]: holds {value}, expected finite and at most 1e300 in magnitude")
         not_increasing = (np.diff(self.iterations, axis=0) <= 0) & self.observed[:-1]
         if not_increasing.any():
             job = int(not_increasing.any(axis=0).argmax())
-            raise InvalidInput(f"iterations[{job}]: does not increase: must be strictly increasing; drop repeated rows")
+            raise InvalidInput(
+                f"iterations[{job}]: does not increase: expected strictly increasing; drop repeated rows"
+            )

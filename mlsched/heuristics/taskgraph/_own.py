@@ -70,5 +70,5 @@ def _order(snapshot: Snapshot, key: Any) -> Floats:
     """Return the keys of the jobs, or raise InvalidInput."""
     order: Floats = np.asarray(key, dtype=np.float64)
     if order.shape != snapshot.arrival.shape or np.isnan(order).any():
-        raise InvalidInput(f"key: has shape {order.shape}: must be a number for each of {len(snapshot.arrival)} jobs")
+        raise InvalidInput(f"key: has shape {order.shape}, expected a number for each of {len(snapshot.arrival)} jobs")
     return order

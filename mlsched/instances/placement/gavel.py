@@ -75,7 +75,7 @@ def read_gavel(
     """
     data = throughputs_of(path, gunzipped(path, read_bytes(path)))
     if gpu not in data:
-        raise InvalidInput(f"gpu = {gpu!r}: must be one of {', '.join(data)}")
+        raise InvalidInput(f"gpu: {gpu!r}, expected one of {', '.join(data)}")
     table = {key_of(path, text): entry for text, entry in data[gpu].items()}
     alone = {name: rate_of(path, entry.get("null", 0)) for (name, n), entry in table.items() if n == scale_factor}
     types = tuple(sorted(name for name, rate in alone.items() if rate > 0))
@@ -95,7 +95,7 @@ def read_gavel(
             if m != scale_factor or other not in position:
                 continue
             if not isinstance(rates, list) or len(rates) != 2:
-                raise InvalidFile(f"{path}: {shorten(text)}: must be a list of two rates")
+                raise InvalidFile(f"{path}: {shorten(text)}: expected a list of two rates")
             mine, theirs = (rate_of(path, rate) for rate in rates)
             if min(mine, theirs) <= 0:
                 apart[position[name], position[other]] = apart[position[other], position[name]] = 1

@@ -97,16 +97,16 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         if not len(self.server_capacity):
-            raise InvalidInput("server_capacity: has no server; must have at least one")
+            raise InvalidInput("server_capacity: has no server, expected at least one")
         types = len(self.types)
         for name in ("run_type", "job_type"):
             _first(
-                getattr(self, name) >= types, name, getattr(self, name), f"must be below {types} (the number of types)"
+                getattr(self, name) >= types, name, getattr(self, name), f"expected below {types} (the number of types)"
             )
         _first(
-            self.server_free > self.server_capacity, "server_free", self.server_free, "must not exceed server_capacity"
+            self.server_free > self.server_capacity, "server_free", self.server_free, "expected at most server_capacity"
         )
-        _first(self.apart != self.apart.T, "apart", self.apart, "must be symmetric")
+        _first(self.apart != self.apart.T, "apart", self.apart, "expected symmetric")
         _first(
             self.run_workers.sum(axis=1) < 1,
             "run_workers",
@@ -117,7 +117,7 @@ class Instance(contract.Instance):
             raise InvalidInput(f"most_jobs = {self.most_jobs}: {len(self.run_type)} jobs are running already")
         total = 1000 * (int(self.run_speed.sum()) + int(self.job_speed.sum()))
         if total > EXACT:
-            raise InvalidInput(f"total_speed: 1000 times it can reach {total}: must stay below 2^53; lower job_speed")
+            raise InvalidInput(f"total_speed: 1000 times it can reach {total}, expected below 2^53; lower job_speed")
         self._check_numerators()
 
     def _check_numerators(self) -> None:
@@ -195,4 +195,4 @@ def _first(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArr
     """Raise InvalidInput for the first entry of `values` marked `wrong`, if there is one."""
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise InvalidInput(f"{name}{''.join(f'[{i}]' for i in index)} = {int(values[index])}: {rule}")
+        raise InvalidInput(f"{name}{''.join(f'[{i}]' for i in index)}: {int(values[index])}, {rule}")

@@ -43,7 +43,7 @@ class Job:
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     malformed = _malformed(instance, answer)
     return malformed or _overfull(instance, answer) + _too_many(instance, answer) + _together(instance, answer)
@@ -53,13 +53,13 @@ def _malformed(instance: Instance, plan: Plan) -> list[str]:
     jobs, servers = len(instance.job_type), len(instance.server_free)
     for name, table in (("workers", plan.workers), ("ps", plan.ps)):
         if jobs and table.shape != (jobs, servers):
-            return [f"{name} is {' x '.join(map(str, table.shape))}: must be {jobs} x {servers} (jobs x servers)"]
+            return [f"{name} is {' x '.join(map(str, table.shape))}, expected {jobs} x {servers} (jobs x servers)"]
     faults = []
     for j in range(jobs):
         w, p = sum(plan.workers[j].tolist()), sum(plan.ps[j].tolist())
         whole = (int(instance.job_workers[j]), int(instance.job_ps[j]))
         if (w, p) not in (whole, (0, 0)):
-            faults.append(f"job {j} has {w} workers and {p} PSs placed: must be {whole[0]} and {whole[1]}, or none")
+            faults.append(f"job {j} has {w} workers and {p} PSs placed, expected {whole[0]} and {whole[1]}, or none")
     return faults
 
 

@@ -198,7 +198,7 @@ class Run:
 def violations(horizon: Horizon, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible. The first ends the run."""
     if not isinstance(plan, horizon.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(horizon.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]
     return _carried_out(horizon, plan)[0]
 
 
@@ -220,7 +220,7 @@ def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
     run, asked = Run(horizon), len(plan.te)
     by = plan.by.tolist()
     if by != sorted(by) or any(k >= asked for k in by):
-        return [f"by = {by}: must not fall, and be below {asked} (the number of decisions)"], run
+        return [f"by: {by}, must not fall, and be below {asked} (the number of decisions)"], run
     for k in range(asked):
         victims = [int(j) for d, j in zip(by, plan.victim.tolist(), strict=True) if d == k]
         asking = run.question()

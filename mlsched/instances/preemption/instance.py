@@ -95,9 +95,9 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         nodes = len(self.node_capacity)
-        refuse_first(self.job_node >= nodes, "job_node", self.job_node, f"must be below {nodes} (the number of nodes)")
+        refuse_first(self.job_node >= nodes, "job_node", self.job_node, f"expected below {nodes} (the number of nodes)")
         host = self.node_capacity[self.job_node]
-        refuse_first(self.job_demand > host, "job_demand", self.job_demand, "must not exceed the capacity of its node")
+        refuse_first(self.job_demand > host, "job_demand", self.job_demand, "expected at most the capacity of its node")
         used = self.node_free + self.node_draining
         np.add.at(used, self.job_node, self.job_demand)
         refuse_first(
@@ -109,7 +109,7 @@ class Instance(contract.Instance):
         self._check_maxima()
         for name, (_, remedy) in LARGEST.items():
             if (most := self.primary(name).weight * (len(self.te_demand) + 1)) > EXACT:
-                raise InvalidInput(f"{name} can reach {most}: must stay below 2^53; {remedy}")
+                raise InvalidInput(f"{name} can reach {most}, expected below 2^53; {remedy}")
 
     def _check_maxima(self) -> None:
         """Fill in maxima that were not given; refuse maxima below a listed job's."""
@@ -119,7 +119,7 @@ class Instance(contract.Instance):
             if given == 0:
                 object.__setattr__(self, name, minimum)
             elif given < minimum:
-                raise InvalidInput(f"{name} = {given}: must be at least {minimum}, the largest among the listed jobs")
+                raise InvalidInput(f"{name}: {given}, expected at least {minimum}, the largest among the listed jobs")
 
     @functools.cached_property
     def _size(self) -> np.ndarray[Any, np.dtype[np.float64]]:

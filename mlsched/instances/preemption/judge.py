@@ -38,7 +38,7 @@ BASES: dict[Objective, Callable[[Instance, list[int]], int]] = {
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     te_node, victims = answer.te_node.tolist(), answer.victims.tolist()
     malformed = _malformed(instance, te_node, victims)
@@ -48,7 +48,7 @@ def violations(instance: Instance, plan: Any) -> list[str]:
 def _malformed(instance: Instance, te_node: list[int], victims: list[int]) -> list[str]:
     tes, nodes, jobs = len(instance.te_demand), len(instance.node_capacity), len(instance.job_node)
     if len(te_node) != tes:
-        return [f"te_node has {len(te_node)} entries: must have {tes}, one for each TE job"]
+        return [f"te_node has {len(te_node)} entries, expected {tes}, one for each TE job"]
     faults = [f"TE job {t} is placed on node {n}: there are {nodes}" for t, n in enumerate(te_node) if n >= nodes]
     faults += [f"victim {j} does not exist: there are {jobs} BE jobs" for j in victims if j >= jobs]
     faults += [f"BE job {j} is listed as a victim twice" for j in sorted(set(victims)) if victims.count(j) > 1]

@@ -80,7 +80,7 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     check_size("jobs x cores", sizes.jobs * (sizes.width or min(sizes.cap or sizes.cores, sizes.cores)))
     for name, value in (("cap", sizes.cap), ("width", sizes.width)):
         if value and value < sizes.least:
-            raise InvalidInput(f"{name} = {value}: must be 0 or at least {sizes.least} (least)")
+            raise InvalidInput(f"{name}: {value}, expected 0 or at least {sizes.least} (least)")
     curves, halving = draw_curves(rng, sizes.jobs, sizes.sublinear)
     iteration = np.floor(halving * rng.exponential(sizes.age, sizes.jobs))
     seconds = np.clip(rng.lognormal(np.log(WORK), WORK_SIGMA, sizes.jobs), SHORTEST, LONGEST) / sizes.speed

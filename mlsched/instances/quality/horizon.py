@@ -64,18 +64,18 @@ class Horizon(contract.Instance):
     def check(self) -> None:
         refuse_falling("submit", self.submit)
         last = self.loss.shape[1] - 1
-        refuse_first(self.iterations > last, "iterations", self.iterations, f"must be at most {last} (points of loss)")
-        refuse_first(self.goal > self.iterations, "goal", self.goal, "must be at most iterations")
-        refuse_first(self.most < self.least, "most", self.most, f"must be at least {self.least} (least)")
+        refuse_first(self.iterations > last, "iterations", self.iterations, f"expected at most {last} (points of loss)")
+        refuse_first(self.goal > self.iterations, "goal", self.goal, "expected at most iterations")
+        refuse_first(self.most < self.least, "most", self.most, f"expected at least {self.least} (least)")
         refuse_first(np.diff(self.loss, axis=1) > 0, "loss", self.loss[:, 1:], "must not increase", shift=1)
         if self.least > self.cores:
-            raise InvalidInput(f"least = {self.least}: is more than the {self.cores} cores: nobody could run")
+            raise InvalidInput(f"least: {self.least}, expected at most the {self.cores} cores")
         # One job after another on `least` cores ends by then.
         longest = [-(-w * k // (1000 * self.epoch * self.least)) for w, k in self._pairs()]
         epochs = -(-max(self.submit.tolist(), default=0) // self.epoch) + sum(longest)
         weighted = [w * first for w, first in zip(self.weight.tolist(), self.loss[:, 0].tolist(), strict=True)]
         if (most := epochs * max(sum(weighted), 1000 * self.epoch * max(1, sum(self.weight.tolist())))) > EXACT:
-            raise InvalidInput(f"total_loss can reach {most}: must stay below 2^53; use fewer or shorter jobs")
+            raise InvalidInput(f"total_loss can reach {most}, expected below 2^53; use fewer or shorter jobs")
 
     def _pairs(self) -> list[tuple[int, int]]:
         return list(zip(self.work.tolist(), self.iterations.tolist(), strict=True))

@@ -106,7 +106,7 @@ class Run:
 def violations(horizon: Horizon, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible. The first epoch with faults ends it."""
     if not isinstance(plan, horizon.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(horizon.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]
     return _carried_out(horizon, plan)[0]
 
 
@@ -122,7 +122,7 @@ def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
     """What is wrong with a plan, and the run as far as it goes."""
     run, rows = Run(horizon), plan.cores.tolist()
     if plan.cores.shape[1] != len(horizon.submit) and rows:
-        return [f"cores has {plan.cores.shape[1]} columns: must have {len(horizon.submit)}, one for each job"], run
+        return [f"cores has {plan.cores.shape[1]} columns, expected {len(horizon.submit)}, one for each job"], run
     for e, given in enumerate(rows):
         if run.ended():
             return [f"epoch {e} comes after the last job is done: there are {len(rows)} rows"], run

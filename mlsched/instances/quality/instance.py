@@ -69,13 +69,13 @@ class Instance(contract.Instance):
                 object.__setattr__(self, name, _empty_table())
         widest = self.gain.shape[1] - 1
         if widest < 0:
-            raise InvalidInput("gain: has no column: must have one for each number of cores from 0 on")
+            raise InvalidInput("gain: has no column, expected one for each number of cores from 0 on")
         if self.reserved > self.cores:
-            raise InvalidInput(f"reserved = {self.reserved}: must be at most {self.cores} (cores)")
-        refuse_first(self.most > widest, "most", self.most, f"must be at most {widest} (the last column of gain)")
+            raise InvalidInput(f"reserved: {self.reserved}, expected at most {self.cores} (cores)")
+        refuse_first(self.most > widest, "most", self.most, f"expected at most {widest} (the last column of gain)")
         short = (self.most < self.least) & (self.waiting == 0)
-        refuse_first(short, "most", self.most, f"must be at least {self.least} (least) for a job that runs")
-        refuse_first(self.gain[:, :1] != 0, "gain", self.gain, "must be 0: no core, no gain")
+        refuse_first(short, "most", self.most, f"expected at least {self.least} (least) for a job that runs")
+        refuse_first(self.gain[:, :1] != 0, "gain", self.gain, "expected 0: no core, no gain")
         refuse_first(
             np.diff(self.gain, axis=1) < 0, "gain", self.gain[:, 1:], "must not decrease with more cores", shift=1
         )
@@ -100,7 +100,7 @@ class Instance(contract.Instance):
         for objective, value in judge.VALUES.items():
             if (most := value(gains, losses)) > EXACT:
                 name = objective.name
-                raise InvalidInput(f"{name} can reach {most}: must stay below 2^53; lower the weights or the tables")
+                raise InvalidInput(f"{name} can reach {most}, expected below 2^53; lower the weights or the tables")
 
     @property
     def available(self) -> int:

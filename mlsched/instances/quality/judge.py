@@ -35,12 +35,12 @@ VALUES: dict[Objective, Callable[[list[int], list[int]], int]] = {
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     given: list[int] = answer.cores.tolist()
     jobs = len(instance.most)
     if len(given) != jobs:
-        return [f"cores has {len(given)} entries: must have {jobs}, one for each job"]
+        return [f"cores has {len(given)} entries, expected {jobs}, one for each job"]
     faults = []
     for j, count in enumerate(given):
         if int(instance.waiting[j]):

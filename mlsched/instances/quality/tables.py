@@ -55,7 +55,7 @@ class Epoch(ValidatedFields):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.reserved > self.cores:
-            raise InvalidInput(f"reserved = {self.reserved}: must be at most {self.cores} (cores)")
+            raise InvalidInput(f"reserved: {self.reserved}, expected at most {self.cores} (cores)")
 
     def iterations(self, work: IntArray, width: int) -> FloatArray:
         """n(a), jobs x (width + 1): iterations done on a = 0..width cores when one costs `work` core-milliseconds."""
@@ -83,10 +83,10 @@ class Curves:
 
     def __post_init__(self) -> None:
         if self.parameters.shape != (len(self.families), 4):
-            raise InvalidInput(f"parameters: has shape {self.parameters.shape}: must be ({len(self.families)}, 4)")
+            raise InvalidInput(f"parameters: has shape {self.parameters.shape}, expected ({len(self.families)}, 4)")
         for j, family in enumerate(self.families):
             if family == "unknown":
-                raise InvalidInput(f"families[{j}] = {family!r}: must be sublinear or superlinear for a known curve")
+                raise InvalidInput(f"families[{j}]: {family!r}, expected sublinear or superlinear for a known curve")
 
     @functools.cached_property
     def _sublinear(self) -> npt.NDArray[np.bool_]:
@@ -140,7 +140,7 @@ def _integers(name: str, values: FloatArray) -> IntArray:
     wrong = ~(values <= EXACT)
     if wrong.any():
         j, a = (int(i) for i in np.argwhere(wrong)[0])
-        raise InvalidInput(f"{name}[{j}][{a}] = {values[j, a]}: must be at most 2^53; check the curve and its scale")
+        raise InvalidInput(f"{name}[{j}][{a}]: {values[j, a]}, expected at most 2^53; check the curve and its scale")
     return np.maximum(values, 0).astype(np.int64)
 
 
@@ -168,7 +168,7 @@ def from_predictions(
     costs = np.asarray(work)
     jobs = len(costs)
     if costs.dtype.kind not in "iu" or (costs < 1).any():
-        raise InvalidInput(f"work = {costs.tolist()!r:.60}: must be integers >= 1 (core-milliseconds per iteration)")
+        raise InvalidInput(f"work: {costs.tolist()!r:.60}, expected integers >= 1 (core-milliseconds per iteration)")
     waits = waiting_in_arrival_order(jobs, epoch.cores - epoch.reserved, epoch.least)
     if waiting is not None:
         waits = np.asarray(waiting, dtype=np.int64)

@@ -16,16 +16,16 @@ from mlsched.core.fields import IntArray, refuse_first
 def jobs(record: Any) -> None:
     """There is a node; a job's least iterations do not exceed its most."""
     if not len(record.node_capacity):
-        raise InvalidInput("node_capacity: has no node; must have at least one")
+        raise InvalidInput("node_capacity: has no node, expected at least one")
     minimum = record.min_iterations
-    refuse_first(minimum > record.max_iterations, "min_iterations", minimum, "must not exceed max_iterations")
+    refuse_first(minimum > record.max_iterations, "min_iterations", minimum, "expected at most max_iterations")
 
 
 def rising(name: str, table: IntArray) -> None:
     """No row of a table falls from one column to the next."""
     falls = np.zeros(table.shape, dtype=bool)
     falls[:, 1:] = np.diff(table, axis=1) < 0
-    refuse_first(falls, name, table, "must not be below the entry before it")
+    refuse_first(falls, name, table, "expected at least the entry before it")
 
 
 def tasks(record: Any) -> None:
@@ -35,10 +35,10 @@ def tasks(record: Any) -> None:
 
 def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
     """`owner` names the owner of each entry, one owner's after the other's; none is without."""
-    refuse_first(owner >= owners, name, owner, f"must be below {owners} (the number of {what}s)")
+    refuse_first(owner >= owners, name, owner, f"expected below {owners} (the number of {what}s)")
     back = np.zeros(len(owner), dtype=bool)
     back[1:] = np.diff(owner) < 0
-    refuse_first(back, name, owner, f"must not be below the entry before it: tasks come {what} by {what}")
+    refuse_first(back, name, owner, f"expected at least the entry before it: tasks come {what} by {what}")
     lacking = np.flatnonzero(np.bincount(owner, minlength=owners) == 0)
     if lacking.size:
         raise InvalidInput(f"{name}: {what} {lacking[0]} has no task; every {what} must have one")
@@ -54,9 +54,9 @@ def joined(record: Any, owner: IntArray, what: str) -> None:
     count = len(owner)
     for name in ("edge_from", "edge_to"):
         ends = getattr(record, name)
-        refuse_first(ends >= count, name, ends, f"must be below {count} (the number of tasks)")
+        refuse_first(ends >= count, name, ends, f"expected below {count} (the number of tasks)")
     apart = owner[record.edge_from] != owner[record.edge_to]
-    refuse_first(apart, "edge_to", record.edge_to, f"must be a task of the same {what} as edge_from")
+    refuse_first(apart, "edge_to", record.edge_to, f"expected a task of the same {what} as edge_from")
     inside = record.edge_lag == 0
     _refuse_cycle(count, record.edge_from[inside].tolist(), record.edge_to[inside].tolist())
 
@@ -64,18 +64,20 @@ def joined(record: Any, owner: IntArray, what: str) -> None:
 def past(record: Any) -> None:
     """Finished iterations, and where and when the last of them ran."""
     nodes = len(record.node_capacity)
-    refuse_first(record.finished > record.max_iterations, "finished", record.finished, "must not exceed max_iterations")
-    refuse_first(record.on_time > record.finished, "on_time", record.on_time, "must not exceed finished")
-    refuse_first(record.home >= nodes, "home", record.home, f"must be below {nodes} (the number of nodes)")
+    refuse_first(
+        record.finished > record.max_iterations, "finished", record.finished, "expected at most max_iterations"
+    )
+    refuse_first(record.on_time > record.finished, "on_time", record.on_time, "expected at most finished")
+    refuse_first(record.home >= nodes, "home", record.home, f"expected below {nodes} (the number of nodes)")
     refuse_first(
         (record.home < 0) != (record.finished[record.task_job] == 0),
         "home",
         record.home,
-        "must be -1 exactly for the tasks of jobs without a finished iteration",
+        "expected -1 exactly for the tasks of jobs without a finished iteration",
     )
-    refuse_first(record.last_end > record.now, "last_end", record.last_end, f"must not be after now ({record.now})")
+    refuse_first(record.last_end > record.now, "last_end", record.last_end, f"expected at most now ({record.now})")
     early = (record.home >= 0) & (record.last_end < record.arrival[record.task_job])
-    refuse_first(early, "last_end", record.last_end, "must not be before the arrival of its job")
+    refuse_first(early, "last_end", record.last_end, "expected at least the arrival of its job")
 
 
 def _refuse_cycle(count: int, tails: list[int], heads: list[int]) -> None:

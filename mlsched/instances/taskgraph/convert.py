@@ -74,7 +74,7 @@ def from_networkx(
     """
     jobs = [graphs] if hasattr(graphs, "adj") else list(graphs) if isinstance(graphs, Iterable) else [None]
     if not all(hasattr(graph, "adj") for graph in jobs):
-        raise InvalidInput("graphs: must be a networkx graph for each job, one or a list of them")
+        raise InvalidInput("graphs: expected a networkx graph for each job, one or a list of them")
     resources = _resources(nodes)
     read = _Reader(resources, len(nodes), frozenset(ignore))
     for number, graph in enumerate(jobs):
@@ -98,7 +98,7 @@ def _resources(nodes: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
     resources = tuple(nodes[0])
     for n, node in enumerate(nodes):
         if set(node) != set(resources):
-            raise InvalidInput(f"nodes[{n}]: has {', '.join(node) or 'nothing'}: must have {', '.join(resources)}")
+            raise InvalidInput(f"nodes[{n}]: has {', '.join(node) or 'nothing'}, expected {', '.join(resources)}")
     return resources
 
 
@@ -119,7 +119,7 @@ class _Reader:
     def job(self, where: str, number: int, graph: Any) -> None:
         if not (hasattr(graph, "adj") and graph.is_directed()):
             raise InvalidInput(
-                f"{where}: is {with_article(type(graph).__name__)}: must be a networkx DiGraph or MultiDiGraph"
+                f"{where}: is {with_article(type(graph).__name__)}, expected a networkx DiGraph or MultiDiGraph"
             )
         self._job_row(where, graph.graph)
         first = len(self.tasks["task_job"])
@@ -153,7 +153,7 @@ class _Reader:
         given = attributes.get("accuracy")
         row = [0] * (most + 1) if given is None else [as_int(f"{where}: accuracy", a) for a in given]
         if len(row) != most + 1:
-            raise InvalidInput(f"{where}: accuracy has {len(row)} entries: must have {most + 1} (max_iterations + 1)")
+            raise InvalidInput(f"{where}: accuracy has {len(row)} entries, expected {most + 1} (max_iterations + 1)")
         self.accuracy.append(row)
 
     def _task_row(self, where: str, attributes: Mapping[str, Any]) -> None:

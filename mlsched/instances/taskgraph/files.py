@@ -37,12 +37,12 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
     lines = _Lines(path)
     count = lines.next("the number of tasks", 1)[0]
     if not 0 <= count <= MOST:
-        raise lines.wrong(f"{count} tasks: must be between 0 and {MOST}")
+        raise lines.wrong(f"{count} tasks: expected between 0 and {MOST}")
     duration, edges = [], []
     for task in range(count + 2):
         row = lines.next(f"task {task} (of 0 to {count + 1})", 3, more=True)
         if row[0] != task:
-            raise lines.wrong(f"task {row[0]}: must be {task}, tasks come in order")
+            raise lines.wrong(f"task {row[0]}: expected {task}, tasks come in order")
         if row[2] != len(row) - 3:
             raise lines.wrong(f"task {task} announces {row[2]} predecessors and names {len(row) - 3}")
         duration.append(lines.least(row[1], "duration"))
@@ -66,7 +66,7 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
     lines = _Lines(path)
     jobs, machines = lines.next("the numbers of jobs and machines", 2)
     if not (1 <= machines <= MOST and 0 <= jobs <= MOST):
-        raise lines.wrong(f"{jobs} jobs on {machines} machines: must be at least 0 and 1, at most {MOST}")
+        raise lines.wrong(f"{jobs} jobs on {machines} machines: expected at least 0 and 1, at most {MOST}")
     task_job: list[int] = []
     duration: list[int] = []
     hosts: list[int] = []
@@ -74,7 +74,7 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
     for job in range(jobs):
         row = lines.next(f"job {job} (of 0 to {jobs - 1})", 2, more=True)
         if len(row) % 2:
-            raise lines.wrong(f"job {job} has {len(row)} numbers: must have pairs of machine and duration")
+            raise lines.wrong(f"job {job} has {len(row)} numbers, expected pairs of machine and duration")
         for step in range(0, len(row), 2):
             if step:
                 edges.append((len(duration) - 1, len(duration)))
@@ -114,14 +114,14 @@ def read_psplib(path: str | os.PathLike[str]) -> Instance:
     for task in range(count):
         row = lines.next(f"the successors of job {task + 1}", 3, more=True)
         if row[0] != task + 1 or row[1] != 1 or row[2] != len(row) - 3:
-            raise lines.wrong(f"must be job {task + 1}, 1 mode, the number of successors, and the successors")
+            raise lines.wrong(f"expected job {task + 1}, 1 mode, the number of successors, and the successors")
         edges += [(task, lines.below(v - 1, count, "successor", shift=1)) for v in row[3:]]
     lines.find("REQUESTS/DURATIONS", skip=2)
     duration, demand = [], []
     for task in range(count):
         row = lines.next(f"the requests of job {task + 1}", 3 + renewable)
         if row[0] != task + 1 or row[1] != 1:
-            raise lines.wrong(f"must be job {task + 1} in mode 1")
+            raise lines.wrong(f"expected job {task + 1} in mode 1")
         duration.append(lines.least(row[2], "duration"))
         demand.append([lines.least(r, "request") for r in row[3:]])
     lines.find("RESOURCEAVAILABILITIES", skip=1)
@@ -171,7 +171,7 @@ class _Lines:
         for word in words:
             digits = word.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
-                raise self.wrong(f"{word[:20]!r} is not an integer; expected {what}")
+                raise self.wrong(f"{word[:20]!r} is not an integer, expected {what}")
             numbers.append(int(word))
         if len(numbers) != count and not (more and len(numbers) > count):
             raise self.wrong(f"{len(numbers)} numbers: {what} needs {'at least ' if more else ''}{count}")
@@ -189,7 +189,7 @@ class _Lines:
             if colon and name.strip() == label:
                 word = (rest.split() or [""])[0]
                 if not (word.isascii() and word.isdigit() and len(word) <= 18 and int(word) <= MOST):
-                    raise self.wrong(f"{label}: {shorten(word)!r}: must be an integer between 0 and {MOST}")
+                    raise self.wrong(f"{label}: {shorten(word)!r}: expected an integer between 0 and {MOST}")
                 return int(word)
         raise self.wrong(f"the file ends without '{label}'")
 
@@ -203,12 +203,12 @@ class _Lines:
 
     def least(self, number: int, what: str) -> int:
         if not 0 <= number <= UNLIMITED:
-            raise self.wrong(f"{what} {number}: must be between 0 and {UNLIMITED}")
+            raise self.wrong(f"{what} {number}: expected between 0 and {UNLIMITED}")
         return number
 
     def below(self, number: int, count: int, what: str, shift: int = 0) -> int:
         if not 0 <= number < count:
-            raise self.wrong(f"{what} {number + shift}: must be between {shift} and {count - 1 + shift}")
+            raise self.wrong(f"{what} {number + shift}: expected between {shift} and {count - 1 + shift}")
         return number
 
 

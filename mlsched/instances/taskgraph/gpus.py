@@ -37,10 +37,10 @@ def check(record: Any) -> None:
             "name it so, or leave gpu_unit out"
         )
     amounts = record.node_capacity[:, column]
-    refuse_first(amounts % unit != 0, "node_capacity", amounts, f"must be a multiple of gpu_unit ({unit})")
+    refuse_first(amounts % unit != 0, "node_capacity", amounts, f"expected a multiple of gpu_unit ({unit})")
     asked = record.demand[:, column]
     refuse_first(
-        (asked > unit) & (asked % unit != 0), "demand", asked, f"must be at most gpu_unit ({unit}) or a multiple of it"
+        (asked > unit) & (asked % unit != 0), "demand", asked, f"expected at most gpu_unit ({unit}) or a multiple of it"
     )
 
 

@@ -137,20 +137,20 @@ class Instance(contract.Instance):
         needed = int(self.max_iterations.max(initial=0)) + 1
         if len(self.arrival) and self.accuracy.shape[1] < needed:
             have = self.accuracy.shape[1]
-            raise InvalidInput(f"accuracy: has {have} columns: must have {needed} (0 to the most iterations)")
+            raise InvalidInput(f"accuracy: has {have} columns, expected {needed} (0 to the most iterations)")
         checks.rising("accuracy", self.accuracy)
 
     def _check_fixed(self) -> None:
         nodes, tasks = len(self.node_capacity), len(self.task_job)
-        refuse_first(self.fixed_task >= tasks, "fixed_task", self.fixed_task, f"must be below {tasks} (the tasks)")
-        refuse_first(self.fixed_node >= nodes, "fixed_node", self.fixed_node, f"must be below {nodes} (the nodes)")
+        refuse_first(self.fixed_task >= tasks, "fixed_task", self.fixed_task, f"expected below {tasks} (the tasks)")
+        refuse_first(self.fixed_node >= nodes, "fixed_node", self.fixed_node, f"expected below {nodes} (the nodes)")
         late = self.fixed_start > self.now
-        refuse_first(late, "fixed_start", self.fixed_start, f"must not be after now ({self.now})")
+        refuse_first(late, "fixed_start", self.fixed_start, f"expected at most now ({self.now})")
         if len(np.unique(self.fixed_task)) != len(self.fixed_task):
             raise InvalidInput("fixed_task: names a task twice; a task has one current run")
         jobs = self.task_job[self.fixed_task]
         early = self.fixed_start < self.arrival[jobs]
-        refuse_first(early, "fixed_start", self.fixed_start, "must not be before the arrival of its job")
+        refuse_first(early, "fixed_start", self.fixed_start, "expected at least the arrival of its job")
         refuse_first(
             self.finished[jobs] == self.max_iterations[jobs],
             "fixed_task",
@@ -161,19 +161,19 @@ class Instance(contract.Instance):
             self.eligible[self.fixed_task, self.fixed_node] == 0,
             "fixed_node",
             self.fixed_node,
-            "must be eligible for its task",
+            "expected eligible for its task",
         )
         homes = self.home[self.fixed_task]
         away = (homes >= 0) & (homes != self.fixed_node) & (self.movement == "none")
-        refuse_first(away, "fixed_node", self.fixed_node, "must be the task's home, for movement = 'none'")
+        refuse_first(away, "fixed_node", self.fixed_node, "expected the task's home, for movement = 'none'")
 
     def _check_fixed_gpus(self) -> None:
         """Runs under way on parts of GPUs say on which."""
         if not self.gpu_unit:
-            refuse_first(self.fixed_gpu >= 0, "fixed_gpu", self.fixed_gpu, "must be -1 where gpu_unit is 0")
+            refuse_first(self.fixed_gpu >= 0, "fixed_gpu", self.fixed_gpu, "expected -1 where gpu_unit is 0")
             return
         r, many = gpus.gpu_column(self.resources), gpus.counts(self)[self.fixed_node]
-        refuse_first(self.fixed_gpu >= many, "fixed_gpu", self.fixed_gpu, "must be a GPU of the run's node, from 0")
+        refuse_first(self.fixed_gpu >= many, "fixed_gpu", self.fixed_gpu, "expected a GPU of the run's node, from 0")
         needs, lasts = self.demand[self.fixed_task, r], self.duration[self.fixed_task]
         parts = (needs > 0) & (needs < self.gpu_unit) & (lasts > 0) & (self.fixed_start + lasts > self.now)
         refuse_first(parts & (self.fixed_gpu < 0), "fixed_gpu", self.fixed_gpu, "must name the GPU of a part of one")
@@ -186,10 +186,10 @@ class Instance(contract.Instance):
         work += sum(d * n for d, n in zip(self.edge_delay.tolist(), rounds, strict=True))
         end = self.now + int(self.arrival.max(initial=0)) + work
         if end * max(1, len(self.arrival)) > EXACT:
-            raise InvalidInput(f"total_jct can reach {end * len(self.arrival)}: must stay below 2^53; use longer ticks")
+            raise InvalidInput(f"total_jct can reach {end * len(self.arrival)}, expected below 2^53; use longer ticks")
         traffic = sum(v * n for v, n in zip(self.edge_volume.tolist(), rounds, strict=True))
         if traffic > EXACT:
-            raise InvalidInput(f"traffic can reach {traffic}: must stay below 2^53; use a larger unit of volume")
+            raise InvalidInput(f"traffic can reach {traffic}, expected below 2^53; use a larger unit of volume")
 
     def job_name(self, job: int) -> str:
         """The name of a job, or "job" and its number."""

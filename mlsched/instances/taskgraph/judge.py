@@ -39,7 +39,7 @@ Labels = dict[tuple[int, int], int]
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     if malformed := _malformed(instance, answer) or _counts(instance, answer):
         return malformed
@@ -98,7 +98,7 @@ def _counts(instance: Instance, plan: Timetable) -> list[str]:
     for j, n in enumerate(total):
         if not int(instance.min_iterations[j]) <= n <= int(instance.max_iterations[j]):
             low, high = int(instance.min_iterations[j]), int(instance.max_iterations[j])
-            faults.append(f"job {j} runs {n} iterations: must be {low} to {high}")
+            faults.append(f"job {j} runs {n} iterations: expected {low} to {high}")
     for task, iteration in sorted(have):
         if iteration < int(instance.finished[instance.task_job[task]]):
             faults.append(f"task {task} runs iteration {iteration}, which is finished already")

@@ -63,7 +63,7 @@ def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
                 text = stream.read().decode("utf-8")
                 profiles[member.name] = _parse(f"{shown_path(path)}::{member.name}", text)
     if not profiles:
-        raise InvalidFile(f"{path}: holds no .txt and no .json file; expected profiles")
+        raise InvalidFile(f"{path}: holds no .txt and no .json file, expected profiles")
     return profiles
 
 
@@ -72,7 +72,9 @@ def _parse(name: str, text: str) -> Any:
 
     graph = _parse_json(name, text) if text.lstrip().startswith("{") else _parse_pipedream(name, text)
     if not graph or not nx.is_directed_acyclic_graph(graph):
-        raise InvalidFile(f"{name}: {'has a cycle' if graph else 'is empty'}; must be a graph of layers without cycles")
+        raise InvalidFile(
+            f"{name}: {'has a cycle' if graph else 'is empty'}, expected a graph of layers without cycles"
+        )
     return graph
 
 
@@ -89,12 +91,12 @@ def _parse_pipedream(name: str, text: str) -> Any:
         if line[0].isspace():
             ends = line.split(" -- ")
             if len(ends) != 2:
-                raise InvalidFile(f"{where}: must be 'id -- id'")
+                raise InvalidFile(f"{where}: expected 'id -- id'")
             edges.append((where, ends[0].strip(), ends[1].strip()))
             continue
         layer = _LAYER.fullmatch(line.strip())
         if layer is None:
-            raise InvalidFile(f"{where}: must be 'id -- layer -- forward_compute_time=..., ...'")
+            raise InvalidFile(f"{where}: expected 'id -- layer -- forward_compute_time=..., ...'")
         loading = layer["layer"].startswith("Input")
         time = 0.0 if loading else _number(where, layer["forward"]) + _number(where, layer["backward"])
         graph.add_node(layer["id"], time=time, parameters=round(_number(where, layer["parameters"]) / 4))

@@ -45,7 +45,7 @@ Pairs = list[tuple[int, int]]
 def violations(snapshot: Snapshot, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, snapshot.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(snapshot.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(snapshot.plan_type.kind)}"]
     answer: Any = plan
     if malformed := _malformed(snapshot, answer):
         return malformed
@@ -171,7 +171,7 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
         low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + bool(begun[job]))
         high = int(snapshot.max_iterations[job])
         if not low <= iterations <= high:
-            faults.append(f"stop: job {job} after {iterations} iterations: must be {low} to {high}")
+            faults.append(f"stop: job {job} after {iterations} iterations: expected {low} to {high}")
     return faults
 
 
@@ -209,7 +209,7 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
         for job, count in named.items():
             first, end = snapshot.task_job.searchsorted((job, job + 1)).tolist()
             if int(snapshot.gang[job]) and count < end - first:
-                faults.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
+                faults.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, expected all or none")
     return faults
 
 
@@ -225,7 +225,7 @@ def _mixed(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
         at = {task: int(snapshot.node[task]) for task in stays} | target
         kinds = sorted({int(snapshot.node_type[at[task]]) for task in range(first, end) if task in at})
         if int(snapshot.gang[job]) and len(kinds) > 1:
-            faults.append(f"job {job} is a gang: holds nodes of types {', '.join(map(str, kinds))}, must be of one")
+            faults.append(f"job {job} is a gang: holds nodes of types {', '.join(map(str, kinds))}, expected of one")
     return faults
 
 

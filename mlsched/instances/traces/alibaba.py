@@ -77,11 +77,11 @@ def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
     """The number of GPUs and the share of each in 1/1000; only a single GPU may be shared."""
     gpus, share = text.whole("num_gpu", num_gpu), text.whole("gpu_milli", gpu_milli)
     if gpus == 0 and share:
-        text.bad("gpu_milli", gpu_milli, "must be 0 when num_gpu = 0")
+        text.bad("gpu_milli", gpu_milli, "expected 0 when num_gpu = 0")
     if gpus == 1 and not 1 <= share <= 1000:
-        text.bad("gpu_milli", gpu_milli, "must be from 1 to 1000 when num_gpu = 1")
+        text.bad("gpu_milli", gpu_milli, "expected from 1 to 1000 when num_gpu = 1")
     if gpus > 1 and share != 1000:
-        text.bad("gpu_milli", gpu_milli, f"must be 1000 when num_gpu = {gpus}")
+        text.bad("gpu_milli", gpu_milli, f"expected 1000 when num_gpu = {gpus}")
     return gpus, share
 
 
@@ -100,7 +100,7 @@ def read_node_list(text: Text) -> Nodes:
     for name, cpu, memory, gpu, model in csv_rows(text, NODE_COLUMNS, {}):
         node = text.label("sn", name)
         if node in ids:
-            text.bad("sn", name, f"must be unique, and line {ids[node]} has it too")
+            text.bad("sn", name, f"expected unique, and line {ids[node]} has it too")
         ids[node] = text.line
         cpus.append(text.whole("cpu_milli", cpu))
         memories.append(text.whole("memory_mib", memory))

@@ -122,12 +122,12 @@ def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = 
             there = ", ".join((*known, *SETTINGS))
             raise InvalidInput(f"read: there is no field {shown(field)}{did_you_mean(field, known)}; there are {there}")
         if not isinstance(column, str):
-            raise InvalidInput(f"read: {field} = {shown(column)}: must be the name of a column; {USAGE}")
+            raise InvalidInput(f"read: {field}: {shown(column)}, expected the name of a column; {USAGE}")
     separator, header = given.pop("separator", None), given.pop("header", "yes")
     if separator is not None and separator not in SEPARATORS:
-        raise InvalidInput(f"read: separator = {shown(separator)}: must be one of {', '.join(SEPARATORS)}")
+        raise InvalidInput(f"read: separator: {shown(separator)}, expected one of {', '.join(SEPARATORS)}")
     if header not in ("yes", "no"):
-        raise InvalidInput(f"read: header = {shown(header)}: must be yes or no")
+        raise InvalidInput(f"read: header: {shown(header)}, expected yes or no")
     return Given(given, separator, header == "yes")
 
 
@@ -293,5 +293,5 @@ def text_of(place: Place, column: Column | None, row: Sequence[object], index: M
         return ""
     text = str(value).strip()
     if not text.isprintable():
-        place.bad(column.name, value, "must be printable text")
+        place.bad(column.name, value, "expected printable text")
     return text

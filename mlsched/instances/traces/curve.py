@@ -114,7 +114,7 @@ class Points:
     def number(self, column: str, value: str) -> float:
         """A finite decimal number below 1e300 in magnitude."""
         if not _NUMBER.fullmatch(value) or not abs(number := float(value)) < 1e300:
-            self._text.bad(column, value, "must be a finite number; cut a diverged run before this row")
+            self._text.bad(column, value, "expected a finite number; cut a diverged run before this row")
         return number
 
     def add(self, *row: tuple[str, str]) -> None:
@@ -123,11 +123,11 @@ class Points:
         if self._rows:
             (step, text), before = row[0], self._rows[-1]
             if values[0] <= before[0]:
-                self._text.bad(step, text, f"must be above {before[0]:g}, the row before")
+                self._text.bad(step, text, f"expected above {before[0]:g}, the row before")
             if len(values) > 2 and values[2] < before[2]:
-                self._text.bad(*row[2], f"must not be below {before[2]:g}, the row before")
+                self._text.bad(*row[2], f"expected at least {before[2]:g}, the row before")
         elif values[0] < 0:
-            self._text.bad(*row[0], "must be >= 0")
+            self._text.bad(*row[0], "expected >= 0")
         self._rows.append(values)
 
     def build(self, name: str, workload: str) -> Curve:

@@ -49,9 +49,9 @@ def read_failures(path: str | os.PathLike[str], clock: int) -> list[Failure]:
             start = times["from"].read(text, row[place["from"]])
             end = times["to"].read(text, row[place["to"]]) if "to" in times else None
             if start is None:
-                text.bad(columns["from"].name, row[place["from"]], "must be a time")
+                text.bad(columns["from"].name, row[place["from"]], "expected a time")
             if end is not None and end <= start:
-                text.bad(columns["to"].name, row[place["to"]], f"must be after {columns['from'].name}")
+                text.bad(columns["to"].name, row[place["to"]], f"expected after {columns['from'].name}")
             found.append(Failure(text.label("node", row[place["node"]]), start, end, f"{text.name}, {text.where}"))
         for reader in times.values():
             if reader.kind and KINDS.get(reader.kind, NUMBERS) != max(clock, NUMBERS):

@@ -45,7 +45,7 @@ class Frame:
 
     def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
         """Refuse a value of the row at hand."""
-        self.fail(f"{column} = {shown(value)}: {rule}", remedy)
+        self.fail(f"{column}: {shown(value)}, {rule}", remedy)
 
     def rows(self, columns: Sequence[str]) -> Iterator[Sequence[object]]:
         """The values of these columns, row by row."""

@@ -32,7 +32,7 @@ def json_entries(text: Text) -> Iterator[dict[str, object]]:
         cursor.expect(",")
     cursor.expect("]")
     if char := cursor.peek():
-        cursor.fail(f"found {shown(char)} after the list: must be nothing there")
+        cursor.fail(f"found {shown(char)} after the list, expected nothing there")
 
 
 class _Cursor:
@@ -65,7 +65,9 @@ class _Cursor:
     def expect(self, char: str) -> None:
         """Step over `char`."""
         if (actual := self.peek()) != char:
-            self.fail(f"found {shown(actual)}: must be {char!r}" if actual else f"the list ends too early: no {char!r}")
+            self.fail(
+                f"found {shown(actual)}, expected {char!r}" if actual else f"the list ends too early: no {char!r}"
+            )
         self._at += 1
 
     def entry(self) -> dict[str, object]:

@@ -46,7 +46,7 @@ def read(text: Text, given: Given) -> Nodes:
         none = ", or gpus= for none" if "cpus" in fields else ""
         text.fail(
             f"no column says how many GPUs or CPUs a node has{said}",
-            f"read gpus=COLUMN{none} (--read-cluster), or name its columns name, gpus, cpus, memory_gib, count",
+            f"give --read-cluster gpus=COLUMN{none}, or name its columns name, gpus, cpus, memory_gib, count",
         )
     text.line -= 1
     names = list(dict.fromkeys(column.name for column in fields.values() if column.constant is None)) or [header[0]]
@@ -64,7 +64,7 @@ def read(text: Text, given: Given) -> Nodes:
         name = text.label(fields["name"].name, row["name"]) if "name" in row else f"line-{text.line}"
         cpus, memory, gpus = (_amount(text, fields, row, field) for field in ("cpus", "memory", "gpus"))
         if gpus % 1000:
-            text.bad(fields["gpus"].name, row["gpus"], "must be whole")
+            text.bad(fields["gpus"].name, row["gpus"], "expected whole")
         ids += [name] if count == 1 else [f"{name}-{k + 1}" for k in range(count)]
         rows += [(cpus, memory, gpus // 1000)] * count
         models += [text.label("model", row.get("model", ""), empty=True)] * count

@@ -151,7 +151,7 @@ class _Reader:
         each = [asked for asked in (gpus, cpus, memory) if asked is not None]
         if workers is None or workers == UNKNOWN:
             if each[0] > 1000 and each[0] % 1000:
-                self.place.bad(self.columns["gpus"].name, each[0] / 1000, "must be whole, or a share of one GPU")
+                self.place.bad(self.columns["gpus"].name, each[0] / 1000, "expected whole, or a share of one GPU")
             return each[0], each[1], each[2], -(-max(each[0], 0) // 1000)
         whole = workers * -(-max(each[0], 0) // 1000)
         times = (asked * workers if asked > 0 else asked for asked in each)
@@ -227,7 +227,7 @@ class _Reader:
             return None
         count = number(self.place, column.name or field, value, f"a number of {field}")
         if count > MOST_NODES or count != int(count):
-            self.place.bad(column.name or field, value, f"must be a whole number of {field}, {MOST_NODES} at most")
+            self.place.bad(column.name or field, value, f"expected a whole number of {field}, {MOST_NODES} at most")
         return int(count)
 
     def _nodes(self, row: Sequence[object]) -> int:
@@ -244,7 +244,7 @@ class _Reader:
             found = math.nan
         if not math.isfinite(found) or found != int(found) or abs(found) > 10**12:
             self.place.bad(
-                column.name, value, "must be a whole number", "names of classes: read qos=COLUMN,priority= instead"
+                column.name, value, "expected a whole number", "names of classes: read qos=COLUMN,priority= instead"
             )
         return int(found)
 
@@ -256,7 +256,7 @@ class _Reader:
         if text not in self.hosts:
             names = nodes_of(text)
             if names is None:
-                self.place.bad(self.columns["node_names"].name, text, "must be names of nodes, such as n[1-4],m7")
+                self.place.bad(self.columns["node_names"].name, text, "expected names of nodes, such as n[1-4],m7")
             if len(self.hosts) > _REMEMBERED:
                 self.hosts.clear()
             self.hosts[text] = names

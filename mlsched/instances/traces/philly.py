@@ -63,7 +63,7 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
             jobs.drop("an attempt without times" if None in runs else "an attempt over the clock change")
             continue
         if sum(known) >= MAX_NUMBER:
-            text.bad(f"{place}run time", sum(known), f"must be below {MAX_NUMBER} s")
+            text.bad(f"{place}run time", sum(known), f"expected below {MAX_NUMBER} s")
         spans: list[Run] = []
         for attempt, run, servers in zip(attempts, known, held, strict=True):
             start = text.timestamp("start_time", attempt["start_time"]) if run else 0
@@ -88,7 +88,7 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
 def _objects(text: Text, column: str, value: object) -> list[dict[str, object]]:
     """A list of objects."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        text.bad(column, value, "must be a list of objects")
+        text.bad(column, value, "expected a list of objects")
     return value
 
 
@@ -104,7 +104,7 @@ def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
     if start is None or end is None:
         return None
     if end - start < -CLOCK_CHANGE:
-        text.bad(f"{place}end_time", attempt["end_time"], f"must not be before start_time = {attempt['start_time']}")
+        text.bad(f"{place}end_time", attempt["end_time"], f"expected at least start_time = {attempt['start_time']}")
     return end - start
 
 
@@ -114,7 +114,7 @@ def _places(text: Text, column: str, attempt: dict[str, object]) -> tuple[tuple[
     for i, server in enumerate(_objects(text, column, attempt.get("detail"))):
         gpus = server.get("gpus")
         if not isinstance(gpus, list):
-            text.bad(f"{column}[{i}].gpus", gpus, "must be a list")
+            text.bad(f"{column}[{i}].gpus", gpus, "expected a list")
         name = text.label(f"{column}[{i}].ip", server.get("ip") or f"server-{i + 1}")
         found.append((name, 1000 * len(gpus)))
     return tuple(found)

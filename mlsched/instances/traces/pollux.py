@@ -65,7 +65,7 @@ def _read(text: Text, name: str, app: str) -> Curve:
         if best is not None:
             score = points.number(METRIC, metric)
             if not 0 <= score <= best:
-                text.bad(METRIC, metric, f"must be between 0 and {best:g}, a score of {app}")
+                text.bad(METRIC, metric, f"expected between 0 and {best:g}, a score of {app}")
             metric = repr(best - score)
         points.add((STEP, step), (METRIC, metric))
     return points.build(name, app)

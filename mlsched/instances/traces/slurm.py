@@ -76,7 +76,7 @@ def read_sacct(text: Text, jobs: TraceBuilder) -> None:
             continue
         if len(values) != len(header):
             text.fail(
-                f"has {len(values)} fields: must have {len(header)}, as the header has",
+                f"has {len(values)} fields, expected {len(header)}, as the header has",
                 'leave out columns of free text that may hold "|" (JobName, Comment)',
             )
         row = dict(zip(header, values, strict=True))
@@ -286,7 +286,7 @@ class _Reader:
         elif found.shards:
             jobs.change("gres/shard does not count (--set log_shards=N: N shards are a GPU)")
         if devices > MOST_GPUS:
-            text.bad(column, row[column], f"must be at most {MOST_GPUS} GPUs")
+            text.bad(column, row[column], f"expected at most {MOST_GPUS} GPUs")
         if milli > 1000 and milli % 1000:
             milli += 1000 - milli % 1000
             jobs.change("slices of several GPUs rounded up to complete GPUs")
@@ -348,7 +348,7 @@ def _memory(text: Text, value: str) -> int:
         return UNKNOWN
     match = _MEMORY.fullmatch(value)
     if not match:
-        text.bad("mem", value, "must be an amount such as 64G")
+        text.bad("mem", value, "expected an amount such as 64G")
     return round(float(match[1]) * _UNITS[match[2]])
 
 

@@ -148,28 +148,28 @@ class Text:
 
     def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
         """Raise `InvalidFile` about one value."""
-        self.fail(f"{column} = {shown(value)}: {rule}", remedy)
+        self.fail(f"{column}: {shown(value)}, {rule}", remedy)
 
     def whole(self, column: str, value: str) -> int:
         """A whole number >= 0 of at most `MAX_DIGITS` digits."""
         if not (value.isdecimal() and value.isascii()):
-            self.bad(column, value, "must be an integer >= 0")
+            self.bad(column, value, "expected an integer >= 0")
         if len(value) > MAX_DIGITS:
-            self.bad(column, value, f"must be below 10^{MAX_DIGITS}")
+            self.bad(column, value, f"expected below 10^{MAX_DIGITS}")
         return int(value)
 
     def milliseconds(self, column: str, value: str) -> int:
         """A decimal number of seconds >= 0, as the nearest whole millisecond."""
         if not _DECIMAL.fullmatch(value):
-            self.bad(column, value, "must be a number of seconds >= 0")
+            self.bad(column, value, "expected a number of seconds >= 0")
         seconds = float(value)
         if seconds >= MAX_NUMBER:  # also what overflows to infinity
-            self.bad(column, value, f"must be below 10^{MAX_DIGITS}")
+            self.bad(column, value, f"expected below 10^{MAX_DIGITS}")
         return round(seconds * 1000)
 
     def timestamp(self, column: str, value: object) -> int:
         """A wall-clock time 'YYYY-MM-DD HH:MM:SS' without zone, as seconds since 1970."""
-        rule = "must be a time 'YYYY-MM-DD HH:MM:SS'"
+        rule = "expected a time 'YYYY-MM-DD HH:MM:SS'"
         if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
             self.bad(column, value, rule)
         try:
@@ -181,7 +181,7 @@ class Text:
     def label(self, column: str, value: object, *, empty: bool = False) -> str:
         """A printable text without blanks around it (it ends up in one-line reports); not '' unless `empty`."""
         if not isinstance(value, str) or not (text := value.strip()).isprintable():
-            self.bad(column, value, "must be printable text")
+            self.bad(column, value, "expected printable text")
         if not text and not empty:
             self.bad(column, value, "must not be empty")
         return text
@@ -207,7 +207,7 @@ def csv_rows(
             if len(row) == width:
                 yield pick(row)
             elif row:
-                text.fail(f"has {len(row)} fields: must have {width}, as the {'header' if header else 'first row'} has")
+                text.fail(f"has {len(row)} fields, expected {width}, as the {'header' if header else 'first row'} has")
     except csv.Error as error:
         text.fail(f"is not CSV ({error})", "fix its quotes")
 

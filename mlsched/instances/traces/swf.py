@@ -46,7 +46,7 @@ def read_swf(text: Text, jobs: TraceBuilder) -> None:
         if not values:
             continue
         if len(values) != len(FIELDS):
-            text.fail(f"has {len(values)} fields: must have {len(FIELDS)}", "give a file of format version 2")
+            text.fail(f"has {len(values)} fields, expected {len(FIELDS)}", "give a file of format version 2")
         after += values[16] != "-1"
         _add(text, values, jobs)
         if jobs.full:
@@ -81,7 +81,7 @@ def _add(text: Text, values: list[str], jobs: TraceBuilder) -> None:
         return
     for index, value in ((1, submit), (2, wait), (3, run), (8, limit), (4, processors)):
         if value >= 10**11:
-            text.bad(FIELDS[index], values[index], "must be below 10^11")
+            text.bad(FIELDS[index], values[index], "expected below 10^11")
     start = round(1000 * (submit + wait))
     jobs.add(
         values[0],

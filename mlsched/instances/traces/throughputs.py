@@ -76,7 +76,7 @@ def throughputs_of(path: str | os.PathLike[str], content: bytes) -> dict[str, An
     entries = [data, *data.values()] if isinstance(data, dict) else [data]
     entries += [entry for gpu in entries[1:] if isinstance(gpu, dict) for entry in gpu.values()]
     if not all(isinstance(entry, dict) for entry in entries):
-        raise InvalidFile(f"{path}: must be an object of GPU types; give a throughputs file of Gavel")
+        raise InvalidFile(f"{path}: expected an object of GPU types; give a throughputs file of Gavel")
     return data
 
 
@@ -87,16 +87,16 @@ def key_of(path: Any, text: str) -> tuple[str, int]:
     try:
         name, count = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)") from None
+        raise InvalidFile(f"{path}: key {text!r}: expected a name or ('name', GPUs)") from None
     if not isinstance(name, str) or not isinstance(count, int):
-        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)")
+        raise InvalidFile(f"{path}: key {text!r}: expected a name or ('name', GPUs)")
     return name, count
 
 
 def rate_of(path: Any, value: Any) -> float:
     """A rate, checked."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MOST_RATE:
-        raise InvalidFile(f"{path}: rate {value!r}: must be a number between 0 and {MOST_RATE:g}")
+        raise InvalidFile(f"{path}: rate {value!r}: expected a number between 0 and {MOST_RATE:g}")
     return float(value)
 
 
@@ -125,7 +125,7 @@ def _pairs_of_gavel(
                     continue
                 other = key_of(path, other_text)
                 if not isinstance(rates, list) or len(rates) != 2:
-                    raise InvalidFile(f"{path}: {text} with {other_text}: must be a list of two rates")
+                    raise InvalidFile(f"{path}: {text} with {other_text}: expected a list of two rates")
                 first, second = (rate_of(path, rate) for rate in rates)
                 if key[1] == other[1] and first > 0 and second > 0:
                     pairs.setdefault((key, other), {})[name] = first, second
@@ -147,7 +147,7 @@ def _own(path: str | os.PathLike[str]) -> Throughputs:
                 text.fail(f"has more than {MOST_ROWS} rows", "check that this is a table of throughputs")
             key = text.label("model", model), text.whole("gpus", gpus)
             if key[1] < 1:
-                text.bad("gpus", gpus, "must be at least 1")
+                text.bad("gpus", gpus, "expected at least 1")
             if key in rates:
                 text.fail(f"model {model!r} on {gpus} GPUs is there twice", "remove one of the rows")
             rates[key] = {name: _number(text, name, value) for name, value in zip(types, values, strict=True)}
@@ -166,5 +166,5 @@ def _number(text: Text, column: str, value: str) -> float:
     except ValueError:
         rate = -1.0
     if not 0 <= rate < MOST_RATE:
-        text.bad(column, value, f"must be steps per second, a number between 0 and {MOST_RATE:g}")
+        text.bad(column, value, f"expected steps per second, a number between 0 and {MOST_RATE:g}")
     return rate

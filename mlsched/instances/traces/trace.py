@@ -52,9 +52,9 @@ def _read_only(owner: str, name: str, values: npt.ArrayLike, length: int) -> Col
     """A read-only int64 copy of `values`, or `InvalidInput` if it is not one column of `length` integers."""
     column = np.asarray(values)
     if column.ndim != 1 or len(column) != length:
-        raise InvalidInput(f"{owner}.{name} has shape {column.shape}: must be one column of {length}, as ids has")
+        raise InvalidInput(f"{owner}.{name} has shape {column.shape}, expected one column of {length}, as ids has")
     if column.size and column.dtype.kind not in "iu":
-        raise InvalidInput(f"{owner}.{name} has dtype {column.dtype}: must be integers")
+        raise InvalidInput(f"{owner}.{name} has dtype {column.dtype}, expected integers")
     column = column.astype(np.int64)  # astype copies, so the caller's own array stays writable
     column.flags.writeable = False
     return column
@@ -89,13 +89,13 @@ class _Table:
         owner = type(self).__name__
         object.__setattr__(self, "ids", tuple(self.ids))
         if len(set(self.ids)) != len(self.ids):
-            raise InvalidInput(f"{owner}.ids has repeated ids: must be unique")
+            raise InvalidInput(f"{owner}.ids has repeated ids, expected unique")
         for name in numbers:
             object.__setattr__(self, name, _read_only(owner, name, getattr(self, name), len(self)))
         for name in texts:
             column = tuple(getattr(self, name))
             if len(column) != len(self):
-                raise InvalidInput(f"{owner}.{name} has {len(column)} texts: must have {len(self)}, as ids has")
+                raise InvalidInput(f"{owner}.{name} has {len(column)} texts, expected {len(self)}, as ids has")
             object.__setattr__(self, name, column)
 
     def _at_least(self, minimum: int, *names: str) -> None:
@@ -103,7 +103,7 @@ class _Table:
             column: Column = getattr(self, name)
             if len(column) and (low := int(column.min())) < minimum:
                 where = self.ids[int(column.argmin())]
-                raise InvalidInput(f"{type(self).__name__}.{name} of {where!r} is {low}: must be >= {minimum}")
+                raise InvalidInput(f"{type(self).__name__}.{name} of {where!r} is {low}, expected >= {minimum}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ class Trace(_Table):
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "tasks", tuple(self.tasks))
         if self.tasks and len(self.tasks) != len(self):
-            raise InvalidInput(f"Trace.tasks has {len(self.tasks)} entries: must have {len(self)}, as ids has, or none")
+            raise InvalidInput(f"Trace.tasks has {len(self.tasks)} entries, expected {len(self)}, as ids has, or none")
         self._at_least(0, "submit", "gpu_count", "gpus_milli")
         self._at_least(1, "duration_ms")
         self._at_least(UNKNOWN, "cpu_milli", "memory_mib", *_MAY_LACK)

@@ -90,19 +90,19 @@ def number(place: Place, column: str, value: object, what: str) -> float:
     else:
         parsed = float(value)
     if math.isnan(parsed):
-        place.bad(column, value, f"must be {what}")
+        place.bad(column, value, f"expected {what}")
     if parsed < 0:
-        place.bad(column, value, "must not be negative", "correct it, or leave it empty where it is not known")
+        place.bad(column, value, "expected at least 0", "correct it, or leave it empty where it is not known")
     return parsed
 
 
 def amount(place: Place, column: str, value: object, factor: float, what: str) -> int:
     """A number of units >= 0, times `factor`, rounded up: a job that asks for a little must not get nothing."""
     if is_missing(value):
-        place.bad(column, value, f"must be {what}", "write 0 for none")
+        place.bad(column, value, f"expected {what}", "write 0 for none")
     total = number(place, column, value, what) * factor
     if total >= MAX_NUMBER:
-        place.bad(column, value, f"must be below {MAX_NUMBER / factor:.3g}")
+        place.bad(column, value, f"expected below {MAX_NUMBER / factor:.3g}")
     return math.ceil(round(total, 6))
 
 
@@ -142,7 +142,7 @@ class Times:
                 self.column, value, f"is {kind}, but {self.first} has {self.kind}", "write the whole column alike"
             )
         if moment < 0 and self.span:
-            place.bad(self.column, value, "must not be negative")
+            place.bad(self.column, value, "expected at least 0")
         if self.span and type(value) is str and len(self.known) < _REMEMBERED:
             self.known[value] = moment
         return moment

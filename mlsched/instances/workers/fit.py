@@ -46,11 +46,11 @@ def fit(
     """
     table = np.array(points, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 3 or not len(table):
-        raise InvalidInput("points: must be at least one of (workers, PSs, seconds)")
+        raise InvalidInput("points: expected at least one of (workers, PSs, seconds)")
     wrong = ~(np.isfinite(table) & (table > 0)).all(axis=1)
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
-        raise InvalidInput(f"points[{i}] = {tuple(table[i].tolist())}: must be finite numbers > 0")
+        raise InvalidInput(f"points[{i}]: {tuple(table[i].tolist())}, expected finite numbers > 0")
     w, p, seconds = table.T
     if mode == "synchronous":
         features = [1 / w, np.ones_like(w), w / p, w, p]

@@ -86,7 +86,7 @@ class Horizon(contract.Instance):
             self.model >= len(self.models),
             "model",
             self.model,
-            f"must be below {len(self.models)} (the number of models)",
+            f"expected below {len(self.models)} (the number of models)",
         )
         early = np.zeros(len(self.arrival), dtype=bool)
         early[1:] = np.diff(self.arrival) < 0
@@ -100,7 +100,7 @@ class Horizon(contract.Instance):
         # One job after another, each in its fastest configuration, ends by then.
         end = max(self.arrival.tolist(), default=0) * NS + sum(self.alone)
         if end > EXACT:
-            raise InvalidInput(f"remaining, arrival: the last job may end at {end} ns: must stay below 2^53 (104 days)")
+            raise InvalidInput(f"remaining, arrival: the last job may end at {end} ns, expected below 2^53 (104 days)")
         if len(self.arrival) * (end // NS + 1) > EXACT:
             raise InvalidInput("total_jct can exceed 2^53: use fewer or shorter jobs")
 

@@ -36,7 +36,7 @@ NS = 1000000
 def violations(horizon: Horizon, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, horizon.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(horizon.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]
     answer: Any = plan
     malformed = _malformed(horizon, answer)
     return malformed or [*_early_or_late(horizon, answer), *_overfull(horizon, answer), *_unfinished(horizon, answer)]
@@ -45,7 +45,7 @@ def violations(horizon: Horizon, plan: Any) -> list[str]:
 def _malformed(horizon: Horizon, plan: Stages) -> list[str]:
     jobs, stages = len(horizon.arrival), len(plan.ends)
     if len(plan.finish) != jobs:
-        return [f"finish has {len(plan.finish)} entries: must have {jobs}, one for each job"]
+        return [f"finish has {len(plan.finish)} entries, expected {jobs}, one for each job"]
     faults = []
     for k in range(1, stages):
         if int(plan.ends[k]) < int(plan.ends[k - 1]):

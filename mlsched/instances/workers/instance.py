@@ -80,16 +80,16 @@ class Instance(contract.Instance):
             empty.flags.writeable = False
             object.__setattr__(self, "cost", empty)
         if not self.cost.shape[1] * self.cost.shape[2]:
-            raise InvalidInput("cost: has no column: must have one for each number of workers and PSs from 1 on")
+            raise InvalidInput("cost: has no column, expected one for each number of workers and PSs from 1 on")
         types = len(self.models)
-        refuse_first(self.model >= types, "model", self.model, f"must be below {types} (the number of models)")
+        refuse_first(self.model >= types, "model", self.model, f"expected below {types} (the number of models)")
         half = (self.current_workers == 0) != (self.current_ps == 0)
         refuse_first(
-            half, "current_workers", self.current_workers, "must be 0 exactly where current_ps is: both or neither"
+            half, "current_workers", self.current_workers, "expected 0 exactly where current_ps is: both or neither"
         )
         late = np.zeros(len(self.waited), dtype=bool)
         late[1:] = np.diff(self.waited) > 0
-        refuse_first(late, "waited", self.waited, "must not exceed the one before: jobs are listed in arrival order")
+        refuse_first(late, "waited", self.waited, "expected at most the one before: jobs are listed in arrival order")
         self._check_sizes()
 
     def _check_sizes(self) -> None:
@@ -97,7 +97,7 @@ class Instance(contract.Instance):
         longest = np.where(self.cost == NEVER, 0, self.cost).max(axis=(1, 2), initial=0)
         total = sum(np.maximum(longest, self.waiting).tolist())
         if total > EXACT:
-            raise InvalidInput(f"total_jct can reach {total}: must stay below 2^53; lower cost or waiting")
+            raise InvalidInput(f"total_jct can reach {total}, expected below 2^53; lower cost or waiting")
 
     def table(self, plan: Plan) -> dict[str, Any]:
         """Every job with its model, workers and PSs; 0 of both where it waits."""

@@ -24,7 +24,7 @@ CANNOT = 9007199254740992
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     return _malformed(instance, answer) or _overfull(instance, answer)
 
@@ -33,7 +33,7 @@ def _malformed(instance: Instance, plan: Plan) -> list[str]:
     jobs = len(instance.waiting)
     for name, given in (("workers", plan.workers), ("ps", plan.ps)):
         if len(given) != jobs:
-            return [f"{name} has {len(given)} entries: must have {jobs}, one for each job"]
+            return [f"{name} has {len(given)} entries, expected {jobs}, one for each job"]
     _, most_workers, most_ps = instance.cost.shape
     faults = []
     for j in range(jobs):
@@ -41,7 +41,7 @@ def _malformed(instance: Instance, plan: Plan) -> list[str]:
         if w == 0 and p == 0:
             continue
         if w == 0 or p == 0:
-            faults.append(f"job {j} has {w} workers and {p} PSs: must have at least one of each, or neither")
+            faults.append(f"job {j} has {w} workers and {p} PSs, expected at least one of each, or neither")
         elif w > most_workers or p > most_ps:
             faults.append(f"job {j} has {w} workers and {p} PSs: its table ends at {most_workers} and {most_ps}")
         elif int(instance.cost[j, w - 1, p - 1]) == CANNOT:

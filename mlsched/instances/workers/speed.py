@@ -53,7 +53,7 @@ class SpeedModel(ABC):
         """Refuse parameters that are no finite numbers >= 0, and models in which an iteration can take no time."""
         for name, value in parameters.items():
             if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < math.inf:
-                raise InvalidInput(f"{name} = {value!r}: must be a finite number of seconds >= 0")
+                raise InvalidInput(f"{name}: {value!r}, expected a finite number of seconds >= 0")
         if not any(parameters.values()):
             raise InvalidInput(f"{', '.join(parameters)}: must not all be 0: an iteration takes time")
 
@@ -118,7 +118,7 @@ class Table(SpeedModel):
         for w, row in enumerate(self.rows, 1):
             for p, value in enumerate(row, 1):
                 if value is not None and not 0 < value < math.inf:
-                    raise InvalidInput(f"rows: {value!r} s with {w} workers and {p} PSs: must be a finite number > 0")
+                    raise InvalidInput(f"rows: {value!r} s with {w} workers and {p} PSs: expected a finite number > 0")
 
     def seconds(self, workers: int, ps: int) -> Fraction | None:
         if workers > len(self.rows) or ps > len(self.rows[workers - 1]):
@@ -152,7 +152,7 @@ class Times:
         top = self.numerator if self._largest[0] * remaining <= _INT64 else self.numerator.astype(object)
         value = -((-remaining * top) // self.denominator)
         if (value >= NEVER).any():
-            raise InvalidInput(f"remaining = {remaining}: takes {max(map(int, value.flat))} ms: must stay below 2^53")
+            raise InvalidInput(f"remaining = {remaining}: takes {max(map(int, value.flat))} ms, expected below 2^53")
         return np.where(self.allowed, value, NEVER).astype(np.int64)
 
     def iterations(self, milliseconds: int, workers: int, ps: int) -> int:
@@ -170,7 +170,7 @@ class Times:
         """ceil(g) in ns, `NEVER` where the job cannot train: a table of integers for those who need one."""
         value = -((-(10**6) * self.numerator.astype(object)) // self.denominator)
         if (value >= NEVER).any():
-            raise InvalidInput(f"an iteration takes {max(map(int, value.flat))} ns: must stay below 2^53")
+            raise InvalidInput(f"an iteration takes {max(map(int, value.flat))} ns, expected below 2^53")
         return np.where(self.allowed, value, NEVER).astype(np.int64)
 
 

@@ -78,7 +78,7 @@ class Stream(contract.Instance):
             self.type_model >= len(self.models),
             "type_model",
             self.type_model,
-            f"must be below {len(self.models)} (the number of models)",
+            f"expected below {len(self.models)} (the number of models)",
         )
         if self.jobs and not len(self.chance):
             raise InvalidInput(f"jobs = {self.jobs}: there is no type of job")
@@ -92,7 +92,7 @@ class Stream(contract.Instance):
         slowest = np.where(self.allowed, self.time, 0).max(axis=(1, 2), initial=0)
         longest = [int(b) * int(slowest[m]) for m, b in zip(self.type_model, self.type_iterations, strict=True)]
         if (most := self.jobs * (self.jobs * 2 * max(longest, default=0) + self.gap * NS)) > EXACT * NS:
-            raise InvalidInput(f"type_iterations: jobs may take {most} ns in sum: must stay below 2^53 ms")
+            raise InvalidInput(f"type_iterations: jobs may take {most} ns in sum, expected below 2^53 ms")
 
     @property
     def allowed(self) -> np.ndarray[tuple[int, int, int], np.dtype[np.bool_]]:

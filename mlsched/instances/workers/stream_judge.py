@@ -34,7 +34,7 @@ State = tuple[int, Jobs]
 def violations(stream: Stream, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, stream.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(stream.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(stream.plan_type.kind)}"]
     policy: Any = plan
     try:
         _expected(stream, policy)
@@ -97,7 +97,7 @@ def _given(stream: Stream, rows: dict[State, Given], state: State) -> Given:
     _, most_workers, most_ps = stream.time.shape
     for (m, _), (w, p) in zip(jobs, given, strict=True):
         if (w == 0) != (p == 0):
-            raise InvalidInput(f"{_said(state)}: a job has {w} workers and {p} PSs: must have both, or neither")
+            raise InvalidInput(f"{_said(state)}: a job has {w} workers and {p} PSs, expected both, or neither")
         if w > most_workers or p > most_ps or (w and int(stream.time[m, w - 1, p - 1]) == CANNOT):
             raise InvalidInput(f"{_said(state)}: a job of model {m} cannot train with {w} workers and {p} PSs")
     for r, resource in enumerate(stream.resources):

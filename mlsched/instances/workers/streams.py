@@ -47,7 +47,7 @@ def generate_stream(
     arrivals; so few jobs meet where it is high.
     """
     if long < short:
-        raise InvalidInput(f"long = {long}: must be at least short, {short}")
+        raise InvalidInput(f"long: {long}, expected at least short, {short}")
     model = rng.integers(0, len(MODELS), types)
     iterations = rng.integers(short, long + 1, types)
     time = np.array([m.speed.times(most_workers, most_ps).nanoseconds() for m in MODELS], dtype=np.int64)

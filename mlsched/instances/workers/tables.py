@@ -42,9 +42,9 @@ def from_models(
     kinds, iterations = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
     jobs = len(kinds)
     if len(iterations) != jobs:
-        raise InvalidInput(f"remaining: has {len(iterations)} entries: must have {jobs}, one for each entry of model")
+        raise InvalidInput(f"remaining: has {len(iterations)} entries, expected {jobs}, one for each entry of model")
     if ((kinds < 0) | (kinds >= len(models))).any():
-        raise InvalidInput(f"model = {kinds.tolist()!r:.60}: must be indices of the {len(models)} models")
+        raise InvalidInput(f"model: {kinds.tolist()!r:.60}, expected indices of the {len(models)} models")
     chosen = [models[k] for k in kinds.tolist()]
     tables = [m.speed.times(most_workers, most_ps).cost(b) for m, b in zip(chosen, iterations.tolist(), strict=True)]
     cost = np.array(tables, dtype=np.int64).reshape(jobs, most_workers, most_ps)

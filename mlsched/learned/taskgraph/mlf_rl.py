@@ -55,7 +55,7 @@ def trained(weights: str, queueing: str) -> Weights:
     # Files from before there was a choice do not name it.
     if (learnt := found.card["recipe"].get("queueing", "held")) != queueing:
         raise InvalidFile(
-            f"{found.source}: holds weights for queueing = {learnt}: must be for {queueing}; give queueing={learnt}, "
+            f"{found.source}: holds weights for queueing: {learnt}, expected for {queueing}; give queueing={learnt}, "
             "or train others"
         )
     return found

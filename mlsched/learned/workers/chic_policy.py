@@ -46,7 +46,7 @@ class Policy:
         self.models: tuple[str, ...] = tuple(models)
         self.masked, self.void = recipe.get("masked") is True, recipe.get("void")
         if self.void not in VOIDS:
-            raise InvalidFile(f"{name}: void = {self.void!r}: must be one of {', '.join(VOIDS)}; train it anew")
+            raise InvalidFile(f"{name}: void: {self.void!r}, expected one of {', '.join(VOIDS)}; train it anew")
         self.phase = Phase(window=window, pair=pair, limit=recipe["limit"], void_ends=self.void != "waits")
         #: Only compared with what is asked for.
         self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"), recipe.get("protocol", SETTLED))

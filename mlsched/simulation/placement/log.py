@@ -36,6 +36,6 @@ class Log(log.Log):
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
         if not isinstance(data, dict) or set(data) != {"segments", "placements"}:
-            raise InvalidInput("log: must be an object of segments and placements")
+            raise InvalidInput("log: expected an object of segments and placements")
         segments = log.rows_of(data["segments"], cls.names, "log: segments")
         return cls(segments, log.rows_of(data["placements"], PLACEMENTS, "log: placements"))

@@ -77,7 +77,7 @@ def _check_placement(
     if not _whole(workload, job, hosts):
         w, p = sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values())
         must = f"{workload.job_workers[job]} and {workload.job_ps[job]}"
-        findings.add("placement", f"job {job} has {w} workers and {p} PSs: must be {must}")
+        findings.add("placement", f"job {job} has {w} workers and {p} PSs, expected {must}")
     if rows and placed != {rows[0][1]}:
         times = ", ".join(map(str, sorted(placed))) or "never"
         findings.add("placement", f"job {job} is placed at {times}, and trains from {rows[0][1]} s on")

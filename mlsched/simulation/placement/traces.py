@@ -45,7 +45,7 @@ def from_trace(
     """
     count = len(trace.submit) - skip
     if count < 2:
-        raise InvalidInput(f"skip = {skip}: leaves {max(0, count)} of {len(trace.submit)} jobs; at least 2 are needed")
+        raise InvalidInput(f"skip: {skip} leaves {max(0, count)} of {len(trace.submit)} jobs, expected at least 2")
     rng = np.random.default_rng([seed, count])
     kind, drawn, ps, relative = variants(rng, count, most_tasks=most_tasks)
     if workers == "gpus":

@@ -70,7 +70,7 @@ class Workload(Record):
         if not len(self.server_capacity):
             raise InvalidInput("server_capacity: has no rows; a cluster needs at least one server")
         types = len(self.types)
-        refuse_first(self.job_type >= types, "job_type", self.job_type, f"must be below {types} (the number of types)")
+        refuse_first(self.job_type >= types, "job_type", self.job_type, f"expected below {types} (the number of types)")
         self.instance(np.zeros(0, dtype=np.int64))
 
     def instance(self, waiting: IntArray) -> Instance:

@@ -57,7 +57,7 @@ class Workload(Record):
             if count * work > EXACT:
                 raise InvalidInput(f"work[{j}] = {work}: times {count} iterations must stay below 2^53")
         reached = (self.target != NO_TARGET) & (self.target >= self.loss[:, 0])
-        refuse_first(reached, "target", self.target, "must be below the job's loss before its first iteration")
+        refuse_first(reached, "target", self.target, "expected below the job's loss before its first iteration")
 
     @functools.cached_property
     def last(self) -> IntArray:

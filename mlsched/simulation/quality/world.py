@@ -33,7 +33,9 @@ class QualityWorld:
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
         if options.least > min(workload.cores, int(workload.most.min(initial=workload.cores))):
-            raise InvalidInput(f"least = {options.least}: is more than a job can use, or than there are cores")
+            raise InvalidInput(
+                f"least: {options.least}, expected at most the cores that a job can use and the cluster has"
+            )
         self.now = 0
         jobs = len(workload.submit)
         self._served, self._cores = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)

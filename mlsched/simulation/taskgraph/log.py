@@ -40,7 +40,7 @@ class Log(log.Log):
         rows = rows_of(data, cls.names, others=("stops", "wakes", "gpus"), fill=cls.fill)
         gpus = [list(integers(held, "log: gpus")) for held in lists(data.get("gpus"), "log: gpus")]
         if gpus and len(gpus) != len(rows):
-            raise InvalidInput("log: gpus: must have an entry a row")
+            raise InvalidInput("log: gpus: expected an entry a row")
         return cls(rows, stops_of(data), list(integers(data.get("wakes"), "log: wakes")), gpus)
 
 

@@ -40,13 +40,13 @@ class Workload(Record):
         horizon = self.horizon
         if len(self.true_duration) != len(horizon.task_job):
             raise InvalidInput(
-                f"true_duration: length is {len(self.true_duration)}: must be {len(horizon.task_job)} (the tasks)"
+                f"true_duration: length is {len(self.true_duration)}, expected {len(horizon.task_job)} (the tasks)"
             )
         refuse_first(
             (self.true_duration == 0) != (horizon.duration == 0),
             "true_duration",
             self.true_duration,
-            "must be 0 exactly where the horizon's duration is",
+            "expected 0 exactly where the horizon's duration is",
         )
         if horizon.now or horizon.finished.any() or len(horizon.fixed_task):
             raise InvalidInput("horizon: has a past; a workload starts on an empty cluster, with now = 0")

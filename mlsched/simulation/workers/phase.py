@@ -122,7 +122,7 @@ class Decision:
         if self.over:
             raise InvalidInput("step: the phase is over")
         if not 0 <= action < self.phase.actions:
-            raise InvalidInput(f"action = {action}: must be between 0 and {self.phase.actions - 1}")
+            raise InvalidInput(f"action: {action}, expected between 0 and {self.phase.actions - 1}")
         self.steps += 1
         if action == self.phase.actions - 1:
             self.over = self._void_ends()

@@ -44,14 +44,14 @@ class Workload(Record):
             self.model >= len(self.models),
             "model",
             self.model,
-            f"must be below {len(self.models)} (the number of models)",
+            f"expected below {len(self.models)} (the number of models)",
         )
         refuse_falling("submit", self.submit)
         slowest = np.where(self.iteration == NEVER, 0, self.iteration).max(axis=(1, 2), initial=0).tolist()
         for j, (m, count) in enumerate(zip(self.model.tolist(), self.iterations.tolist(), strict=True)):
             if count * slowest[m] > EXACT * NS_PER_MS // MS:
                 raise InvalidInput(
-                    f"iterations[{j}] = {count}: take up to {count * slowest[m]} ns: must stay below "
+                    f"iterations[{j}] = {count}: take up to {count * slowest[m]} ns: expected below "
                     f"{EXACT * NS_PER_MS // MS}"
                 )
 

@@ -137,7 +137,7 @@ def _available(name: str) -> Any:
 
     import pyomo.environ as pyo
 
-    known = f"solver = {name!r}: must be highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
+    known = f"solver: {name!r}, expected highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
     log = logging.getLogger("pyomo")
     level = log.level
     log.setLevel(logging.CRITICAL)  # what it says of a missing program is said below

@@ -244,7 +244,7 @@ def _flatten(expression: Any, sign: int, number: int, count: int) -> Linear:
         flat = cp_model.FlatIntExpr(expression)
     except TypeError:
         raise InvalidInput(
-            f"objective {number} = {expression}: must be linear with integer coefficients; scale it to integers"
+            f"objective {number}: {expression}, expected linear with integer coefficients; scale it to integers"
         ) from None
     index = [v.index for v in flat.vars]
     if any(not 0 <= i < count for i in index):

@@ -142,7 +142,7 @@ def scalar_of(
         from mlsched.solvers.front.program import from_pyomo
 
         return HighsScalar(from_pyomo(model, objectives, senses), threads=threads, seed=seed)
-    raise InvalidInput(f"model = {with_article(type(model).__name__)}: must be an ortools CpModel or a Pyomo model")
+    raise InvalidInput(f"model: {with_article(type(model).__name__)}, expected an ortools CpModel or a Pyomo model")
 
 
 def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:

@@ -99,7 +99,7 @@ class Journal:
     def _compare(self, header: dict[str, Any]) -> None:
         """Refuse a file of another model or of other settings."""
         if header.get("kind") != KIND:
-            raise InvalidFile(f"{self.path}: kind = {header.get('kind')!r}: must be {KIND}; choose another file")
+            raise InvalidFile(f"{self.path}: kind: {header.get('kind')!r}, expected {KIND}; choose another file")
         if header.get("version") != VERSION:
             raise InvalidFile(
                 f"{self.path}: version = {header.get('version')!r}: this release reads {VERSION}; choose another file"

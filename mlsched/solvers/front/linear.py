@@ -62,7 +62,7 @@ def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[in
     for number, ends in enumerate(ranges):
         for end in ends:
             if end is not None and abs(end) >= EXACT:
-                raise InvalidInput(f"objective {number} can reach {end}: must stay below 2^53; scale it down")
+                raise InvalidInput(f"objective {number} can reach {end}, expected below 2^53; scale it down")
     return tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
 
 
@@ -72,5 +72,5 @@ def signs_of(senses: Sequence[str], count: int) -> list[int]:
         raise InvalidInput(f"senses = {senses!r}: must name 'min' or 'max' for each of the {count} objectives")
     for sense in senses:
         if sense not in ("min", "max"):
-            raise InvalidInput(f"senses = {sense!r}: must be 'min' or 'max'")
+            raise InvalidInput(f"senses: {sense!r}, expected 'min' or 'max'")
     return [1 if sense == "min" else -1 for sense in senses]

@@ -126,7 +126,7 @@ def _whole(number: Any, objective: int) -> int:
     value = float(number)
     if not abs(value - round(value)) <= ROUNDING:
         raise InvalidInput(
-            f"objective {objective}: has the coefficient {value}: must be integers; scale it to integers"
+            f"objective {objective}: has the coefficient {value}, expected integers; scale it to integers"
         )
     return round(value)
 

@@ -182,7 +182,7 @@ class Front:
         """
         signs = self._signs()
         if len(ref) != len(signs):
-            raise InvalidInput(f"ref = {list(ref)}: must have {len(signs)} numbers, one for each objective")
+            raise InvalidInput(f"ref: {list(ref)}, expected {len(signs)} numbers, one for each objective")
         end = np.asarray(ref, dtype=np.float64) * signs
         points = np.asarray(self.sort_keys, dtype=np.float64).reshape(-1, len(signs)) * signs
         corners = np.array([_corner(box, self.senses) for box in self.open], dtype=np.float64).reshape(-1, len(signs))
@@ -245,7 +245,7 @@ class Front:
                     raise
                 backend = "scip"  # continuous columns, or coefficients that are no integers
         if not isinstance(backend, str) and not hasattr(backend, "minimise"):
-            raise InvalidInput(f"backend = {backend!r}: must be 'cp-sat', 'highs', 'scip' or an object with `minimise`")
+            raise InvalidInput(f"backend: {backend!r}, expected 'cp-sat', 'highs', 'scip' or an object with `minimise`")
         return self._scalar(backend) if isinstance(backend, str) else backend
 
     def _replay(self, scalar: Scalar, number: int) -> list[str]:

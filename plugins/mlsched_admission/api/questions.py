@@ -45,7 +45,7 @@ def questions(documents: list[Document], paths: Sequence[Paths], options: Option
     else:
         loaded, _ = load_with_hash(paths[0])
     if not isinstance(loaded, Instance):
-        raise InvalidFile(f"{own[0].path}: kind = '{loaded.kind}': must be a state or an admission.instance")
+        raise InvalidFile(f"{own[0].path}: kind: '{loaded.kind}', expected a state or an admission.instance")
     state = State("mlsched")
     state.read += said
     state.read.append(
@@ -62,7 +62,7 @@ def moment(now: str | int | None) -> int | None:
     if now.isdecimal() and now.isascii() and len(now) <= 12:
         return int(now)
     if (time := values.moment(now)) is None:
-        raise InvalidInput(f"now = {now!r}: must be a time such as 2026-11-24T10:00:00Z")
+        raise InvalidInput(f"now: {now!r}, expected a time such as 2026-11-24T10:00:00Z")
     return time
 
 

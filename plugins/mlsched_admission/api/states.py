@@ -72,7 +72,7 @@ def judge(
     if decision is not None and rule is not None:
         raise InvalidInput("decision and rule are both given; give one of them")
     if flavors not in ("chosen", "free"):
-        raise InvalidInput(f"flavors = {flavors!r}: must be chosen or free")
+        raise InvalidInput(f"flavors: {flavors!r}, expected chosen or free")
     options = Options(
         now=moment(now),
         checkpoint_every=seconds(checkpoint_every),

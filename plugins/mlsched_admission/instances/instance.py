@@ -157,7 +157,7 @@ class Instance(contract.Instance):
             ("quota_parent", len(self.quota_parent), "queues"),
         ):
             values = getattr(self, name)
-            refuse_first(values >= size, name, values, f"must be below {size} (the number of {what})")
+            refuse_first(values >= size, name, values, f"expected below {size} (the number of {what})")
         uneven = (self.shape_slice > 0) & (self.shape_count % np.maximum(self.shape_slice, 1) != 0)
         refuse_first(uneven, "shape_slice", self.shape_slice, "must divide the shape's count")
         grouped = self.shape_group >= 0
@@ -171,7 +171,7 @@ class Instance(contract.Instance):
             rank = self.primary(objective.name)
             if (most := rank.weight * (1 + sum(self.waiting_weight.tolist()))) > EXACT:
                 remedy = "ask for fewer jobs at once, or in larger units"
-                raise InvalidInput(f"{objective.name} can reach {most}: must stay below 2^53; {remedy}")
+                raise InvalidInput(f"{objective.name} can reach {most}, expected below 2^53; {remedy}")
 
     def _check_quotas(self) -> None:
         """The parents are a forest; what uses quota has a queue; one job at a time where others' quota counts."""
@@ -188,10 +188,10 @@ class Instance(contract.Instance):
             there = self.unit_queue >= 0
             np.add.at(listed, self.unit_queue[there], self.unit_use[there])
             refuse_first(
-                listed > self.quota_used, "quota_used", self.quota_used, "must not be below what its units use"
+                listed > self.quota_used, "quota_used", self.quota_used, "expected at least what its units use"
             )
         if self.above_nominal and (jobs := len(self.job_priority)) != 1:
-            raise InvalidInput(f"above_nominal = 1 with {jobs} waiting jobs: must be one; ask for one job at a time")
+            raise InvalidInput(f"above_nominal: 1 with {jobs} waiting jobs, expected one; ask for one job at a time")
 
     @functools.cached_property
     def waiting_weight(self) -> IntArray:

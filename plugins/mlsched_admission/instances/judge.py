@@ -120,7 +120,7 @@ def base_values(instance: Instance, plan: Plan) -> dict[str, int]:
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     if wrong := malformed(instance, answer):
         return wrong
@@ -144,11 +144,11 @@ def malformed(instance: Instance, plan: Any) -> list[str]:
         ("move", len(instance.pod_node), "pod"),
     ):
         if (given := len(getattr(plan, name))) != size:
-            faults.append(f"{name} has {given} entries: must have {size}, one for each {what}")
+            faults.append(f"{name} has {given} entries, expected {size}, one for each {what}")
     wanted = instance.shape_nodes.shape
     if plan.place.shape != wanted and (plan.place.size or wanted[0] * wanted[1]):
         faults.append(
-            f"place is {'x'.join(map(str, plan.place.shape))}: must be {wanted[0]}x{wanted[1]}, shapes x nodes"
+            f"place is {'x'.join(map(str, plan.place.shape))}, expected {wanted[0]}x{wanted[1]}, shapes x nodes"
         )
     nodes = len(instance.node_free)
     faults += [
@@ -172,11 +172,11 @@ def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
         count, starts = int(instance.shape_count[k]), int(plan.start[job])
         if (total := sum(placed.values())) != count * starts:
             fate = "starts" if starts else "waits"
-            yield f"shape {k}: {total} pods are placed, must be {count * starts} (job {job} {fate})"
+            yield f"shape {k}: {total} pods are placed, expected {count * starts} (job {job} {fate})"
         yield from (f"shape {k} may not run on node {n}" for n in placed if not int(instance.shape_nodes[k, n]))
         spread = int(instance.shape_spread[k])
         yield from (
-            f"shape {k}: {c} pods on node {n}, must be at most {spread}"
+            f"shape {k}: {c} pods on node {n}, expected at most {spread}"
             for n, c in placed.items()
             if spread and c > spread
         )
@@ -195,7 +195,7 @@ def _not_one_domain(instance: Instance, who: str, level: int, nodes: set[int]) -
     if -1 in domains:
         yield f"{who} has pods on a node that is in no domain of level {level}"
     elif len(domains) > 1:
-        yield f"{who} has pods in {len(domains)} domains of level {level}, must be one"
+        yield f"{who} has pods in {len(domains)} domains of level {level}, expected one"
 
 
 def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
@@ -207,7 +207,7 @@ def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, i
         inside[domain] += count
     for domain, count in sorted(inside.items()):
         if count % size:
-            yield f"shape {k}: {count} pods in domain {domain} of level {level}, must be whole slices of {size}"
+            yield f"shape {k}: {count} pods in domain {domain} of level {level}, expected whole slices of {size}"
 
 
 def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
@@ -288,7 +288,7 @@ def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[
         staying = sum(max(1, pods[u]) for u in units if u not in gone)
         if out and len(out) < len(units) and staying < int(instance.group_min[group]):
             least = int(instance.group_min[group])
-            yield out[0], f"gang {group}: {staying} pods stay, must be at least {least}, or the gang is evicted whole"
+            yield out[0], f"gang {group}: {staying} pods stay, expected at least {least}, or the gang is evicted whole"
 
 
 def over_limit(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:

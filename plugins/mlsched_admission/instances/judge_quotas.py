@@ -84,7 +84,7 @@ def over_quota(instance: Instance, started: Sequence[int], evicted: Sequence[int
         for f in _flavors(instance, j):
             change = _change(instance, f, started, evicted)
             for p, usage, allowed in Tree(instance, f).excess(int(instance.job_queue[j]), change):
-                faults[p, f] = f"queue {p} uses {usage} of flavor {f}: must be at most {allowed}"
+                faults[p, f] = f"queue {p} uses {usage} of flavor {f}: expected at most {allowed}"
     return list(faults.values())
 
 

@@ -55,7 +55,7 @@ def judge_decision(
         list(range(len(instance.job_priority))) if jobs is None else _numbers("jobs", jobs, len(instance.job_priority))
     )
     if set(first) - {"top_priority"}:
-        raise InvalidInput(f"first = {list(first)!r}: must be top_priority, or nothing")
+        raise InvalidInput(f"first: {list(first)!r}, expected top_priority, or nothing")
     names = _objectives(instance, objectives)
     question = about(instance, rows)
     made = _decided(instance, question, decision, rows, starts)
@@ -80,7 +80,7 @@ def _numbers(name: str, given: Iterable[int], size: int) -> list[int]:
     numbers = sorted({as_int(name, n) for n in given})
     for n in numbers:
         if not 0 <= n < size:
-            raise InvalidInput(f"{name}: {n}: must be at least 0 and below {size}")
+            raise InvalidInput(f"{name}: {n}: expected at least 0 and below {size}")
     return numbers
 
 
@@ -95,7 +95,7 @@ def _objectives(instance: Instance, given: Sequence[str] | None) -> tuple[str, .
                 f"admission has no objective '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}"
             )
     if len(set(given)) < 2:
-        raise InvalidInput("objectives: must be two or more; for one, solve the instance")
+        raise InvalidInput("objectives: expected two or more; for one, solve the instance")
     return tuple(given)
 
 

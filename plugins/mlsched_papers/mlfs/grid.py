@@ -155,7 +155,7 @@ def at_loads(grid: Grid, loads: tuple[float, ...] | None) -> Grid:
     if loads is None:
         return grid
     if not loads or not set(loads) <= set(LOADS):
-        raise InvalidInput(f"loads = {list(loads)}: must be some of {', '.join(f'{x:g}' for x in LOADS)}")
+        raise InvalidInput(f"loads: {list(loads)}, expected some of {', '.join(f'{x:g}' for x in LOADS)}")
     return dataclasses.replace(grid, loads=tuple(sorted(set(loads))))
 
 

@@ -53,7 +53,7 @@ def costs(goodput: Floats, current: IntArray, keeps: Floats, *, power: float = P
     keeps: see `kept`.
     """
     if power == 0:
-        raise InvalidInput("power = 0: all configurations would cost the same; must be below or above 0")
+        raise InvalidInput("power: 0, expected below or above 0; with 0 all configurations cost the same")
     there = goodput > 0
     least = np.where(there, goodput, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     stays = np.arange(goodput.shape[1]) == current[:, None]

@@ -74,8 +74,8 @@ class Instance(contract.Instance):
             # A file cannot tell 0 x 3 from 0 x 0.
             for name in ("rate", "goodput_cost"):
                 object.__setattr__(self, name, _empty(configs))
-        refuse_first(self.config_type >= types, "config_type", self.config_type, f"must be below {types} (types)")
-        refuse_first(self.current >= configs, "current", self.current, f"must be below {configs} (configs)")
+        refuse_first(self.config_type >= types, "config_type", self.config_type, f"expected below {types} (types)")
+        refuse_first(self.current >= configs, "current", self.current, f"expected below {configs} (configs)")
         for j, c in enumerate(self.current.tolist()):
             if c >= 0 and not self.rate[j, c]:
                 raise InvalidInput(f"current[{j}] = {c}: the job's rate there is 0; it cannot have run so")
@@ -97,7 +97,7 @@ class Instance(contract.Instance):
         largest["least_served"] = max(most_served, default=0)
         for name, most in largest.items():
             if most > EXACT:
-                raise InvalidInput(f"{name} can reach {most}: must stay below 2^53; use larger units")
+                raise InvalidInput(f"{name} can reach {most}, expected below 2^53; use larger units")
 
     def plan(self, configs: Any) -> Plan:
         """The plan in which job j runs in `configs[j]`."""

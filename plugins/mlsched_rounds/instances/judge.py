@@ -40,12 +40,12 @@ OBJECTIVES = (
 def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
-        return [f"the answer is {with_article(type(plan).__name__)}: must be {with_article(instance.plan_type.kind)}"]
+        return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
     chosen: list[int] = answer.config.tolist()
     jobs, configs = len(instance.remaining), len(instance.config_type)
     if len(chosen) != jobs:
-        return [f"config has {len(chosen)} entries: must have {jobs}, one for each job"]
+        return [f"config has {len(chosen)} entries, expected {jobs}, one for each job"]
     faults = []
     held = [0] * len(instance.capacity)
     for j, c in enumerate(chosen):

@@ -61,7 +61,7 @@ class Adaptation(Record):
             if not begins.shape[1] or begins[:, 0].any() or (np.diff(begins, axis=1) < 0).any():
                 raise InvalidInput(f"{name}_from: every row must begin with epoch 0 and never fall")
             if values.max(initial=0) >= regimes or not np.take_along_axis(self.batch, values, axis=1).all():
-                raise InvalidInput(f"{name}: must be the number of a regime of the job, below {regimes}")
+                raise InvalidInput(f"{name}: expected the number of a regime of the job, below {regimes}")
 
     @functools.cached_property
     def rates(self) -> Floats:

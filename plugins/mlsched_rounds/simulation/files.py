@@ -63,16 +63,16 @@ def parse_types(text: str) -> dict[str, int]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d{1,9})\s*", part)
         if match and match[1] in found:
-            raise InvalidInput(f"cluster = {shorten(text)}: names {shorten(match[1])} twice; remove one of them")
+            raise InvalidInput(f"cluster: {shorten(text)}, expected each type once; {shorten(match[1])} is there twice")
         if not match:
             nodes = "; on nodes, a rule of rounds runs as round-by-round:rule=NAME" if "(" in text else ""
             raise InvalidInput(
-                f"cluster = {shorten(text)}: must be GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
+                f"cluster: {shorten(text)}, expected GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
             )
         if int(match[2]):
             found[match[1]] = int(match[2])
     if not found:
-        raise InvalidInput(f"cluster = {shorten(text)}: has no GPU")
+        raise InvalidInput(f"cluster: {shorten(text)}, expected at least one GPU")
     return found
 
 
@@ -189,9 +189,9 @@ def _jobs(path: str | os.PathLike[str]) -> Iterator[Job]:
             if count >= MOST_JOBS:
                 text.fail(f"has more than {MOST_JOBS} jobs", "give limit")
             if job.gpus < 1:
-                text.bad("gpus", job.gpus, "must be at least 1")
+                text.bad("gpus", job.gpus, "expected at least 1")
             if not 1 / PPM <= job.weight <= PPM:
-                text.bad("weight", job.weight, f"must be between {1 / PPM:g} and {PPM}")
+                text.bad("weight", job.weight, f"expected between {1 / PPM:g} and {PPM}")
             yield job
 
 
@@ -208,7 +208,7 @@ def _tabs(text: Text) -> Iterator[Job]:
             )
         model, steps, gpus, weight, submit, mode = (None if at is None else fields[at] for at in _LAYOUTS[len(fields)])
         if mode is not None and mode not in MODES:
-            text.bad("mode", mode, f"must be one of {', '.join(MODES)}")
+            text.bad("mode", mode, f"expected one of {', '.join(MODES)}")
         yield Job(
             text.label("model", model),
             _seconds(text, "arrival", submit or ""),
@@ -231,7 +231,7 @@ def _own(text: Text) -> Iterator[Job]:
     for model, submit, gpus, much, *weight in csv_rows(text, columns, lacks, separator):
         seconds = _seconds(text, "duration", much) if amount == "duration" else 0.0
         if amount == "duration" and not seconds:
-            text.bad("duration", much, "must be above 0")
+            text.bad("duration", much, "expected above 0")
         yield Job(
             text.label("model", model),
             _seconds(text, "submit", submit),
@@ -246,7 +246,7 @@ def _own(text: Text) -> Iterator[Job]:
 def _count(text: Text, column: str, value: str) -> int:
     count = text.whole(column, value)
     if count < 1:
-        text.bad(column, value, "must be at least 1")
+        text.bad(column, value, "expected at least 1")
     return count
 
 
@@ -257,5 +257,5 @@ def _seconds(text: Text, column: str, value: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < EXACT / MICRO:
-        text.bad(column, value, "must be a number >= 0")
+        text.bad(column, value, "expected a number >= 0")
     return seconds

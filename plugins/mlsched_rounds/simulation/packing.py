@@ -37,7 +37,7 @@ class Packing(Record):
 
     def check(self) -> None:
         if self.group.max(initial=0) >= len(self.rate):
-            raise InvalidInput(f"group: must be the number of a group, below {len(self.rate)}")
+            raise InvalidInput(f"group: expected the number of a group, below {len(self.rate)}")
         fits = (self.rate > 0) | (self.fine > 0)
         if (fits != fits.transpose(1, 0, 2)).any():
             raise InvalidInput("rate: both jobs of a pair must have a rate on a type, or neither")

@@ -74,7 +74,7 @@ class Workload(Record):
             raise InvalidInput("packing: jobs that change their batch sizes have no rates of pairs; set adapt=false")
         groups, types = len(packing.rate), len(self.types)
         if len(packing.group) != len(self.submit) or packing.rate.shape[2] != types:
-            raise InvalidInput(f"packing: must have {len(self.submit)} jobs and {types} types, as the workload has")
+            raise InvalidInput(f"packing: expected {len(self.submit)} jobs and {types} types, as the workload has")
         alone, gpus = np.ones((groups, types), dtype=np.bool_), np.zeros(groups, dtype=np.int64)
         gpus[packing.group] = self.gpus
         np.logical_and.at(alone, packing.group, (self.rate > 0) | (self.fine > 0))

@@ -47,7 +47,7 @@ def allox(seconds: Floats, machines: IntArray, waited: Floats | None = None) -> 
     from scipy.optimize import linear_sum_assignment
 
     if seconds.shape[1:] != machines.shape:
-        raise InvalidInput(f"seconds: has shape {seconds.shape}: must be jobs x {len(machines)} types")
+        raise InvalidInput(f"seconds: has shape {seconds.shape}, expected jobs x {len(machines)} types")
     if np.isnan(seconds).any() or (seconds < 0).any():
         raise InvalidInput("seconds: every entry must be >= 0, or inf where a job cannot run")
     usable = np.isfinite(seconds) & (machines > 0)

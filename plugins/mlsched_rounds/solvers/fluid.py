@@ -36,7 +36,7 @@ SAFE = 1e-7
 def grid(start: float, end: float, count: int, first: float | None = None) -> Floats:
     """Borders of `count` intervals from start to end, equal ones, or growing by a constant factor from `first` on."""
     if count < 1 or not end > start:
-        raise InvalidInput(f"grid: {count} intervals from {start} to {end}: must be at least 1, of time > 0")
+        raise InvalidInput(f"grid: {count} intervals from {start} to {end}: expected at least 1, of time > 0")
     if first is None or first * count >= end - start:
         return np.linspace(start, end, count + 1)
     low, high = 1.0, (end - start) / first + 1

@@ -37,9 +37,9 @@ class Rates:
 
     def __post_init__(self) -> None:
         if self.paired is not None and self.paired.shape != self.rate.shape:
-            raise InvalidInput(f"paired: has shape {self.paired.shape}: must be as rate, {self.rate.shape}")
+            raise InvalidInput(f"paired: has shape {self.paired.shape}, expected as rate, {self.rate.shape}")
         if self.rate.shape != (len(self.gpus), len(self.capacity)):
-            rule = f"must be {len(self.gpus)} jobs x {len(self.capacity)} types"
+            rule = f"expected {len(self.gpus)} jobs x {len(self.capacity)} types"
             raise InvalidInput(f"rate: has shape {self.rate.shape}: {rule}")
         if not np.isfinite(self.rate).all() or (self.rate < 0).any():
             raise InvalidInput("rate: every entry must be a finite number >= 0, steps per second")

@@ -72,7 +72,7 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         except TypeError:
             number = -1
         if not 0 <= number <= last:
-            raise InvalidInput(f"step: action = {action!r}: must be an integer from 0 to {last}")
+            raise InvalidInput(f"step: action: {action!r}, expected an integer from 0 to {last}")
         return number
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -148,7 +148,7 @@ class InstanceEnv(MaskedEnv):
             raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
         if type(wanted) is not int or not 0 <= wanted < len(given):
             raise InvalidInput(
-                f"options: instance = {wanted!r}: must be an instance, or a number from 0 to {len(given) - 1}"
+                f"options: instance: {wanted!r}, expected an instance, or a number from 0 to {len(given) - 1}"
             )
         return given[wanted]
 
@@ -157,7 +157,7 @@ class InstanceEnv(MaskedEnv):
         if self._instances is None:
             return self._drawn(np.random.default_rng(0))
         if not self._instances:
-            raise InvalidInput("instances: must be at least one, or left out for random ones")
+            raise InvalidInput("instances: expected at least one, or left out for random ones")
         if not isinstance(self._instances[0], kind):
             raise InvalidInput(f"instances[0]: is no instance of {problem}")
         return self._instances[0]

@@ -96,11 +96,11 @@ class PlacementEnv(InstanceEnv):
             raise InvalidInput(f"{name}: is no instance of placement")
         if inst.resources != self._resources or len(inst.server_free) != self._servers:
             raise InvalidInput(
-                f"{name}: must have as many servers and the same resources as the environment: {self._servers} with "
+                f"{name}: expected as many servers and the same resources as the environment: {self._servers} with "
                 f"{', '.join(self._resources)}"
             )
         if not len(inst.job_type):
-            raise InvalidInput(f"{name}: has no new job; must have at least one")
+            raise InvalidInput(f"{name}: has no new job, expected at least one")
         if not inst.most_new or inst.most_jobs <= len(inst.run_type):
             raise InvalidInput(f"{name}: leaves nothing to decide; most_new and most_jobs must allow a new job")
 

@@ -91,17 +91,17 @@ class RoundsEnv(MaskedEnv):
         self._options = SIMULATION.options(options)
         if queueing == "iteration" and self._options.pausing != "keep":
             raise InvalidInput(
-                f"options: pausing = '{self._options.pausing}': must be 'keep' where jobs give way; or leave "
+                f"options: pausing: '{self._options.pausing}', expected 'keep' where jobs give way; or leave "
                 "queueing=iteration out"
             )
         self._reward = reward
         if workloads is not None and sizes:
             raise InvalidInput("workloads: are given; leave out the sizes")
         if workloads is not None and not len(workloads):
-            raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
+            raise InvalidInput("workloads: expected at least one, or left out for synthetic ones")
         for i, load in enumerate(workloads or ()):
             if not len(load.arrival):
-                raise InvalidInput(f"workloads[{i}]: has no job; must have at least one")
+                raise InvalidInput(f"workloads[{i}]: has no job, expected at least one")
             if wrong := never_start(load):
                 raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
             self._wake.in_units(SIMULATION.parts_of_second(load))  # refuses what is between its ticks

@@ -142,7 +142,7 @@ class TaskGraphEnv(InstanceEnv):
             raise InvalidInput(f"{name}: is no instance of taskgraph")
         if inst.resources != self._resources or len(inst.node_capacity) != self._nodes:
             raise InvalidInput(
-                f"{name}: must have as many nodes and the same resources as the environment: {self._nodes} with "
+                f"{name}: expected as many nodes and the same resources as the environment: {self._nodes} with "
                 f"{', '.join(self._resources)}"
             )
         if wrong := impossible(inst):

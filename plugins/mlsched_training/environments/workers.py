@@ -55,7 +55,7 @@ class Task:
         floor: Literal["always", "never"] = "always",
     ) -> None:
         if workloads is not None and not len(workloads):
-            raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
+            raise InvalidInput("workloads: expected at least one, or left out for synthetic ones")
         if workloads is not None and (jobs is not None or rate is not None):
             raise InvalidInput("workloads: are given; leave out jobs and rate")
         self.jobs, self.rate = 30 if jobs is None else jobs, 1.8 if rate is None else rate
@@ -207,7 +207,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
             else list(seed)
         )
         if len(seeds) != self.num_envs:
-            raise InvalidInput(f"reset: {len(seeds)} seeds: must be {self.num_envs}, one per environment")
+            raise InvalidInput(f"reset: {len(seeds)} seeds: expected {self.num_envs}, one per environment")
         for i, one in enumerate(seeds):
             if one is not None:
                 self._random[i] = np_random(one)[0]

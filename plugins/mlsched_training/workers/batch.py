@@ -237,9 +237,9 @@ class Batch:
         """The actions of one step; InvalidInput where they are not one per episode, or one of them is none."""
         action = np.asarray(given)
         if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
-            raise InvalidInput(f"actions: must be {self._episodes} integers, one per episode")
+            raise InvalidInput(f"actions: expected {self._episodes} integers, one per episode")
         if action.min() < 0 or action.max() >= self.phase.actions:
-            raise InvalidInput(f"actions: must be between 0 and {self.phase.actions - 1}, the void action")
+            raise InvalidInput(f"actions: expected between 0 and {self.phase.actions - 1}, the void action")
         return action
 
     # -- the decision phase -------------------------------------------------------------------------------------------
@@ -363,12 +363,12 @@ class Batch:
 def _check(workloads: Sequence[Workload], parts: int) -> None:
     """Refuse episodes that cannot be stepped together, or not at all."""
     if not workloads:
-        raise InvalidInput("workloads: must be at least one")
+        raise InvalidInput("workloads: expected at least one")
     first = workloads[0]
     for index, one in enumerate(workloads):
         for name in ("capacity", "worker_demand", "ps_demand", "iteration"):
             if not np.array_equal(getattr(one, name), getattr(first, name)):
-                raise InvalidInput(f"workloads[{index}]: its {name} differs from the first one's: must be the same")
+                raise InvalidInput(f"workloads[{index}]: its {name} differs from the first one's: expected the same")
         if not len(one.submit):
             raise InvalidInput(f"workloads[{index}]: has no jobs")
         if reasons := never_start(one):

@@ -87,5 +87,5 @@ def test_an_answer_that_is_kept_cannot_be_changed():
 
 
 def test_too_few_losses_are_refused():
-    with pytest.raises(InvalidInput, match="has 5: must be at least 6"):
+    with pytest.raises(InvalidInput, match="has 5, expected at least 6"):
         about([1, 0.9, 0.8, 0.7, 0.6], 10)

@@ -32,15 +32,15 @@ def test_part_of_a_window() -> None:
 
 
 BAD = {
-    "nan": ([[0, 1]], [[1, np.nan]], r"losses\[0\]: holds nan: must be finite"),
-    "infinite": ([[0], [0]], [[1], [np.inf]], r"losses\[1\]: holds inf: must be finite"),
-    "huge": ([[0]], [[-1e301]], r"losses\[0\]: holds -1e\+301: must be finite and at most 1e300"),
+    "nan": ([[0, 1]], [[1, np.nan]], r"losses\[0\]: holds nan, expected finite"),
+    "infinite": ([[0], [0]], [[1], [np.inf]], r"losses\[1\]: holds inf, expected finite"),
+    "huge": ([[0]], [[-1e301]], r"losses\[0\]: holds -1e\+301, expected finite and at most 1e300"),
     "nan iteration": ([[np.nan]], [[1]], r"iterations\[0\]: holds nan"),
     "repeated": ([[0], [1, 1]], [[1], [2, 3]], r"iterations\[1\]: does not increase: .*; drop repeated rows"),
     "empty": ([[]], [[]], r"losses\[0\]: has shape \(0,\) .* at least one number"),
     "lengths": ([[0, 1]], [[1]], r"losses\[0\]: has shape \(1,\) beside iterations of shape \(2,\)"),
     "nested": ([[[0]]], [[[1]]], r"losses\[0\]: has shape \(1, 1\)"),
-    "jobs": ([[0], [1]], [[1]], "losses: has 1 histories: must be 2"),
+    "jobs": ([[0], [1]], [[1]], "losses: has 1 histories, expected 2"),
 }
 
 
@@ -52,6 +52,6 @@ def test_bad_histories(iterations: list[list[float]], losses: list[list[float]],
 
 
 def test_window_of_nothing() -> None:
-    with pytest.raises(InvalidInput, match="window = 0: must be at least 1"):
+    with pytest.raises(InvalidInput, match="window: 0, expected at least 1"):
         Window.pack([[0]], [[0]], 0)
     assert len(Window.pack([], [])) == 0

@@ -151,7 +151,7 @@ def test_wrong_parameters_are_refused():
     for text, what in (
         ("mlf-c:rule=cp-sat", "a rule that answers a snapshot"),
         ("mlf-c:rule=mlf-c", "has no rule inside"),
-        ("mlf-c:options=all", "options = 'all'"),
+        ("mlf-c:options=all", "options: 'all'"),
         ("mlf-c:optstop=never", "optstop"),
         ("mlfs-h:options=all", "options"),
     ):

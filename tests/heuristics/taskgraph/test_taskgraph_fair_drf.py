@@ -74,5 +74,5 @@ def test_gangs_of_a_user_are_served_whole():
 
 def test_shares_are_of_jobs_or_of_users():
     inst = horizon([(0, 1, [(9, 1)])])
-    with pytest.raises(InvalidInput, match="per = 'group': must be one of job, user"):
+    with pytest.raises(InvalidInput, match="per: 'group', expected one of job, user"):
         api.solve(inst, "fair:per=group")

@@ -99,5 +99,5 @@ def test_where_gpus_are_one_pool_nodes_are_relieved():
 
 
 def test_settings_are_checked():
-    with pytest.raises(InvalidInput, match=r"overload = 0\.0: must be above 0"):
+    with pytest.raises(InvalidInput, match=r"overload: 0\.0, expected above 0"):
         api.simulate(SHARED, "gandiva:overload=0")

@@ -79,5 +79,5 @@ def test_jobs_without_time_before_their_deadline_come_last():
 
 def test_settings_are_checked():
     load = jobs_of([[(1, 1)]], [(0, 0, 1)])
-    with pytest.raises(InvalidInput, match="factor = 1: must be at least 2"):
+    with pytest.raises(InvalidInput, match="factor: 1, expected at least 2"):
         api.simulate(load, "hypersched:factor=1")

@@ -70,7 +70,7 @@ def test_without_anybody_waiting_nobody_is_asked_again():
 
 def test_settings_are_checked():
     load = jobs_of([[(1, 1)]], [(0, 0, 1)], tick_ms=1000)
-    with pytest.raises(InvalidInput, match=r"quantum = 0\.0: must be above 0"):
+    with pytest.raises(InvalidInput, match=r"quantum: 0\.0, expected above 0"):
         api.simulate(load, "las:quantum=0")
     with pytest.raises(InvalidInput, match="las: counts GPU-seconds, and tick_ms = 0"):
         api.simulate(load.replace(tick_ms=0), "las")

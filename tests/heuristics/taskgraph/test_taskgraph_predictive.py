@@ -80,6 +80,6 @@ def test_what_was_predicted_is_kept_for_an_epoch(rule):
 
 
 def test_settings_are_checked():
-    for rule, text in (("slaq", "epoch = 0: must be at least 1"), ("optimus", "epoch = 0: must be at least 1")):
+    for rule, text in (("slaq", "epoch: 0, expected at least 1"), ("optimus", "epoch: 0, expected at least 1")):
         with pytest.raises(InvalidInput, match=text):
             api.simulate(LOAD, f"{rule}:epoch=0")

@@ -145,7 +145,7 @@ def test_jobs_stop_by_the_parameter(rule):
     assert counts == {"most": 5, "least": 2, "required": 3}
     none = inst.replace(min_iterations=[0])
     assert len(api.solve(none, rule.name, stop="least").plan.job) == 0
-    with pytest.raises(InvalidInput, match="stop = 'soon': must be one of most, least, required"):
+    with pytest.raises(InvalidInput, match="stop: 'soon', expected one of most, least, required"):
         api.solve(inst, rule.name, stop="soon")
 
 

@@ -41,7 +41,7 @@ def test_queues_by_gpu_seconds_in_whatever_units(seconds, queue, name, units, ti
     ("changes", "said"),
     [
         ({"resources": ("cpu_milli",)}, "tiresias: counts GPU-seconds, and resources = cpu_milli: exactly one"),
-        ({"resources": ("R1",)}, "must be named gpu or gpu_percent or gpu_milli"),
+        ({"resources": ("R1",)}, "expected named gpu or gpu_percent or gpu_milli"),
         ({"tick_ms": 0}, r"tick_ms = 0 \(not stated\): give the instance"),
     ],
 )
@@ -194,7 +194,7 @@ def test_without_promotion_the_big_job_starves_with_it_it_does_not():
 
 def test_settings_are_checked():
     inst = horizon([(0, 1, [(1, 1)])])
-    for text, message in (("first=9000", "second = 7200"), ("knob=-1", "knob = -1")):
+    for text, message in (("first=9000", "second: 7200"), ("knob=-1", "knob: -1")):
         with pytest.raises(InvalidInput, match=message):
             api.solve(inst, f"tiresias:{text}")
 

@@ -70,5 +70,5 @@ def test_sizes_are_observed_when_jobs_end():
 
 
 def test_settings_are_checked():
-    with pytest.raises(InvalidInput, match="window = 0: must be at least 1"):
+    with pytest.raises(InvalidInput, match="window: 0, expected at least 1"):
         api.simulate(LOAD, "tiresias-gittins:window=0")

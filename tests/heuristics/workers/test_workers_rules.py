@@ -228,10 +228,10 @@ def test_uniform_random_fills_the_cluster_unless_void_ends_it():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("optimus:stop=never", "stop = 'never': must be one of full, misfit, used-up"),
-        ("optimus:amount=all", "amount = 'all': must be one of units, share"),
-        ("max-rate:of=x", "of = 'x': must be one of iterations, jobs"),
-        ("uniform-random:window=-1", "window = -1: must be at least 0"),
+        ("optimus:stop=never", "stop: 'never', expected one of full, misfit, used-up"),
+        ("optimus:amount=all", "amount: 'all', expected one of units, share"),
+        ("max-rate:of=x", "of: 'x', expected one of iterations, jobs"),
+        ("uniform-random:window=-1", "window: -1, expected at least 0"),
     ],
 )
 def test_wrong_parameters_are_refused(rule, message):

@@ -50,7 +50,7 @@ def test_the_synthetic_interference_keeps_the_papers_anchors():
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [({"servers": 0}, "servers = 0"), ({"model": "cubic"}, "model = 'cubic'"), ({"all_reduce": 2.0}, "all_reduce = 2")],
+    [({"servers": 0}, "servers: 0"), ({"model": "cubic"}, "model: 'cubic'"), ({"all_reduce": 2.0}, "all_reduce: 2")],
 )
 def test_wrong_sizes_are_named(sizes, message):
     with pytest.raises(InvalidInput, match=message):

@@ -94,7 +94,7 @@ def test_linear_and_quadratic_interference_look_at_what_others_use():
 
 
 VIOLATIONS = [
-    ([[1, 0], [0, 0]], [[0, 0], [0, 0]], {}, ["job 0 has 1 workers and 0 PSs placed: must be 1 and 1, or none"]),
+    ([[1, 0], [0, 0]], [[0, 0], [0, 0]], {}, ["job 0 has 1 workers and 0 PSs placed, expected 1 and 1, or none"]),
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]], {}, ["server 0: its new tasks need 3 cpu, free are 2"]),
     ([[1, 0], [0, 1]], [[1, 0], [0, 1]], {"most_new": 1}, ["2 new jobs are placed: at most 1 may be"]),
     (
@@ -109,7 +109,7 @@ VIOLATIONS = [
         {"apart": [[0, 1], [1, 0]]},
         ["server 1: running job 0 and job 0 (b and a) must not share a server"],
     ),
-    ([[0, 0, 0]], [[0, 0, 0]], {}, ["workers is 1 x 3: must be 2 x 2 (jobs x servers)"]),
+    ([[0, 0, 0]], [[0, 0, 0]], {}, ["workers is 1 x 3, expected 2 x 2 (jobs x servers)"]),
 ]
 
 
@@ -122,7 +122,7 @@ def test_each_violation_has_its_sentence(workers, ps, changes, sentences):
     ("answer", "named"), [(None, "a NoneType"), (3, "an int"), ("plan", "a str"), ({"workers": [], "ps": []}, "a dict")]
 )
 def test_anything_but_a_plan_is_one_violation(answer, named):
-    assert small().violations(answer) == [f"the answer is {named}: must be a placement.plan"]
+    assert small().violations(answer) == [f"the answer is {named}, expected a placement.plan"]
 
 
 def test_a_plan_that_is_not_well_formed_has_no_value():
@@ -131,24 +131,24 @@ def test_a_plan_that_is_not_well_formed_has_no_value():
 
 
 BAD = [
-    ({"job_type": [0, 2]}, r"job_type\[1\] = 2: must be below 2"),
-    ({"server_free": [[3], [2]]}, r"server_free\[0\]\[0\] = 3: must not exceed server_capacity"),
+    ({"job_type": [0, 2]}, r"job_type\[1\]: 2, expected below 2"),
+    ({"server_free": [[3], [2]]}, r"server_free\[0\]\[0\]: 3, expected at most server_capacity"),
     (
         {
             **dict.fromkeys(("server_capacity", "server_free"), np.zeros((0, 1), dtype=int)),
             **dict.fromkeys(("run_workers", "run_ps"), np.zeros((1, 0), dtype=int)),
         },
-        "server_capacity: has no server; must have at least one",
+        "server_capacity: has no server, expected at least one",
     ),
-    ({"apart": [[0, 1], [0, 0]]}, r"apart\[0\]\[1\] = 1: must be symmetric"),
-    ({"run_workers": [[0, 0]]}, r"run_workers\[0\] = 0: a running job must have a worker somewhere"),
+    ({"apart": [[0, 1], [0, 0]]}, r"apart\[0\]\[1\]: 1, expected symmetric"),
+    ({"run_workers": [[0, 0]]}, r"run_workers\[0\]: 0, a running job must have a worker somewhere"),
     ({"most_jobs": 0}, "most_jobs = 0: 1 jobs are running already"),
-    ({"job_workers": [0, 1]}, r"job_workers\[0\] = 0: must be between 1 and 1000"),
+    ({"job_workers": [0, 1]}, r"job_workers\[0\]: 0, expected between 1 and 1000"),
     (
         {"sigma_worker": [[0, 10**9], [10**9, 0]], "job_workers": [1000, 1000], "job_ps": [1000, 1000]},
         "slowdown: with all jobs on one server it can reach",
     ),
-    ({"network_at": "everywhere"}, "network_at = 'everywhere': must be one of workers, tasks"),
+    ({"network_at": "everywhere"}, "network_at: 'everywhere', expected one of workers, tasks"),
 ]
 
 

@@ -51,24 +51,24 @@ def test_sizes_change_a_preset():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"nodes": 0}, "nodes = 0: must be between 1 and "),
-        ({"jobs": -1}, "jobs = -1: must be between 0 and "),
-        ({"tes": 0}, "tes = 0: must be between 1 and "),
-        ({"limit": 0}, "limit = 0: must be between 1 and "),
-        ({"longest_grace": 0}, "longest_grace = 0: must be between 1 and "),
-        ({"saturation": 1.1}, "saturation = 1.1: must be between 0 and 1"),
-        ({"limit_share": -0.1}, "limit_share = -0.1: must be between 0 and 1"),
-        ({"te_scale": -1.0}, "te_scale = -1.0: must be between 0 and 1000"),
-        ({"te_scale": math.nan}, "te_scale = nan"),
-        ({"te_scale": math.inf}, "te_scale = inf: must be between 0 and 1000"),
+        ({"nodes": 0}, "nodes: 0, expected between 1 and "),
+        ({"jobs": -1}, "jobs: -1, expected between 0 and "),
+        ({"tes": 0}, "tes: 0, expected between 1 and "),
+        ({"limit": 0}, "limit: 0, expected between 1 and "),
+        ({"longest_grace": 0}, "longest_grace: 0, expected between 1 and "),
+        ({"saturation": 1.1}, "saturation: 1.1, expected between 0 and 1"),
+        ({"limit_share": -0.1}, "limit_share: -0.1, expected between 0 and 1"),
+        ({"te_scale": -1.0}, "te_scale: -1.0, expected between 0 and 1000"),
+        ({"te_scale": math.nan}, "te_scale: nan"),
+        ({"te_scale": math.inf}, "te_scale: inf, expected between 0 and 1000"),
         ({"nodes": 1, "jobs": 500}, "1 nodes are full after .*; ask for fewer jobs or more nodes"),
-        ({"fill": "full"}, "fill = 'full': must be one of packed, first-fit"),
+        ({"fill": "full"}, "fill: 'full', expected one of packed, first-fit"),
         (
             {"fill": "first-fit", "nodes": 1, "jobs": 12},
             "jobs = 12: no TE job asked .* ask for as many, or use fill=packed",
         ),
-        ({"nodes": 2.5}, "generate preemption: nodes = 2.5: must be an integer"),
-        ({"nodes": "many"}, "generate preemption: nodes = 'many': must be an integer"),
+        ({"nodes": 2.5}, "generate preemption: nodes: 2.5, expected an integer"),
+        ({"nodes": "many"}, "generate preemption: nodes: 'many', expected an integer"),
     ],
 )
 def test_wrong_sizes_are_refused(sizes, message):
@@ -87,7 +87,7 @@ def test_wrong_names_are_refused():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "0", None])
 def test_a_seed_is_an_integer_from_0_on(seed):
-    with pytest.raises(InvalidInput, match=r"seed = .*: must be (an integer|at least 0)"):
+    with pytest.raises(InvalidInput, match=r"seed: .*, expected (an integer|at least 0)"):
         api.generate("preemption", seed=seed)
 
 

@@ -15,38 +15,38 @@ from mlsched.instances.preemption import Instance, Plan, generate
 from mlsched.instances.preemption.instance import largest_size, sizes
 
 REFUSED = [
-    ({"resources": ["cpu", "cpu"]}, "resources = ['cpu', 'cpu']: must not name anything twice"),
-    ({"resources": ["cpu"]}, "node_capacity: length of dimension 1 is 2: must be 1 (the number of resources)"),
-    ({"node_capacity": [[8, -4], [8, 4]]}, "node_capacity[0][1] = -4: must be >= 0"),
-    ({"node_free": [[1, 0]]}, "node_free: length of dimension 0 is 1: must be 2 (the number of nodes)"),
-    ({"node_draining": [[0, 0], [0, -1]]}, "node_draining[1][1] = -1: must be >= 0"),
-    ({"job_node": [0, 0, 2]}, "job_node[2] = 2: must be below 2 (the number of nodes)"),
-    ({"job_node": [0, 0, -1]}, "job_node[2] = -1: must be >= 0"),
-    ({"job_node": [0, 0]}, "job_demand: length of dimension 0 is 3: must be 2 (the number of jobs)"),
-    ({"job_demand": [[4, 2], [3, 2], [9, 3]]}, "job_demand[2][0] = 9: must not exceed the capacity of its node"),
-    ({"job_demand": [[4, 2], [3, 2]]}, "job_demand: length of dimension 0 is 2: must be 3 (the number of jobs)"),
-    ({"node_free": [[1, 0], [3, 1]]}, "node_free[1][0] = 3: free + draining + running demand must not exceed"),
-    ({"node_draining": [[0, 1], [0, 0]]}, "node_free[0][1] = 0: free + draining + running demand must not exceed"),
-    ({"job_node": [0, 0, 0]}, "node_free[0][0] = 1: free + draining + running demand must not exceed node_capacity"),
-    ({"job_grace": [60, 120]}, "job_grace: length is 2: must be 3 (the number of jobs)"),
-    ({"job_grace": [60, 120, -1]}, "job_grace[2] = -1: must be >= 0"),
-    ({"job_grace": [60, 120, 0.5]}, "job_grace[2] = 0.5: must be an integer"),
-    ({"job_preemptions": [0, 0, -1]}, "job_preemptions[2] = -1: must be >= 0"),
-    ({"job_remaining": [1, 2, 3, 4]}, "job_remaining: length is 4: must be 3 (the number of jobs)"),
-    ({"te_demand": [[5]]}, "te_demand: length of dimension 1 is 1: must be 2 (the number of resources)"),
-    ({"te_demand": [5, 2]}, "te_demand: has 1 dimension(s); must have 2: tes x resources"),
-    ({"te_demand": [[5, -2]]}, "te_demand[0][1] = -2: must be >= 0"),
-    ({"preemption_limit": -1}, "preemption_limit = -1: must be between 0 and"),
-    ({"preemption_limit": UNLIMITED + 1}, f"preemption_limit = {UNLIMITED + 1}: must be between 0 and {UNLIMITED}"),
-    ({"grace_weight": 4.0}, "grace_weight = 4.0: must be an integer"),
-    ({"grace_weight": 10**9 + 1}, "grace_weight = 1000000001: must be between 0 and 1000000000"),
-    ({"max_size": 10**9}, "max_size = 1000000000: must be at least 1060660172, the largest among the listed jobs"),
-    ({"max_grace": 119}, "max_grace = 119: must be at least 120, the largest among the listed jobs"),
+    ({"resources": ["cpu", "cpu"]}, "resources: ['cpu', 'cpu'], must not name anything twice"),
+    ({"resources": ["cpu"]}, "node_capacity: length of dimension 1 is 2, expected 1 (the number of resources)"),
+    ({"node_capacity": [[8, -4], [8, 4]]}, "node_capacity[0][1]: -4, expected >= 0"),
+    ({"node_free": [[1, 0]]}, "node_free: length of dimension 0 is 1, expected 2 (the number of nodes)"),
+    ({"node_draining": [[0, 0], [0, -1]]}, "node_draining[1][1]: -1, expected >= 0"),
+    ({"job_node": [0, 0, 2]}, "job_node[2]: 2, expected below 2 (the number of nodes)"),
+    ({"job_node": [0, 0, -1]}, "job_node[2]: -1, expected >= 0"),
+    ({"job_node": [0, 0]}, "job_demand: length of dimension 0 is 3, expected 2 (the number of jobs)"),
+    ({"job_demand": [[4, 2], [3, 2], [9, 3]]}, "job_demand[2][0]: 9, expected at most the capacity of its node"),
+    ({"job_demand": [[4, 2], [3, 2]]}, "job_demand: length of dimension 0 is 2, expected 3 (the number of jobs)"),
+    ({"node_free": [[1, 0], [3, 1]]}, "node_free[1][0]: 3, free + draining + running demand must not exceed"),
+    ({"node_draining": [[0, 1], [0, 0]]}, "node_free[0][1]: 0, free + draining + running demand must not exceed"),
+    ({"job_node": [0, 0, 0]}, "node_free[0][0]: 1, free + draining + running demand must not exceed node_capacity"),
+    ({"job_grace": [60, 120]}, "job_grace: length is 2, expected 3 (the number of jobs)"),
+    ({"job_grace": [60, 120, -1]}, "job_grace[2]: -1, expected >= 0"),
+    ({"job_grace": [60, 120, 0.5]}, "job_grace[2]: 0.5, expected an integer"),
+    ({"job_preemptions": [0, 0, -1]}, "job_preemptions[2]: -1, expected >= 0"),
+    ({"job_remaining": [1, 2, 3, 4]}, "job_remaining: length is 4, expected 3 (the number of jobs)"),
+    ({"te_demand": [[5]]}, "te_demand: length of dimension 1 is 1, expected 2 (the number of resources)"),
+    ({"te_demand": [5, 2]}, "te_demand: has 1 dimension(s), expected 2: tes x resources"),
+    ({"te_demand": [[5, -2]]}, "te_demand[0][1]: -2, expected >= 0"),
+    ({"preemption_limit": -1}, "preemption_limit: -1, expected between 0 and"),
+    ({"preemption_limit": UNLIMITED + 1}, f"preemption_limit: {UNLIMITED + 1}, expected between 0 and {UNLIMITED}"),
+    ({"grace_weight": 4.0}, "grace_weight: 4.0, expected an integer"),
+    ({"grace_weight": 10**9 + 1}, "grace_weight: 1000000001, expected between 0 and 1000000000"),
+    ({"max_size": 10**9}, "max_size: 1000000000, expected at least 1060660172, the largest among the listed jobs"),
+    ({"max_grace": 119}, "max_grace: 119, expected at least 120, the largest among the listed jobs"),
     (
         {"job_grace": [EXACT // 2, 120, 0]},
-        f"max_grace_period can reach {EXACT + 2}: must stay below 2^53; lower job_grace",
+        f"max_grace_period can reach {EXACT + 2}, expected below 2^53; lower job_grace",
     ),
-    ({"grace_weight": 10**9, "te_demand": [[1, 1]] * 10_000}, "must stay below 2^53; lower grace_weight or the jobs"),
+    ({"grace_weight": 10**9, "te_demand": [[1, 1]] * 10_000}, "expected below 2^53; lower grace_weight or the jobs"),
 ]
 
 
@@ -150,9 +150,9 @@ def test_empty_dimensions_are_instances_too(nodes, jobs, tes, resources):
 
 def test_plans_are_validated():
     assert Plan(te_node=[-1, 3], victims=[2]).victims.tolist() == [2]
-    with pytest.raises(InvalidInput, match="te_node\\[0\\] = -2: must be >= -1"):
+    with pytest.raises(InvalidInput, match="te_node\\[0\\]: -2, expected >= -1"):
         Plan(te_node=[-2], victims=[])
-    with pytest.raises(InvalidInput, match="victims\\[1\\] = -1: must be >= 0"):
+    with pytest.raises(InvalidInput, match="victims\\[1\\]: -1, expected >= 0"):
         Plan(te_node=[], victims=[0, -1])
 
 

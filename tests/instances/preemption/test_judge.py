@@ -50,8 +50,8 @@ VIOLATIONS = [
     ([-1], [], []),
     ([1], [2], []),
     ([1], [0, 2], []),
-    ([0, 0], [], ["te_node has 2 entries: must have 1, one for each TE job"]),
-    ([], [], ["te_node has 0 entries: must have 1, one for each TE job"]),
+    ([0, 0], [], ["te_node has 2 entries, expected 1, one for each TE job"]),
+    ([], [], ["te_node has 0 entries, expected 1, one for each TE job"]),
     ([2], [], ["TE job 0 is placed on node 2: there are 2"]),
     ([0], [0, 3], ["victim 3 does not exist: there are 3 BE jobs"]),
     ([0], [0, 0], ["BE job 0 is listed as a victim twice"]),
@@ -110,7 +110,7 @@ def test_draining_resources_count():
     ],
 )
 def test_anything_but_a_plan_is_one_violation(answer, named):
-    assert small().violations(answer) == [f"the answer is {named}: must be a preemption.plan"]
+    assert small().violations(answer) == [f"the answer is {named}, expected a preemption.plan"]
 
 
 def test_values_by_hand():

@@ -131,16 +131,16 @@ def test_the_judge_knows_limits_and_useless_victims():
         "decision 0: TE job 2 waits at 120 s and suspends jobs: nobody is helped"
     ]
     by = Decisions(te=ints([2]), node=ints([0]), by=ints([1]), victim=ints([0]))
-    assert one_node().violations(by) == ["by = [1]: must not fall, and be below 1 (the number of decisions)"]
+    assert one_node().violations(by) == ["by: [1], must not fall, and be below 1 (the number of decisions)"]
     falls = Decisions(te=ints([2, 2]), node=ints([0, 0]), by=ints([1, 0]), victim=ints([0, 1]))
-    assert one_node().violations(falls) == ["by = [1, 0]: must not fall, and be below 2 (the number of decisions)"]
-    assert one_node().violations(None) == ["the answer is a NoneType: must be a preemption.decisions"]
+    assert one_node().violations(falls) == ["by: [1, 0], must not fall, and be below 2 (the number of decisions)"]
+    assert one_node().violations(None) == ["the answer is a NoneType, expected a preemption.decisions"]
 
 
 def test_construction_refuses_what_cannot_run():
     with pytest.raises(InvalidInput, match=r"submit\[2\].*belongs to a job that fits no node"):
         one_node(demand=[[2], [2], [5]])
-    with pytest.raises(InvalidInput, match="during_grace = 'sleep': must be one of work, paused"):
+    with pytest.raises(InvalidInput, match="during_grace: 'sleep', expected one of work, paused"):
         one_node(during_grace="sleep")
     with pytest.raises(InvalidInput, match="slowdowns may add up to"):
         one_node(execution=ints([2**40, 600, 60]))

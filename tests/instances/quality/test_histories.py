@@ -65,7 +65,7 @@ def test_recorded_curves() -> None:
     assert resampled.steps.tolist() == [0, 1, 2, 3, 4]
     assert resampled.losses.tolist() == [8, 6, 4, 3, 2]
     assert (resampled.workload, resampled.family, resampled.core_seconds) == ("w", "sublinear", 2.5)
-    with pytest.raises(InvalidInput, match="iterations = 0"):
+    with pytest.raises(InvalidInput, match="iterations: 0"):
         recorded(curve, iterations=0)
 
 

@@ -82,19 +82,19 @@ def test_where_there_are_fewer_cores_than_jobs_the_later_wait():
     assert two_each.violations(rows((2, 1))) == ["epoch 0: job 1 gets 1 cores: it is not there, or waits"]
     none = Epochs(cores=np.zeros((0, 0), dtype=np.int64))
     assert two_jobs().violations(none) == ["jobs are not done after 0 epochs: there must be more rows"]
-    assert two_jobs().violations(Epochs(cores=[[1]])) == ["cores has 1 columns: must have 2, one for each job"]
-    assert two_jobs().violations(None) == ["the answer is a NoneType: must be a quality.epochs"]
+    assert two_jobs().violations(Epochs(cores=[[1]])) == ["cores has 1 columns, expected 2, one for each job"]
+    assert two_jobs().violations(None) == ["the answer is a NoneType, expected a quality.epochs"]
 
 
 REFUSED = [
-    ({"loss": [[100, 40, 50], [90, 0, 0]]}, r"loss\[0\]\[2\] = 50: must not increase"),
-    ({"goal": ints([3, 1])}, r"goal\[0\] = 3: must be at most iterations"),
-    ({"iterations": ints([3, 1])}, r"iterations\[0\] = 3: must be at most 2"),
-    ({"least": 3, "most": ints([3, 3])}, "least = 3: is more than the 2 cores"),
-    ({"most": ints([1, 2]), "least": 2}, r"most\[0\] = 1: must be at least 2"),
+    ({"loss": [[100, 40, 50], [90, 0, 0]]}, r"loss\[0\]\[2\]: 50, must not increase"),
+    ({"goal": ints([3, 1])}, r"goal\[0\]: 3, expected at most iterations"),
+    ({"iterations": ints([3, 1])}, r"iterations\[0\]: 3, expected at most 2"),
+    ({"least": 3, "most": ints([3, 3])}, "least: 3, expected at most the 2 cores"),
+    ({"most": ints([1, 2]), "least": 2}, r"most\[0\]: 1, expected at least 2"),
     ({"submit": ints([2, 1])}, "submit"),
     ({"work": ints([2**51, 1])}, "total_loss can reach"),
-    ({"normalise": "unit"}, "must be one of change, range"),
+    ({"normalise": "unit"}, "expected one of change, range"),
 ]
 
 

@@ -15,21 +15,21 @@ from mlsched.instances.quality import Instance, Plan
 from mlsched.instances.quality.instance import waiting_in_arrival_order
 
 REFUSED = [
-    ({"cores": -1}, "cores = -1: must be between 0"),
-    ({"cores": 6.0}, "cores = 6.0: must be an integer"),
-    ({"reserved": 7}, "reserved = 7: must be at most 6 (cores)"),
-    ({"least": -1}, "least = -1: must be between 0"),
-    ({"gain": [[0, 5, 6, 6], [0, 1, 2, 9]]}, "loss: length of dimension 0 is 3: must be 2 (the number of jobs)"),
-    ({"loss": [[9], [9], [6]]}, "loss: length of dimension 1 is 1: must be 4 (the number of allocations)"),
-    ({"gain": [[0, 5, 4, 6], [0, 1, 2, 9], [0, 4, 5, 6]]}, "gain[0][2] = 4: must not decrease with more cores"),
-    ({"gain": [[0, 5, 6, 6], [1, 1, 2, 9], [0, 4, 5, 6]]}, "gain[1][0] = 1: must be 0: no core, no gain"),
-    ({"loss": [[9, 4, 3, 3], [9, 8, 7, 0], [6, 7, 1, 0]]}, "loss[2][1] = 7: must not increase with more cores"),
-    ({"gain": [[0, 5, 6, 6], [0, 1, 2, 9], [0, 4, 5, -6]]}, "gain[2][3] = -6: must be >= 0"),
-    ({"weight": [1, 1]}, "weight: length is 2: must be 3 (the number of jobs)"),
-    ({"weight": [1, -1, 1]}, "weight[1] = -1: must be between 0 and 1000000"),
-    ({"most": [3, 4, 3]}, "most[1] = 4: must be at most 3 (the last column of gain)"),
-    ({"most": [3, 0, 3]}, "most[1] = 0: must be at least 1 (least) for a job that runs"),
-    ({"waiting": [0, 2, 0]}, "waiting[1] = 2: must be between 0 and 1"),
+    ({"cores": -1}, "cores: -1, expected between 0"),
+    ({"cores": 6.0}, "cores: 6.0, expected an integer"),
+    ({"reserved": 7}, "reserved: 7, expected at most 6 (cores)"),
+    ({"least": -1}, "least: -1, expected between 0"),
+    ({"gain": [[0, 5, 6, 6], [0, 1, 2, 9]]}, "loss: length of dimension 0 is 3, expected 2 (the number of jobs)"),
+    ({"loss": [[9], [9], [6]]}, "loss: length of dimension 1 is 1, expected 4 (the number of allocations)"),
+    ({"gain": [[0, 5, 4, 6], [0, 1, 2, 9], [0, 4, 5, 6]]}, "gain[0][2]: 4, must not decrease with more cores"),
+    ({"gain": [[0, 5, 6, 6], [1, 1, 2, 9], [0, 4, 5, 6]]}, "gain[1][0]: 1, expected 0: no core, no gain"),
+    ({"loss": [[9, 4, 3, 3], [9, 8, 7, 0], [6, 7, 1, 0]]}, "loss[2][1]: 7, must not increase with more cores"),
+    ({"gain": [[0, 5, 6, 6], [0, 1, 2, 9], [0, 4, 5, -6]]}, "gain[2][3]: -6, expected >= 0"),
+    ({"weight": [1, 1]}, "weight: length is 2, expected 3 (the number of jobs)"),
+    ({"weight": [1, -1, 1]}, "weight[1]: -1, expected between 0 and 1000000"),
+    ({"most": [3, 4, 3]}, "most[1]: 4, expected at most 3 (the last column of gain)"),
+    ({"most": [3, 0, 3]}, "most[1]: 0, expected at least 1 (least) for a job that runs"),
+    ({"waiting": [0, 2, 0]}, "waiting[1]: 2, expected between 0 and 1"),
     ({"reserved": 4}, "waiting: 3 jobs run and need 3 cores, 2 are not reserved; let later arrivals wait"),
     ({"gain": np.zeros((3, 0), dtype=int), "loss": np.zeros((3, 0), dtype=int)}, "gain: has no column"),
     (
@@ -59,7 +59,7 @@ def test_a_waiting_job_needs_no_cap():
 
 def test_plans_are_validated():
     assert Plan(cores=[0, 3]).cores.tolist() == [0, 3]
-    with pytest.raises(InvalidInput, match="cores\\[1\\] = -1"):
+    with pytest.raises(InvalidInput, match="cores\\[1\\]: -1"):
         Plan(cores=[0, -1])
 
 

@@ -38,7 +38,7 @@ def test_optima_worked_out_by_hand(solver, changes, values):
 VIOLATIONS = [
     ({}, [2, 1, 1], []),
     ({}, [1, 1, 1], []),
-    ({}, [1, 1], ["cores has 2 entries: must have 3, one for each job"]),
+    ({}, [1, 1], ["cores has 2 entries, expected 3, one for each job"]),
     ({}, [0, 1, 1], ["job 0 gets 0 cores: the least is 1"]),
     ({"least": 0}, [0, 1, 1], []),
     ({"reserved": 0}, [4, 1, 1], ["job 0 gets 4 cores: its cap is 3"]),
@@ -68,7 +68,7 @@ def test_each_violation_has_its_sentence(changes, cores, sentences):
     [(None, "a NoneType"), (3, "an int"), ("plan", "a str"), ([0], "a list"), ({"cores": [1, 1, 1]}, "a dict")],
 )
 def test_anything_but_a_plan_is_one_violation(answer, named):
-    assert small().violations(answer) == [f"the answer is {named}: must be a quality.plan"]
+    assert small().violations(answer) == [f"the answer is {named}, expected a quality.plan"]
 
 
 def test_values_by_hand():

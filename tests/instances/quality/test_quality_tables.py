@@ -120,19 +120,19 @@ def test_histories_are_predicted():
 
 
 REFUSED = [
-    (lambda: Epoch(-1, 1000), "cores = -1: must be at least 0"),
-    (lambda: Epoch(4, 0), "milliseconds = 0: must be at least 1"),
-    (lambda: Epoch(4, 1000, reserved=5), "reserved = 5: must be at most 4"),
-    (lambda: Epoch(4, 1000, "ceil"), "rounding = 'ceil': must be one of floor, fluid"),
-    (lambda: Curves(["unknown"], np.ones((1, 4))), "families[0] = 'unknown': must be sublinear or superlinear"),
-    (lambda: Curves(["sublinear"], np.ones((1, 3))), "parameters: has shape (1, 3): must be (1, 4)"),
+    (lambda: Epoch(-1, 1000), "cores: -1, expected at least 0"),
+    (lambda: Epoch(4, 0), "milliseconds: 0, expected at least 1"),
+    (lambda: Epoch(4, 1000, reserved=5), "reserved: 5, expected at most 4"),
+    (lambda: Epoch(4, 1000, "ceil"), "rounding: 'ceil', expected one of floor, fluid"),
+    (lambda: Curves(["unknown"], np.ones((1, 4))), "families[0]: 'unknown', expected sublinear or superlinear"),
+    (lambda: Curves(["sublinear"], np.ones((1, 3))), "parameters: has shape (1, 3), expected (1, 4)"),
     (
         lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[0]),
-        "must be integers >= 1 (core-milliseconds per iteration)",
+        "expected integers >= 1 (core-milliseconds per iteration)",
     ),
     (
         lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[1.5]),
-        "must be integers >= 1 (core-milliseconds per iteration)",
+        "expected integers >= 1 (core-milliseconds per iteration)",
     ),
     (
         lambda: from_predictions(
@@ -144,7 +144,7 @@ REFUSED = [
             first=[1.0],
             final=[0.0],
         ),
-        "gain[0][0] = nan: must be at most 2^53",
+        "gain[0][0]: nan, expected at most 2^53",
     ),
 ]
 

@@ -38,27 +38,27 @@ def test_the_snapshot_of_the_example():
 
 
 BAD = {
-    "an unknown state": ({"state": [4, 0, 1, 0]}, r"state\[0\] = 4: must be between 0 and 3"),
-    "a waiting task somewhere": ({"node": [0, 1, 1, -1]}, r"node\[1\] = 1: must be -1 exactly for the tasks that"),
-    "a running task nowhere": ({"node": [0, -1, -1, -1]}, r"node\[2\] = -1: must be -1 exactly"),
-    "no such node": ({"node": [2, -1, 1, -1]}, r"node\[0\] = 2: must be below 2"),
-    "an end of what is not done": ({"end": [2, 0, 1, 0]}, r"end\[2\] = 1: must be 0 for a task in this state"),
-    "an end to come": ({"end": [3, 0, 0, 0]}, r"end\[0\] = 3: must not be after now \(2\)"),
-    "progress of what waits": ({"progress": [0, 1, 0, 0]}, r"progress\[1\] = 1: must be 0 for"),
-    "a pause where none is allowed": ({"state": [3, 0, 2, 0]}, r"state\[2\] = 2: must not be 2 \(paused\) where"),
-    "less in use than runs": ({"in_use": [[0], [0]]}, r"in_use\[1\]\[0\] = 0: must not be below what the running"),
+    "an unknown state": ({"state": [4, 0, 1, 0]}, r"state\[0\]: 4, expected between 0 and 3"),
+    "a waiting task somewhere": ({"node": [0, 1, 1, -1]}, r"node\[1\]: 1, expected -1 exactly for the tasks that"),
+    "a running task nowhere": ({"node": [0, -1, -1, -1]}, r"node\[2\]: -1, expected -1 exactly"),
+    "no such node": ({"node": [2, -1, 1, -1]}, r"node\[0\]: 2, expected below 2"),
+    "an end of what is not done": ({"end": [2, 0, 1, 0]}, r"end\[2\]: 1, expected 0 for a task in this state"),
+    "an end to come": ({"end": [3, 0, 0, 0]}, r"end\[0\]: 3, expected at most now \(2\)"),
+    "progress of what waits": ({"progress": [0, 1, 0, 0]}, r"progress\[1\]: 1, expected 0 for"),
+    "a pause where none is allowed": ({"state": [3, 0, 2, 0]}, r"state\[2\]: 2, must not be 2 \(paused\) where"),
+    "less in use than runs": ({"in_use": [[0], [0]]}, r"in_use\[1\]\[0\]: 0, expected at least what the running"),
     "a finished job": (
         {"finished": [0, 0, 1], "home": [-1, -1, -1, 0], "last_end": [0, 0, 0, 1]},
-        r"finished\[2\] = 1: must be below stop_after",
+        r"finished\[2\]: 1, expected below stop_after",
     ),
-    "a stop beyond the most": ({"stop_after": [3, 2, 1]}, r"stop_after\[0\] = 3: must not exceed max_iterations"),
-    "a job to come": ({"arrival": [0, 0, 3]}, r"arrival\[2\] = 3: must not be after now \(2\)"),
+    "a stop beyond the most": ({"stop_after": [3, 2, 1]}, r"stop_after\[0\]: 3, expected at most max_iterations"),
+    "a job to come": ({"arrival": [0, 0, 3]}, r"arrival\[2\]: 3, expected at most now \(2\)"),
     "one name for two jobs": ({"job_id": [0, 0, 2]}, "job_id: names a job twice"),
     "a cycle": (
         {"edge_from": [0, 1], "edge_to": [1, 0], "edge_lag": [0, 0], "edge_volume": [0, 0], "edge_delay": [0, 0]},
         "waits for itself through edges of lag 0",
     ),
-    "a home without a past": ({"home": [0, -1, -1, -1]}, r"home\[0\] = 0: must be -1 exactly"),
+    "a home without a past": ({"home": [0, -1, -1, -1]}, r"home\[0\]: 0, expected -1 exactly"),
 }
 
 
@@ -70,9 +70,9 @@ def test_what_is_refused(bad):
 
 
 def test_half_a_pair_of_columns_is_refused():
-    with pytest.raises(InvalidInput, match=r"start_node\[0\] = -1: must be between 0"):
+    with pytest.raises(InvalidInput, match=r"start_node\[0\]: -1, expected between 0"):
         Round(start_task=[1])
-    with pytest.raises(InvalidInput, match="stop_after: length is 2: must be 1"):
+    with pytest.raises(InvalidInput, match="stop_after: length is 2, expected 1"):
         Round(stop_job=[0], stop_after=[1, 2])
 
 
@@ -107,8 +107,8 @@ WRONG = {
     "a pause": ({"pause": [2]}, "pause: task 2 may not pause: pausing is 'none'"),
     "a pause of what waits": ({"pause": [1]}, "pause: task 1 waits: must run"),
     "a move": ({"migrate": [(2, 0)]}, "migrate: task 2 may not move: movement is 'none'"),
-    "too few iterations": ({"stop": [(0, 0)]}, "stop: job 0 after 0 iterations: must be 1 to 2"),
-    "too many iterations": ({"stop": [(1, 3)]}, "stop: job 1 after 3 iterations: must be 1 to 2"),
+    "too few iterations": ({"stop": [(0, 0)]}, "stop: job 0 after 0 iterations: expected 1 to 2"),
+    "too many iterations": ({"stop": [(1, 3)]}, "stop: job 1 after 3 iterations: expected 1 to 2"),
 }
 
 
@@ -171,7 +171,7 @@ def test_an_iteration_that_this_round_begins_must_be_finished():
     snapshot = seen().replace(min_iterations=[0, 0, 0])
     assert snapshot.violations(snapshot.round(stop=[(2, 0)])) == []
     found = snapshot.violations(snapshot.round(start=[(3, 0)], stop=[(2, 0)]))
-    assert found == ["stop: job 2 after 0 iterations: must be 1 to 1"]
+    assert found == ["stop: job 2 after 0 iterations: expected 1 to 1"]
 
 
 @pytest.mark.parametrize(("movement", "nodes"), [("none", [0]), ("between_iterations", [0, 1]), ("anytime", [0, 1])])
@@ -228,7 +228,7 @@ def test_a_gang_starts_whole_or_not_at_all():
     assert snapshot.violations(snapshot.round(start=[(0, 0), (1, 1), (2, 0)])) == []
     assert snapshot.violations(snapshot.round(start=[(2, 0)])) == []
     found = snapshot.violations(snapshot.round(start=[(1, 1)]))
-    assert found == ["job 0 is a gang: starts 1 of its 2 tasks, must be all or none"]
+    assert found == ["job 0 is a gang: starts 1 of its 2 tasks, expected all or none"]
     both = snapshot.replace(gang=[1, 1])
     assert both.violations(both.round(start=[(2, 0)])) == []
 
@@ -238,7 +238,7 @@ def test_a_gang_pauses_whole_or_not_at_all():
     snapshot = snapshot_at(GANG, 1, script, pausing="keep").replace(gang=[1, 0])
     assert snapshot.violations(snapshot.round(pause=[0, 1])) == []
     found = snapshot.violations(snapshot.round(pause=[1]))
-    assert found == ["job 0 is a gang: pauses 1 of its 2 tasks, must be all or none"]
+    assert found == ["job 0 is a gang: pauses 1 of its 2 tasks, expected all or none"]
 
 
 def test_where_placed_tasks_are_held_sources_inside_the_iteration_need_not_be_done():
@@ -248,9 +248,9 @@ def test_where_placed_tasks_are_held_sources_inside_the_iteration_need_not_be_do
 
 
 def test_classes_and_tables_that_are_not_there_are_refused():
-    with pytest.raises(InvalidInput, match=r"task_class\[0\] = 1: must be below 1 \(classes\)"):
+    with pytest.raises(InvalidInput, match=r"task_class\[0\]: 1, expected below 1 \(classes\)"):
         seen().replace(task_class=[1, 0, 0, 0])
-    with pytest.raises(InvalidInput, match=r"accuracy_table\[2\] = 9: must be below 3 \(tables\)"):
+    with pytest.raises(InvalidInput, match=r"accuracy_table\[2\]: 9, expected below 3 \(tables\)"):
         seen().replace(accuracy_table=[0, 1, 9])
 
 

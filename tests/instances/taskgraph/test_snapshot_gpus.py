@@ -47,57 +47,57 @@ def test_what_is_seen(tmp_path):
 
 BAD = {
     "no such resource": ({"resources": ["memory"]}, "gpu_unit = 1000: needs exactly one resource named gpu or"),
-    "half a GPU too many": ({"gpu_unit": 3000}, r"node_capacity\[0\] = 4000: must be a multiple of gpu_unit \(3000\)"),
-    "one and a half GPUs": ({"demand": [[d] for d in (*DEMAND[:6], 1500)]}, r"demand\[6\] = 1500: must be at most gpu"),
+    "half a GPU too many": ({"gpu_unit": 3000}, r"node_capacity\[0\]: 4000, expected a multiple of gpu_unit \(3000\)"),
+    "one and a half GPUs": ({"demand": [[d] for d in (*DEMAND[:6], 1500)]}, r"demand\[6\]: 1500, expected at most gpu"),
     "too few columns": (
         {"gpu_in_use": [[900, 1000], [0, 1000]], "gpu_holder": [[-1, 2], [-1, 3]]},
-        r"gpu_in_use: has 2 columns: must have 4",
+        r"gpu_in_use: has 2 columns, expected 4",
     ),
-    "a fraction nowhere": ({"gpu": [-1, 0, -1, 1, -1, -1, -1]}, r"gpu\[0\] = -1: must be -1 but for running tasks"),
-    "a GPU of what waits": ({"gpu": [0, 0, -1, 1, 0, -1, -1]}, r"gpu\[4\] = 0: must be -1 but for running tasks"),
-    "a GPU that is not there": ({"gpu": [0, 0, -1, 2, -1, -1, -1]}, r"gpu\[3\] = 2: must be a GPU that the node has"),
+    "a fraction nowhere": ({"gpu": [-1, 0, -1, 1, -1, -1, -1]}, r"gpu\[0\]: -1, expected -1 but for running tasks"),
+    "a GPU of what waits": ({"gpu": [0, 0, -1, 1, 0, -1, -1]}, r"gpu\[4\]: 0, expected -1 but for running tasks"),
+    "a GPU that is not there": ({"gpu": [0, 0, -1, 2, -1, -1, -1]}, r"gpu\[3\]: 2, expected a GPU that the node has"),
     "use of a GPU that is not there": (
         {"gpu_in_use": [[900, 1000, 1000, 0], [0, 1000, 5, 0]]},
-        r"gpu_in_use\[1\]\[2\] = 5: must be 0 for a GPU that the node does not have",
+        r"gpu_in_use\[1\]\[2\]: 5, expected 0 for a GPU that the node does not have",
     ),
     "more than a GPU": (
         {"gpu_in_use": [[1900, 0, 1000, 0], [0, 1000, 0, 0]]},
-        r"gpu_in_use\[0\]\[0\] = 1900: must not exceed gpu_unit",
+        r"gpu_in_use\[0\]\[0\]: 1900, expected at most gpu_unit",
     ),
     "a holder elsewhere": (
         {"gpu_holder": [[-1, 2, 2, 3], [-1, 3, -1, -1]]},
-        r"gpu_holder\[0\]\[3\] = 3: must be a task that runs there with whole GPUs",
+        r"gpu_holder\[0\]\[3\]: 3, expected a task that runs there with whole GPUs",
     ),
     "a holder of too few": (
         {"gpu_holder": [[-1, 2, -1, -1], [-1, 3, -1, -1]]},
-        r"demand\[2\] = 2000: must be what gpu_holder gives",
+        r"demand\[2\]: 2000, expected what gpu_holder gives",
     ),
-    "another name": ({"gpu": [0, 0, -1, 0, -1, -1, -1]}, r"must be the GPU that gpu_holder gives it"),
+    "another name": ({"gpu": [0, 0, -1, 0, -1, -1, -1]}, r"expected the GPU that gpu_holder gives it"),
     "less than is held": (
         {"gpu_in_use": [[800, 1000, 1000, 100], [0, 1000, 0, 0]]},
-        r"gpu_in_use\[0\]\[0\] = 800: must not be below what the running tasks hold",
+        r"gpu_in_use\[0\]\[0\]: 800, expected at least what the running tasks hold",
     ),
     "another sum": (
         {"gpu_in_use": [[900, 1000, 1000, 100], [0, 1000, 0, 0]]},
-        r"in_use\[0\] = 2900: must be the sum of gpu_in_use",
+        r"in_use\[0\]: 2900, expected the sum of gpu_in_use",
     ),
-    "use without a run": ({"usage": [[1]] * 7}, r"usage\[4\]\[0\] = 1: must be 0 for a task that does not run"),
-    "waits since later": ({"waiting_since": [9] * 7}, r"waiting_since\[0\] = 9: must not be after now \(1\)"),
+    "use without a run": ({"usage": [[1]] * 7}, r"usage\[4\]\[0\]: 1, expected 0 for a task that does not run"),
+    "waits since later": ({"waiting_since": [9] * 7}, r"waiting_since\[0\]: 9, expected at most now \(1\)"),
     "a loss of no job": (
         {"sample_job": [7], "sample_iteration": [0], "sample_loss": [1]},
-        r"sample_job\[0\] = 7: must be below 7",
+        r"sample_job\[0\]: 7, expected below 7",
     ),
     "a loss to come": (
         {"sample_job": [0], "sample_iteration": [1], "sample_loss": [1]},
-        r"sample_iteration\[0\] = 1: must be finished",
+        r"sample_iteration\[0\]: 1, expected finished",
     ),
     "losses out of order": (
         {"sample_job": [1, 0], "sample_iteration": [0, 0], "sample_loss": [1, 1]},
-        r"sample_job\[1\] = 0: must not be below the entry before it",
+        r"sample_job\[1\]: 0, expected at least the entry before it",
     ),
     "a loss twice": (
         {"sample_job": [0, 0], "sample_iteration": [0, 0], "sample_loss": [1, 1]},
-        r"sample_iteration\[1\] = 0: must be after the one before it",
+        r"sample_iteration\[1\]: 0, expected after the one before it",
     ),
 }
 
@@ -112,7 +112,7 @@ def test_what_is_refused(bad):
 def test_too_many_losses_of_a_job_are_refused():
     past = {"max_iterations": [99] * 7, "min_iterations": [1] * 7, "stop_after": [99] * 7, "home": [0] * 7}
     columns = {"sample_job": [0] * 65, "sample_iteration": list(range(65)), "sample_loss": [1] * 65}
-    with pytest.raises(InvalidInput, match="sample_job: names job 0 65 times: must be at most 64"):
+    with pytest.raises(InvalidInput, match="sample_job: names job 0 65 times, expected at most 64"):
         seen(**past, **columns, finished=[70] * 7)
 
 

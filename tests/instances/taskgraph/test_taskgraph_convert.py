@@ -82,17 +82,17 @@ def changed(**changes):
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (nx.Graph(), "job 0: is a Graph: must be a networkx DiGraph"),
-        (3, "graphs: must be a networkx graph for each job"),
+        (nx.Graph(), "job 0: is a Graph, expected a networkx DiGraph"),
+        (3, "graphs: expected a networkx graph for each job"),
         (changed(drop=["duration"]), "job 0, task 'a': has no 'duration'"),
-        (changed(a={"duration": 1.5}), "job 0, task 'a': duration = 1.5: must be an integer"),
+        (changed(a={"duration": 1.5}), "job 0, task 'a': duration: 1.5, expected an integer"),
         (changed(a={"durations": 1}), "job 0, task 'a': unknown attribute 'durations'"),
         (changed(a={"demand": {"tpu": 1}}), "job 0, task 'a': demand of 'tpu': the nodes have gpu, cpu"),
         (changed(a={"eligible": [2]}), "job 0, task 'a': eligible node 2: there are 2"),
         (changed(edge={"deley": 1}), "job 0, edge 'a' -> 'b': unknown attribute 'deley'"),
-        (changed(edge={"lag": 2}), r"edge_lag\[0\] = 2: must be between 0 and 1"),
-        (changed(graph={"accuracy": [0, 1]}), "job 0: accuracy has 2 entries: must have 3"),
-        (changed(graph={"arrival": "soon"}), "job 0: arrival = 'soon': must be an integer"),
+        (changed(edge={"lag": 2}), r"edge_lag\[0\]: 2, expected between 0 and 1"),
+        (changed(graph={"accuracy": [0, 1]}), "job 0: accuracy has 2 entries, expected 3"),
+        (changed(graph={"arrival": "soon"}), "job 0: arrival: 'soon', expected an integer"),
         (changed(graph={"nome": "x"}), "job 0: unknown attribute 'nome'"),
         (changed(a={"duration": 2**70}), "duration|beyond 64 bits"),
         (nx.DiGraph(), "job 0 has no task"),
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_with_its_place(graph, message):
 def test_wrong_nodes_and_ignored_attributes():
     with pytest.raises(InvalidInput, match="nodes: is empty"):
         from_networkx(job(), [])
-    with pytest.raises(InvalidInput, match=r"nodes\[1\]: has gpu: must have gpu, cpu"):
+    with pytest.raises(InvalidInput, match=r"nodes\[1\]: has gpu, expected gpu, cpu"):
         from_networkx(job(), [NODES[0], {"gpu": 1}])
     assert from_networkx(changed(graph={"name": "x"}), NODES, ignore=("name",)) == from_networkx(job(), NODES)
 

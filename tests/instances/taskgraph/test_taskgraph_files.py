@@ -106,19 +106,19 @@ def test_records_keep_any_name(tmp_path):
 
 
 BAD = [
-    ("g.stg", "x", "line 1: 'x' is not an integer; expected the number of tasks"),
+    ("g.stg", "x", "line 1: 'x' is not an integer, expected the number of tasks"),
     ("g.stg", "", "the file ends here; the number of tasks should follow"),
     ("g.stg", "1\n0 0 0\n1 4 1 0", "line 3: the file ends here; task 2"),
-    ("g.stg", STG.replace(" 2 3 1 0", " 7 3 1 0"), "line 4: task 7: must be 2, tasks come in order"),
+    ("g.stg", STG.replace(" 2 3 1 0", " 7 3 1 0"), "line 4: task 7: expected 2, tasks come in order"),
     ("g.stg", STG.replace("3 2 2 1 2", "3 2 2 1"), "line 5: task 3 announces 2 predecessors and names 1"),
-    ("g.stg", STG.replace("3 2 2 1 2", "3 2 2 1 9"), "line 5: predecessor 9: must be between 0 and 4"),
+    ("g.stg", STG.replace("3 2 2 1 2", "3 2 2 1 9"), "line 5: predecessor 9: expected between 0 and 4"),
     ("g.stg", STG.replace("1 4 1 0", "1 -4 1 0"), "line 3: duration -4"),
     ("g.stg", STG.replace("1 4 1 0", "1 4 1 3"), "task 1 waits for itself"),
     ("g.stg", STG + "5 5 5", "unexpected after the last task"),
-    ("g.stg", "99999999999", "tasks: must be between"),
+    ("g.stg", "99999999999", "tasks: expected between"),
     ("j.txt", "2", "line 1: 1 numbers: the numbers of jobs and machines needs 2"),
-    ("j.txt", "1 2\n0 3 1", "line 2: job 0 has 3 numbers: must have pairs"),
-    ("j.txt", "1 2\n0 3 2 5", "line 2: machine 2: must be between 0 and 1"),
+    ("j.txt", "1 2\n0 3 1", "line 2: job 0 has 3 numbers, expected pairs"),
+    ("j.txt", "1 2\n0 3 2 5", "line 2: machine 2: expected between 0 and 1"),
     ("j.txt", "2 2\n0 3 1 5", "the file ends here; job 1"),
     ("j.txt", "hello", "line 1: 'hello' is not an integer"),
     ("j.txt", "[1, 2]", "line 1: '[1,' is not an integer"),
@@ -128,12 +128,12 @@ BAD = [
     (
         "p.sm",
         PSPLIB.replace("   2        1          1           4", "   2        2          1           4"),
-        "line 11: must be job 2, 1 mode",
+        "line 11: expected job 2, 1 mode",
     ),
     (
         "p.sm",
         PSPLIB.replace("2        1          1           4", "2        1          1           9"),
-        "line 11: successor 9: must be between 1 and 4",
+        "line 11: successor 9: expected between 1 and 4",
     ),
     ("p.sm", PSPLIB.replace("4       3    1", "4       3"), "line 20: 4 numbers: the requests of job 3 needs 5"),
     ("p.sm", PSPLIB.replace("    6    1", ""), "the availabilities"),
@@ -154,7 +154,7 @@ def test_bad_files_are_refused_in_one_line(tmp_path, name, text, message):
 def test_options_of_readers(tmp_path):
     with pytest.raises(InvalidInput, match="give processors="):
         mlsched.load(write(tmp_path, "g.stg", STG))
-    with pytest.raises(InvalidInput, match="processors = -1"):
+    with pytest.raises(InvalidInput, match="processors: -1"):
         mlsched.load(tmp_path / "g.stg", processors=-1)
     with pytest.raises(UnknownName, match="no parameter 'machines'"):
         mlsched.load(tmp_path / "g.stg", machines=2)
@@ -230,10 +230,10 @@ def test_a_dnn_partitioning_profile(tmp_path):
     ("text", "message"),
     [
         (GRAPH + "\n\tnode3 -- node9", "line 6: there is no layer 'node9'"),
-        (GRAPH + "\n\tnode3 - node1", "line 6: must be 'id -- id'"),
+        (GRAPH + "\n\tnode3 - node1", "line 6: expected 'id -- id'"),
         (GRAPH.replace("2.000, backward", "nan, backward"), "line 1: nan must be at least 0"),
         (GRAPH.replace("2.000, backward", "two, backward"), "line 1: 'two' is not a number"),
-        (GRAPH.replace("node2 -- Linear", "node2 Linear"), "line 1: must be 'id -- layer"),
+        (GRAPH.replace("node2 -- Linear", "node2 Linear"), "line 1: expected 'id -- layer"),
         (GRAPH + "\n\tnode3 -- node2", "has a cycle"),
         ("", "is empty"),
         ("{", "line 1: is not JSON"),

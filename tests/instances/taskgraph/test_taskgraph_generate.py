@@ -214,14 +214,14 @@ def test_knobs():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"jobs": 9}, "jobs = 9: must be between 0 and 7"),
-        ({"nodes": 0}, "nodes = 0"),
-        ({"slack": 0.5}, "slack = 0.5"),
-        ({"graph": "tree"}, "graph = 'tree'"),
-        ({"sync": "tree"}, "sync = 'tree'"),
-        ({"optional": 1.5}, "optional = 1.5"),
-        ({"parallelism": "all"}, "parallelism = 'all'"),
-        ({"movement": "free"}, "movement = 'free'"),
+        ({"jobs": 9}, "jobs: 9, expected between 0 and 7"),
+        ({"nodes": 0}, "nodes: 0"),
+        ({"slack": 0.5}, "slack: 0.5"),
+        ({"graph": "tree"}, "graph: 'tree'"),
+        ({"sync": "tree"}, "sync: 'tree'"),
+        ({"optional": 1.5}, "optional: 1.5"),
+        ({"parallelism": "all"}, "parallelism: 'all'"),
+        ({"movement": "free"}, "movement: 'free'"),
     ],
 )
 def test_wrong_sizes_are_named(sizes, message):

@@ -79,11 +79,11 @@ def test_a_run_under_way_keeps_its_gpu():
     assert inst.violations(labelled(inst, [-1, 1, 0], ((0, 0, 1, 0), (1, 0, 1, 3), (2, 0, 1, 1)))) == [
         "task 2, iteration 0: started on GPU 1 of node 1; that cannot change"
     ]
-    with pytest.raises(InvalidInput, match=r"fixed_gpu\[1\] = -1: must name the GPU of a part of one"):
+    with pytest.raises(InvalidInput, match=r"fixed_gpu\[1\]: -1, must name the GPU of a part of one"):
         inst.replace(fixed_gpu=[-1, -1])
-    with pytest.raises(InvalidInput, match=r"fixed_gpu\[1\] = 2: must be a GPU of the run's node"):
+    with pytest.raises(InvalidInput, match=r"fixed_gpu\[1\]: 2, expected a GPU of the run's node"):
         inst.replace(fixed_gpu=[-1, 2])
-    with pytest.raises(InvalidInput, match=r"fixed_gpu\[0\] = 0: must be -1 where gpu_unit is 0"):
+    with pytest.raises(InvalidInput, match=r"fixed_gpu\[0\]: 0, expected -1 where gpu_unit is 0"):
         running(fixed_gpu=[0])
 
 

@@ -74,9 +74,9 @@ def test_no_jobs():
 
 BROKEN = [
     # Rule 1
-    (GOOD[4:], {}, "job 0 runs 0 iterations: must be 1 to 2"),
+    (GOOD[4:], {}, "job 0 runs 0 iterations: expected 1 to 2"),
     (GOOD[1:], {}, "task 0 lacks its run in iteration 0, which job 0 runs"),
-    ([*GOOD, (2, 1, 1, 9)], {}, "job 1 runs 2 iterations: must be 0 to 1"),
+    ([*GOOD, (2, 1, 1, 9)], {}, "job 1 runs 2 iterations: expected 0 to 1"),
     # Rule 2
     (changed((2, 0, 0, 10)), {}, "task 2, iteration 0: node 0 is not eligible"),
     (changed((2, 0, 1, 0)), {}, "task 2, iteration 0: starts at 0, job 1 arrives at 1"),
@@ -177,7 +177,7 @@ def test_jobs_that_are_done_completed_when_their_own_last_run_ended():
 
 def test_malformed_plans():
     inst = small()
-    assert inst.violations(None) == ["the answer is a NoneType: must be a taskgraph.plan"]
+    assert inst.violations(None) == ["the answer is a NoneType, expected a taskgraph.plan"]
     twice = plan(inst, *GOOD, GOOD[0])
     assert inst.violations(twice) == ["row 5: task 0 runs iteration 0 a second time"]
     other = plan(inst, *GOOD).replace(job=[1, 0, 0, 0, 1])
@@ -261,13 +261,13 @@ def test_late_finished_iterations_end_the_count():
 
 
 BAD = [
-    ({"min_iterations": [3, 0]}, r"min_iterations\[0\] = 3: must not exceed max_iterations"),
-    ({"accuracy": [[1, 2], [1, 2]]}, "accuracy: has 2 columns: must have 3"),
-    ({"accuracy": [[2, 1, 3], [1, 1, 1]]}, r"accuracy\[0\]\[1\] = 1: must not be below the entry before it"),
+    ({"min_iterations": [3, 0]}, r"min_iterations\[0\]: 3, expected at most max_iterations"),
+    ({"accuracy": [[1, 2], [1, 2]]}, "accuracy: has 2 columns, expected 3"),
+    ({"accuracy": [[2, 1, 3], [1, 1, 1]]}, r"accuracy\[0\]\[1\]: 1, expected at least the entry before it"),
     ({"task_job": [0, 1, 0]}, "tasks come job by job"),
     ({"task_job": [0, 0, 0]}, "job 1 has no task"),
-    ({"task_job": [0, 0, 5]}, r"task_job\[2\] = 5: must be below 2"),
-    ({"edge_to": [2, 0]}, "must be a task of the same job"),
+    ({"task_job": [0, 0, 5]}, r"task_job\[2\]: 5, expected below 2"),
+    ({"edge_to": [2, 0]}, "expected a task of the same job"),
     ({"edge_lag": [0, 0]}, "edge_to: task 0 waits for itself"),
     ({"edge_volume": [2**52, 2**52]}, "traffic can reach"),
     (
@@ -290,15 +290,15 @@ def test_what_is_wrong_is_said_in_a_line(changes, message):
 
 
 BAD_STATE = [
-    ({"finished": [3, 0]}, "must not exceed max_iterations"),
-    ({"on_time": [2, 0]}, "must not exceed finished"),
-    ({"home": [0, -1, -1]}, "must be -1 exactly"),
-    ({"last_end": [2, 7, 0]}, r"last_end\[1\] = 7: must not be after now"),
-    ({"arrival": [3, 1]}, r"last_end\[0\] = 2: must not be before the arrival"),
-    ({"fixed_start": [7]}, "must not be after now"),
-    ({"fixed_node": [1]}, "must be the task's home"),
-    ({"fixed_task": [2], "fixed_start": [0], "fixed_node": [1]}, "fixed_start.*must not be before the arrival"),
-    ({"fixed_task": [2], "fixed_node": [0]}, "must be eligible"),
+    ({"finished": [3, 0]}, "expected at most max_iterations"),
+    ({"on_time": [2, 0]}, "expected at most finished"),
+    ({"home": [0, -1, -1]}, "expected -1 exactly"),
+    ({"last_end": [2, 7, 0]}, r"last_end\[1\]: 7, expected at most now"),
+    ({"arrival": [3, 1]}, r"last_end\[0\]: 2, expected at least the arrival"),
+    ({"fixed_start": [7]}, "expected at most now"),
+    ({"fixed_node": [1]}, "expected the task's home"),
+    ({"fixed_task": [2], "fixed_start": [0], "fixed_node": [1]}, "fixed_start.*expected at least the arrival"),
+    ({"fixed_task": [2], "fixed_node": [0]}, "expected eligible"),
     ({"finished": [2, 0]}, "must not be of a job whose iterations are all finished"),
     ({"fixed_task": [0, 0], "fixed_node": [0, 0], "fixed_start": [5, 5]}, "names a task twice"),
 ]

@@ -149,9 +149,7 @@ def test_machines_by_their_own_columns(write) -> None:
     path = write(logs.ODD_NODES)
     with pytest.raises(InvalidFile) as caught:
         read_nodes(path)
-    message = (
-        "no column says how many GPUs or CPUs a node has (there is 'gpu_capacity_num'); read gpus=COLUMN, or gpus="
-    )
+    message = "(there is 'gpu_capacity_num'); give --read-cluster gpus=COLUMN, or gpus="
     assert message in str(caught.value)
     nodes = read_nodes(path, read="gpus=gpu_capacity_num,name=machine_name,partition=pool_name")
     assert (nodes.ids, nodes.gpus.tolist()) == (("m1", "m2", "m3"), [8, 8, 4])
@@ -182,28 +180,28 @@ MISTAKES = {
     "separator": (
         "submit,duration,gpus\n1,2,3\n",
         "separator=colon",
-        "read: separator = 'colon': must be one of comma, tab, semicolon, bar, space",
+        "read: separator: 'colon', expected one of comma, tab, semicolon, bar, space",
     ),
-    "header": ("submit,duration,gpus\n1,2,3\n", "header=maybe", "read: header = 'maybe': must be yes or no"),
+    "header": ("submit,duration,gpus\n1,2,3\n", "header=maybe", "read: header: 'maybe', expected yes or no"),
     "row of a headerless file": (
         "1,2,3\n1,2\n",
         "header=no,submit=#1,duration=#2,gpus=#3",
-        "line 2: has 2 fields: must have 3, as the first row has",
+        "line 2: has 2 fields, expected 3, as the first row has",
     ),
     "priority": (
         "submit,duration,gpus,priority\n1,2,3,high\n",
         None,
-        "line 2: priority = 'high': must be a whole number; names of classes: read qos=COLUMN,priority= instead",
+        "line 2: priority: 'high', expected a whole number; names of classes: read qos=COLUMN,priority= instead",
     ),
     "half a worker": (
         "submit,duration,gpus,workers\n1,2,1,1.5\n",
         "workers=workers",
-        "line 2: workers = '1.5': must be a whole number of workers",
+        "line 2: workers: '1.5', expected a whole number of workers",
     ),
     "node names": (
         "submit,start,end,gpus,node\n1,2,3,1,n[2-\n",
         None,
-        "line 2: node = 'n[2-': must be names of nodes, such as n[1-4],m7",
+        "line 2: node: 'n[2-', expected names of nodes, such as n[1-4],m7",
     ),
     "constant": (
         "submit,gpus\n1,3\n",

@@ -34,7 +34,7 @@ def archive(path: Path, members: dict[str, str], mode: str = "w:gz") -> Path:
 def one_line(path: Path, read: Callable[[Path], object]) -> str:
     with pytest.raises(InvalidFile) as caught:
         list(read(path))
-    assert str(caught.value).isprintable(), "must be one line"
+    assert str(caught.value).isprintable(), "expected one line"
     assert "; " in str(caught.value), "must name a remedy"
     return str(caught.value)
 
@@ -84,13 +84,13 @@ def test_pollux(tmp_path: Path) -> None:
 
 
 BAD_ROWS = {
-    "text": ("1,1,9,x,1\n", "line 4: train/loss = 'x': must be a finite number; cut a diverged run"),
-    "nan": ("1,1,9,nan,1\n", "train/loss = 'nan': must be a finite number"),
-    "infinite": ("1,1,9999,1e999,1\n", "train/loss = '1e999': must be a finite number"),
-    "blank": ("1,1,9999,,1\n", "train/loss = '': must be a finite number"),
-    "step back": ("1,999,1500,1,1\n", "line 4: global_step = '1500': must be above 1500, the row before; fix or"),
-    "time back": ("1,9,1600,1,1\n", "accumulated_submission_time = '9': must not be below 565.8, the row before"),
-    "fields": ("1,9,1600,1\n", "line 4: has 4 fields: must have 5"),
+    "text": ("1,1,9,x,1\n", "line 4: train/loss: 'x', expected a finite number; cut a diverged run"),
+    "nan": ("1,1,9,nan,1\n", "train/loss: 'nan', expected a finite number"),
+    "infinite": ("1,1,9999,1e999,1\n", "train/loss: '1e999', expected a finite number"),
+    "blank": ("1,1,9999,,1\n", "train/loss: '', expected a finite number"),
+    "step back": ("1,999,1500,1,1\n", "line 4: global_step: '1500', expected above 1500, the row before; fix or"),
+    "time back": ("1,9,1600,1,1\n", "accumulated_submission_time: '9', expected at least 565.8, the row before"),
+    "fields": ("1,9,1600,1\n", "line 4: has 4 fields, expected 5"),
 }
 
 
@@ -115,10 +115,10 @@ def test_bad_files(tmp_path: Path) -> None:
     assert "line 1: the file holds no observations" in one_line(file(tmp_path / "c", HEAD), read)
     assert "has no member like" in one_line(archive(tmp_path / "d", {"x": "y"}), read)
     negative = file(tmp_path / "e", HEAD + "1,1,-1,1,1\n")
-    assert "global_step = '-1': must be >= 0" in one_line(negative, read)
+    assert "global_step: '-1', expected >= 0" in one_line(negative, read)
     score = file(tmp_path / "cifar10" / "validation-1.csv", EPOCHS.replace("0.25", "1.25"))
-    assert "metric = '1.25': must be between 0 and 1, a score of cifar10" in one_line(score, pollux.read_curves)
-    with pytest.raises(InvalidInput, match="split = 'test': must be one of train, validation"):
+    assert "metric: '1.25', expected between 0 and 1, a score of cifar10" in one_line(score, pollux.read_curves)
+    with pytest.raises(InvalidInput, match="split: 'test', expected one of train, validation"):
         list(read(tmp_path, split="test"))
 
 

@@ -18,7 +18,7 @@ def refused(source: object, read: object, *fragments: str) -> str:
     with pytest.raises(InvalidInput) as caught:
         read_trace(source, read=read)
     message = str(caught.value)
-    assert message.isprintable(), "must be one line"
+    assert message.isprintable(), "expected one line"
     assert "; " in message, "must name a remedy"
     for fragment in fragments:
         assert fragment in message
@@ -109,16 +109,16 @@ BAD = {
     ),
     "memory": ("submit,duration,gpus,memory\n1,2,1,1\n", {}, "does not say its unit; read memory=memory:gib"),
     "unit": ("submit,duration,gpus\n1,2,1\n", "duration=duration:weeks", "no unit 'weeks' of duration; use one of ms"),
-    "negative": ("submit,duration,gpus\n1,2,1\n2,-5,1\n", {}, "line 3: duration = '-5': must not be negative; correct"),
+    "negative": ("submit,duration,gpus\n1,2,1\n2,-5,1\n", {}, "line 3: duration: '-5', expected at least 0; correct"),
     "mixed kinds": (
         "submit,duration,gpus\n2024-01-01 10:00:00,2,1\n90,2,1\n",
         {},
-        "line 3: submit = '90': is a number, but line 2 has a time of day; write the whole column alike",
+        "line 3: submit: '90', is a number, but line 2 has a time of day; write the whole column alike",
     ),
     "mixed units": (
         "submit,duration,gpus\n1700000000,2,1\n1700000000000,2,1\n",
         {},
-        "line 3: submit = '1700000000000': is too large for a time in s; if it is in ms, read submit:ms",
+        "line 3: submit: '1700000000000', is too large for a time in s; if it is in ms, read submit:ms",
     ),
     "units of a column": (
         "submit_ms,duration,gpus\n1700000000000,2,1\n1700000000,2,1\n",
@@ -135,15 +135,15 @@ BAD = {
         {},
         "submit, start and end are on different clocks (submit: a time of day, end: a number)",
     ),
-    "no date": ("submit,duration,gpus\n2024-13-01 10:00:00,2,1\n", {}, "submit = '2024-13-01 10:00:00': is no date"),
+    "no date": ("submit,duration,gpus\n2024-13-01 10:00:00,2,1\n", {}, "submit: '2024-13-01 10:00:00', is no date"),
     "unreadable": (
         "submit,duration,gpus\nyesterday,2,1\n",
         {},
-        "submit = 'yesterday': must be a number (of s) or YYYY",
+        "submit: 'yesterday', expected a number (of s) or YYYY",
     ),
-    "gpus": ("submit,duration,gpus\n1,2,many\n", {}, "line 2: gpus = 'many': must be a number of gpus; fix"),
+    "gpus": ("submit,duration,gpus\n1,2,many\n", {}, "line 2: gpus: 'many', expected a number of gpus; fix"),
     "no number": ("submit,duration,gpus\n1,2,\n", {}, "line 2: no job has a run time (no number of gpus: 1); give"),
-    "half a GPU more": ("submit,duration,gpus\n1,2,1.5\n", {}, "gpus = 1.5: must be whole, or a share of one GPU"),
+    "half a GPU more": ("submit,duration,gpus\n1,2,1.5\n", {}, "gpus: 1.5, expected whole, or a share of one GPU"),
     "empty": ("", {}, ": is empty; give a file with a header and rows"),
     "no rows": ("submit,duration,gpus\n", {}, "the file holds no jobs; give a file with rows"),
     "nothing ran": ("submit,duration,gpus\n1,,1\n", {}, "no job has a run time (no run time: 1); give"),
@@ -165,14 +165,14 @@ def test_a_wrong_log_is_one_line(write, name):
 
 def test_a_wrong_row_of_other_formats_is_one_line(write):
     sacct = "JobID|Submit|Elapsed|AllocTRES\n1|2024-01-01T00:00:00|01:00:00|gres/gpu=1|x\n"
-    refused(write(sacct), None, "line 2: has 5 fields: must have 4, as the header has; leave out columns of free text")
+    refused(write(sacct), None, "line 2: has 5 fields, expected 4, as the header has; leave out columns of free text")
     refused(write("JobID|Submit|Elapsed\n"), None, "no column 'AllocTRES'; add AllocTRES to sacct's --format")
     refused(write("JobID|Submit|AllocTRES\n"), None, "no column 'Elapsed'; add ElapsedRaw, or Start and End")
     many = "JobID|Submit|Elapsed|ReqGRES|NNodes\n1|2024-01-01T00:00:00|01:00:00|gpu:9999999|9\n"
-    refused(write(many), None, "line 2: ReqGRES = 'gpu:9999999': must be at most 1000000 GPUs")
+    refused(write(many), None, "line 2: ReqGRES: 'gpu:9999999', expected at most 1000000 GPUs")
     swf = "1 0 0 10 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n"
-    refused(write(swf + "2 5\n"), None, "line 2: has 2 fields: must have 18; give a file of format version 2")
-    refused(write(swf.replace(" 10 ", " -3 ")), None, "run time = '-3': must not be negative")
+    refused(write(swf + "2 5\n"), None, "line 2: has 2 fields, expected 18; give a file of format version 2")
+    refused(write(swf.replace(" 10 ", " -3 ")), None, "run time: '-3', expected at least 0")
 
 
 # -- DataFrames and Parquet -------------------------------------------------------------------------------------------
@@ -195,8 +195,8 @@ def test_a_mapping_of_columns():
     check(read_trace(COLUMNS))
     assert read_trace(COLUMNS).ids == ("row-1", "row-0")
     refused({**COLUMNS, "gpus": [1]}, None, "the DataFrame: has columns of different lengths")
-    refused({**COLUMNS, "gpus": [1, -2]}, None, "the DataFrame, row 1: gpus = -2: must not be negative")
-    refused({**COLUMNS, "gpus": [1, True]}, None, "the DataFrame, row 1: gpus = True: must be a number of gpus")
+    refused({**COLUMNS, "gpus": [1, -2]}, None, "the DataFrame, row 1: gpus: -2, expected at least 0")
+    refused({**COLUMNS, "gpus": [1, True]}, None, "the DataFrame, row 1: gpus: True, expected a number of gpus")
     assert read_trace({**COLUMNS, "submit_time": [d.replace(tzinfo=UTC) for d in COLUMNS["submit_time"]]})
 
 
@@ -240,10 +240,10 @@ def test_a_list_of_machines(write):
     [
         (
             "name,speed\na,1\n",
-            "no column says how many GPUs or CPUs a node has; read gpus=COLUMN (--read-cluster), or name its",
+            "no column says how many GPUs or CPUs a node has; give --read-cluster gpus=COLUMN, or name its",
         ),
         ("gpus,memory\n8,2\n", "column 'memory' does not say its unit"),
-        ("name,gpus\na,1.5\n", "line 2: gpus = '1.5': must be whole"),
+        ("name,gpus\na,1.5\n", "line 2: gpus: '1.5', expected whole"),
         ("name,gpus\na,1\na,2\n", "node 'a' is there twice"),
         ("name,gpus,count\na,1,1000000\n", "line 2: there are more than 100000 nodes"),
         ("name,gpus\n", "there are no rows below the header"),
@@ -259,7 +259,7 @@ def test_a_wrong_list_of_machines_is_one_line(write, text, message):
 def test_infinitely_many_nodes_or_workers_are_refused(field):
     """As a DataFrame may have them."""
     frame = {"submit": [0, 60], "duration": [60, 60], "gpus": [1, 1], "many": [1.0, float("inf")]}
-    refused(frame, {field: "many"}, f"row 1: many = inf: must be a whole number of {field}, 100000 at most")
+    refused(frame, {field: "many"}, f"row 1: many: inf, expected a whole number of {field}, 100000 at most")
 
 
 def test_blanks_around_texts_are_no_part_of_them(write):

@@ -45,5 +45,5 @@ def test_a_log_of_jobs_states_no_tasks(read):
 
 
 def test_a_bad_row_is_refused_where_it_stands(read):
-    with pytest.raises(InvalidFile, match="line 3: gpus = 'many'"):
+    with pytest.raises(InvalidFile, match="line 3: gpus: 'many'"):
         read("m-0,m,5,10,70,4,8,\nm-1,m,5,10,70,many,8,\n")

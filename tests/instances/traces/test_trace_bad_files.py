@@ -36,7 +36,7 @@ def one_line(path: Path, read: Callable[[Path], object] = read_trace) -> str:
     with pytest.raises(InvalidFile) as caught:
         read(path)
     message = str(caught.value)
-    assert message.isprintable(), "must be one line"
+    assert message.isprintable(), "expected one line"
     assert message.startswith(str(path))
     assert "; " in message, "must name a remedy"
     return message.removeprefix(str(path))
@@ -65,8 +65,8 @@ BAD_TEXTS = {
     "json object": ('{"a": 1}', "not the header of a known log format"),
     "no rows": (HELIOS, "line 1: the file holds no jobs; give a file with rows"),
     "no runs": (HELIOS + "a,0,0,1\nb,0,0,1\n", "line 3: no job has a run time (zero run time: 2); give"),
-    "too few fields": (HELIOS + "a,0,1,1\n\nb,0,1\n", "line 4: has 3 fields: must have 4, as the header has; fix"),
-    "too many fields": (HELIOS + "a,0,1,1,9\n", "line 2: has 5 fields: must have 4"),
+    "too few fields": (HELIOS + "a,0,1,1\n\nb,0,1\n", "line 4: has 3 fields, expected 4, as the header has; fix"),
+    "too many fields": (HELIOS + "a,0,1,1,9\n", "line 2: has 5 fields, expected 4"),
     "open quote": (HELIOS + 'a,0,1,1\n"b,0,1,1\n', "line 3: is not CSV ("),
     "huge field": (HELIOS + "a" * 200_000 + ",0,1,1\n", "line 2: is not CSV (field larger than field limit"),
     "huge line": (HELIOS + "," * (1 << 21), "line 2: is longer than 1048576 characters; check"),
@@ -74,21 +74,21 @@ BAD_TEXTS = {
     "column twice": (HELIOS.strip() + ",job_id\na,0,1,1,a\n", "line 1: the header has column 'job_id' twice"),
     "node list": (NODES + "n,1,1,0,\n", "line 1: this is a node list, not a trace of jobs; read it with read_nodes"),
     # Helios
-    "text for gpus": (HELIOS + "a,0,1,x\n", "line 2: gpu_count = 'x': must be an integer >= 0; fix or remove the row"),
-    "negative gpus": (HELIOS + "a,0,1,-1\n", "line 2: gpu_count = '-1': must be an integer >= 0"),
-    "fraction of gpus": (HELIOS + "a,0,1,1.5\n", "gpu_count = '1.5': must be an integer >= 0"),
-    "other digits": (HELIOS + "a,0,1,\u0663\n", "gpu_count = '\u0663': must be an integer"),
-    "many digits": (HELIOS + f"a,0,1,{'9' * 5000}\n", "gpu_count = '999999999999"),
-    "13 digits": (HELIOS + "a,0,1,1000000000000\n", "gpu_count = '1000000000000': must be below 10^12"),
+    "text for gpus": (HELIOS + "a,0,1,x\n", "line 2: gpu_count: 'x', expected an integer >= 0; fix or remove the row"),
+    "negative gpus": (HELIOS + "a,0,1,-1\n", "line 2: gpu_count: '-1', expected an integer >= 0"),
+    "fraction of gpus": (HELIOS + "a,0,1,1.5\n", "gpu_count: '1.5', expected an integer >= 0"),
+    "other digits": (HELIOS + "a,0,1,\u0663\n", "gpu_count: '\u0663', expected an integer"),
+    "many digits": (HELIOS + f"a,0,1,{'9' * 5000}\n", "gpu_count: '999999999999"),
+    "13 digits": (HELIOS + "a,0,1,1000000000000\n", "gpu_count: '1000000000000', expected below 10^12"),
     "blank gpus": (HELIOS + "a,0,1,\n", "line 2: no job has a run time (no number of gpus: 1)"),
-    "spaces": (HELIOS + "a,0,1, 1\n", "gpu_count = ' 1': must be an integer >= 0"),
+    "spaces": (HELIOS + "a,0,1, 1\n", "gpu_count: ' 1', expected an integer >= 0"),
     "NaN": (HELIOS + "a,nan,1,1\n", "line 2: no job has a run time (no submit time: 1)"),
-    "infinity": (HELIOS + "a,0,inf,1\n", "service_sec = 'inf': must be a number of seconds >= 0"),
-    "overflow": (HELIOS + "a,0,1e999,1\n", "service_sec = '1e999': must be below 10^12"),
-    "negative run": (HELIOS + "a,0,-5.0,1\n", "service_sec = '-5.0': must be a number of seconds >= 0"),
-    "underscore": (HELIOS + "a,0,1_0,1\n", "service_sec = '1_0': must be a number"),
-    "id of two lines": (HELIOS + '"a\nb",0,1,1\n', "line 3: job_id = 'a\\nb': must be printable text"),
-    "NUL": (HELIOS + "a\0,0,1,1\n", "line 2: job_id = 'a\\x00': must be printable text"),
+    "infinity": (HELIOS + "a,0,inf,1\n", "service_sec: 'inf', expected a number of seconds >= 0"),
+    "overflow": (HELIOS + "a,0,1e999,1\n", "service_sec: '1e999', expected below 10^12"),
+    "negative run": (HELIOS + "a,0,-5.0,1\n", "service_sec: '-5.0', expected a number of seconds >= 0"),
+    "underscore": (HELIOS + "a,0,1_0,1\n", "service_sec: '1_0', expected a number"),
+    "id of two lines": (HELIOS + '"a\nb",0,1,1\n', "line 3: job_id: 'a\\nb', expected printable text"),
+    "NUL": (HELIOS + "a\0,0,1,1\n", "line 2: job_id: 'a\\x00', expected printable text"),
     "end before start": (
         LOG + LOG_ROW.replace("18:41:30", "18:41:05"),
         "line 2: no job has a run time (ends before it starts: 1); give",
@@ -96,12 +96,12 @@ BAD_TEXTS = {
     # Philly
     "month 13": (
         PHILLY + PHILLY_ROW.replace("2017-10", "2017-13"),
-        "timestamp = '2017-13-09 07:01:55': must be a time",
+        "timestamp: '2017-13-09 07:01:55', expected a time",
     ),
-    "ISO week": (PHILLY + PHILLY_ROW.replace("2017-10-09", "2017-W41-1"), "must be a time 'YYYY-MM-DD HH:MM:SS'"),
+    "ISO week": (PHILLY + PHILLY_ROW.replace("2017-10-09", "2017-W41-1"), "expected a time 'YYYY-MM-DD HH:MM:SS'"),
     "time zone": (
         PHILLY + PHILLY_ROW.replace(":55", ":55 PDT"),
-        "timestamp = '2017-10-09 07:01:55 PDT': must be a time",
+        "timestamp: '2017-10-09 07:01:55 PDT', expected a time",
     ),
     "not json": ("[nonsense]", "line 1: found 'n': each entry must be an object"),
     "number in list": (
@@ -111,7 +111,7 @@ BAD_TEXTS = {
     "broken json": (f"[{JOB},\n\n {{'a': 1}}]", "line 3: is not JSON ("),
     "open list": (f"[{JOB}\n", "line 2: the list ends too early: no ','"),
     "cut entry": (f"[\n{JOB[:100]}", "line 2: is not JSON ("),
-    "no comma": (f"[{JOB} {JOB}]", "found '{': must be ','"),
+    "no comma": (f"[{JOB} {JOB}]", "found '{', expected ','"),
     "last comma": (f"[{JOB},]", "found ']': each entry must be an object"),
     "after the list": (f"[{JOB}] x", "line 1: found 'x' after the list"),
     "empty list": ("[ ]", "the file holds no jobs"),
@@ -119,28 +119,28 @@ BAD_TEXTS = {
     "long number": ('[{"a": ' + "1" * 5000 + "}]", "an entry cannot be decoded"),
     "job without id": (
         f"[{JOB},\n{JOB.replace('jobid', 'id')}]",
-        "line 2: job 2, jobid = None: must be printable text",
+        "line 2: job 2, jobid: None, expected printable text",
     ),
-    "surrogate": (job(': "j"', r': "\ud800"'), "jobid = '\\ud800': must be printable text"),
-    "no attempts": (job("attempts", "tries"), "job 1, attempts = None: must be a list of objects; fix"),
-    "odd attempts": ('[{"jobid": "a", "attempts": [3]}]', "job 1, attempts = [3]: must be a list of objects"),
-    "odd time": (job("02:01:00", "2 pm"), "job 1, attempts[0].end_time = '2017-10-07 2 pm': must be a time"),
-    "number for time": ('[{"jobid": "a", "attempts": [], "submitted_time": 5}]', "submitted_time = 5: must be a time"),
-    "early end": (job("02:01:00", "00:01:00"), "attempts[0].end_time = '2017-10-07 00:01:00': must not be"),
-    "no detail": (job("detail", "x"), "attempts[0].detail = None: must be a list of objects"),
-    "odd gpus": (job('["g"]', "8"), "attempts[0].detail[0].gpus = 8: must be a list; fix or remove the job"),
+    "surrogate": (job(': "j"', r': "\ud800"'), "jobid: '\\ud800', expected printable text"),
+    "no attempts": (job("attempts", "tries"), "job 1, attempts: None, expected a list of objects; fix"),
+    "odd attempts": ('[{"jobid": "a", "attempts": [3]}]', "job 1, attempts: [3], expected a list of objects"),
+    "odd time": (job("02:01:00", "2 pm"), "job 1, attempts[0].end_time: '2017-10-07 2 pm', expected a time"),
+    "number for time": ('[{"jobid": "a", "attempts": [], "submitted_time": 5}]', "submitted_time: 5, expected a time"),
+    "early end": (job("02:01:00", "00:01:00"), "attempts[0].end_time: '2017-10-07 00:01:00', expected at least"),
+    "no detail": (job("detail", "x"), "attempts[0].detail: None, expected a list of objects"),
+    "odd gpus": (job('["g"]', "8"), "attempts[0].detail[0].gpus: 8, expected a list; fix or remove the job"),
     "four ages": (
         '[{"jobid": "a", "submitted_time": "2017-10-07 01:00:00", "attempts": ['
         + ",".join(['{"start_time": "0001-01-01 00:00:00", "end_time": "9999-12-31 00:00:00", "detail": []}'] * 4)
         + "]}]",
-        "job 1, run time = 1262151244800: must be below 1000000000000 s",
+        "job 1, run time: 1262151244800, expected below 1000000000000 s",
     ),
     # Alibaba
-    "shared nothing": (pod(num_gpu="0"), "line 3: gpu_milli = '460': must be 0 when num_gpu = 0"),
-    "shared two": (pod(num_gpu="2"), "line 3: gpu_milli = '460': must be 1000 when num_gpu = 2"),
-    "more than one": (pod(gpu_milli="1001"), "gpu_milli = '1001': must be from 1 to 1000 when num_gpu = 1"),
-    "none of one": (pod(gpu_milli="0"), "gpu_milli = '0': must be from 1 to 1000 when num_gpu = 1"),
-    "negative memory": (pod(memory_mib="-1"), "memory_mib = '-1': must be an integer >= 0"),
+    "shared nothing": (pod(num_gpu="0"), "line 3: gpu_milli: '460', expected 0 when num_gpu = 0"),
+    "shared two": (pod(num_gpu="2"), "line 3: gpu_milli: '460', expected 1000 when num_gpu = 2"),
+    "more than one": (pod(gpu_milli="1001"), "gpu_milli: '1001', expected from 1 to 1000 when num_gpu = 1"),
+    "none of one": (pod(gpu_milli="0"), "gpu_milli: '0', expected from 1 to 1000 when num_gpu = 1"),
+    "negative memory": (pod(memory_mib="-1"), "memory_mib: '-1', expected an integer >= 0"),
     "pods without times": (
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\n",
         "'scheduled_time'; this variant of the pod list has no times and cannot be replayed",
@@ -162,10 +162,10 @@ def test_bad_text(tmp_path: Path, case: str) -> None:
     ("row", "fragment"),
     [
         ("", "there are no rows below the header"),
-        ("n0,1,1,0,\n", "line 3: sn = 'n0': must be unique, and line 2 has it too"),
-        ("n1,1,1,8,\n", "line 3: model = '': must not be empty"),
-        ("n1,1,1,x,T4\n", "line 3: gpu = 'x': must be an integer >= 0"),
-        ("n1,1,1,T4\n", "line 3: has 4 fields: must have 5"),
+        ("n0,1,1,0,\n", "line 3: sn: 'n0', expected unique, and line 2 has it too"),
+        ("n1,1,1,8,\n", "line 3: model: '', must not be empty"),
+        ("n1,1,1,x,T4\n", "line 3: gpu: 'x', expected an integer >= 0"),
+        ("n1,1,1,T4\n", "line 3: has 4 fields, expected 5"),
     ],
 )
 def test_bad_nodes(tmp_path: Path, row: str, fragment: str) -> None:
@@ -183,7 +183,7 @@ def test_trace_is_no_node_list(tmp_path: Path) -> None:
 def test_format_that_is_not_the_file_s(tmp_path: Path) -> None:
     path = tmp_path / "trace"
     path.write_text(PHILLY + PHILLY_ROW)
-    assert "line 1: found 't': must be '['" in one_line(path, lambda path: read_trace(path, format="philly-json"))
+    assert "line 1: found 't', expected '['" in one_line(path, lambda path: read_trace(path, format="philly-json"))
     path.write_text("[]")
     assert "no column 'job_id'" in one_line(path, lambda path: read_trace(path, format="helios-csv"))
 
@@ -285,6 +285,6 @@ def test_any_bytes_give_a_trace_or_one_line(tmp_path: Path, data: bytes, format:
         got = error
     if isinstance(got, InvalidFile):
         assert str(got).startswith(str(path))
-        assert str(got).isprintable(), "must be one line"
+        assert str(got).isprintable(), "expected one line"
     else:
         assert len(got) >= 1

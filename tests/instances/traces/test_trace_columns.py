@@ -56,15 +56,15 @@ def test_equal_by_value() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ids": ("a", "a")}, "Trace.ids has repeated ids: must be unique"),
-        ({"submit": column(0)}, r"Trace.submit has shape \(1,\): must be one column of 2"),
-        ({"submit": np.array([0.0, 1.5])}, "Trace.submit has dtype float64: must be integers"),
+        ({"ids": ("a", "a")}, "Trace.ids has repeated ids, expected unique"),
+        ({"submit": column(0)}, r"Trace.submit has shape \(1,\), expected one column of 2"),
+        ({"submit": np.array([0.0, 1.5])}, "Trace.submit has dtype float64, expected integers"),
         ({"submit": column(1, 2)}, "Trace.submit must start at 0 and never fall"),
-        ({"submit": column(0, -1)}, "Trace.submit of 'b' is -1: must be >= 0"),
-        ({"duration_ms": column(1, 0)}, "Trace.duration_ms of 'b' is 0: must be >= 1"),
+        ({"submit": column(0, -1)}, "Trace.submit of 'b' is -1, expected >= 0"),
+        ({"duration_ms": column(1, 0)}, "Trace.duration_ms of 'b' is 0, expected >= 1"),
         ({"gpus_milli": column(1001, 0)}, r"Trace.gpus_milli of 'a' must be at most 1000 \* gpu_count"),
-        ({"memory_mib": column(-2, 0)}, "Trace.memory_mib of 'a' is -2: must be >= -1"),
-        ({"qos": ("LS",)}, "Trace.qos has 1 texts: must have 2"),
+        ({"memory_mib": column(-2, 0)}, "Trace.memory_mib of 'a' is -2, expected >= -1"),
+        ({"qos": ("LS",)}, "Trace.qos has 1 texts, expected 2"),
     ],
 )
 def test_rules_of_a_trace(change: dict[str, Any], message: str) -> None:
@@ -73,5 +73,5 @@ def test_rules_of_a_trace(change: dict[str, Any], message: str) -> None:
 
 
 def test_rules_of_nodes() -> None:
-    with pytest.raises(InvalidInput, match=r"Nodes.gpus of 'n' is -1: must be >= 0"):
+    with pytest.raises(InvalidInput, match=r"Nodes.gpus of 'n' is -1, expected >= 0"):
         replace(NODES, gpus=column(-1))

@@ -319,7 +319,7 @@ def test_repeated_ids_stay_unique(write: Write) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, True, 1.0, "3"])
 def test_bad_limit(write: Write, limit: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"limit = .*: must be (an integer or None|at least 1)"):
+    with pytest.raises(InvalidInput, match=r"limit: .*, expected (an integer or None|at least 1)"):
         read_trace(write(PODS), limit=limit)
 
 

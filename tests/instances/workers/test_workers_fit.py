@@ -58,10 +58,10 @@ def test_no_parameter_is_negative_whatever_the_points():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "points: must be at least one"),
-        ([(1, 1, 0.0)], r"points\[0\] = \(1.0, 1.0, 0.0\): must be finite numbers > 0"),
+        ([], "points: expected at least one"),
+        ([(1, 1, 0.0)], r"points\[0\]: \(1.0, 1.0, 0.0\), expected finite numbers > 0"),
         ([(1, 1, 1.0), (1, math.nan, 1.0)], r"points\[1\]"),
-        ([(1, 1)], "points: must be at least one of"),
+        ([(1, 1)], "points: expected at least one of"),
     ],
 )
 def test_bad_points_are_named(given, message):
@@ -70,5 +70,5 @@ def test_bad_points_are_named(given, message):
 
 
 def test_mode_is_one_of_two():
-    with pytest.raises(InvalidInput, match="mode = 'both': must be one of synchronous, asynchronous"):
+    with pytest.raises(InvalidInput, match="mode: 'both', expected one of synchronous, asynchronous"):
         fit([(1, 1, 1)], mode="both")

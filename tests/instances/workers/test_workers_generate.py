@@ -56,18 +56,18 @@ def test_the_same_seed_gives_the_same_instance_and_another_another():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"jobs": -1}, "jobs = -1: must be between 0 and "),
-        ({"kinds": 0}, "kinds = 0: must be between 1 and "),
-        ({"most_workers": 0}, "most_workers = 0: must be between 1 and 1000"),
-        ({"most_ps": 1001}, "most_ps = 1001: must be between 1 and 1000"),
-        ({"scale": -1.0}, "scale = -1.0: must be between"),
-        ({"cpu_factor": math.nan}, "cpu_factor = nan"),
-        ({"gaps": 1.5}, "gaps = 1.5: must be between 0 and 1"),
-        ({"running": -0.1}, "running = -0.1: must be between 0 and 1"),
-        ({"delay": -1.0}, "delay = -1.0: must be between"),
-        ({"speed": "fast"}, "speed = 'fast': must be one of paper, synchronous, asynchronous, table"),
-        ({"waiting": "none"}, "waiting = 'none': must be one of slowest, pair"),
-        ({"jobs": 2.5}, "generate workers: jobs = 2.5: must be an integer"),
+        ({"jobs": -1}, "jobs: -1, expected between 0 and "),
+        ({"kinds": 0}, "kinds: 0, expected between 1 and "),
+        ({"most_workers": 0}, "most_workers: 0, expected between 1 and 1000"),
+        ({"most_ps": 1001}, "most_ps: 1001, expected between 1 and 1000"),
+        ({"scale": -1.0}, "scale: -1.0, expected between"),
+        ({"cpu_factor": math.nan}, "cpu_factor: nan"),
+        ({"gaps": 1.5}, "gaps: 1.5, expected between 0 and 1"),
+        ({"running": -0.1}, "running: -0.1, expected between 0 and 1"),
+        ({"delay": -1.0}, "delay: -1.0, expected between"),
+        ({"speed": "fast"}, "speed: 'fast', expected one of paper, synchronous, asynchronous, table"),
+        ({"waiting": "none"}, "waiting: 'none', expected one of slowest, pair"),
+        ({"jobs": 2.5}, "generate workers: jobs: 2.5, expected an integer"),
     ],
 )
 def test_wrong_sizes_are_refused(sizes, message):
@@ -113,7 +113,7 @@ def test_jobs_are_those_of_the_paper():
 
 
 def test_from_models_refuses_what_does_not_match():
-    with pytest.raises(InvalidInput, match="remaining: has 1 entries: must have 2"):
+    with pytest.raises(InvalidInput, match="remaining: has 1 entries, expected 2"):
         from_models(MODELS, RESOURCES, [1, 1, 1], model=[0, 1], remaining=[5])
-    with pytest.raises(InvalidInput, match=r"model = \[0, 3\]: must be indices of the 3 models"):
+    with pytest.raises(InvalidInput, match=r"model: \[0, 3\], expected indices of the 3 models"):
         from_models(MODELS, RESOURCES, [1, 1, 1], model=[0, 3], remaining=[5, 5])

@@ -58,7 +58,7 @@ def test_time_sharing_is_allowed():
 
 FULL = ((0, 0, 2, 2), (1, 0, 2, 1))
 WRONG = [
-    ({"finish": (1,)}, "finish has 1 entries: must have 2"),
+    ({"finish": (1,)}, "finish has 1 entries, expected 2"),
     ({"ends": (3, 2, 4)}, "stage 1 ends at 2000000000 ns, before it begins"),
     ({"finish": (1, 3)}, "job 1 finishes with stage 3: there are 3"),
     ({"entries": ((3, 0, 2, 1),)}, "entry 0 is of stage 3 and job 0"),
@@ -158,7 +158,7 @@ def test_no_time_may_be_spent_where_a_job_cannot_train():
 
 
 def test_a_plan_of_the_other_form_is_refused():
-    assert "must be a workers.stages" in two_jobs().violations(mlsched.solve(decision(), "fair").plan)[0]
+    assert "expected a workers.stages" in two_jobs().violations(mlsched.solve(decision(), "fair").plan)[0]
 
 
 def decision():
@@ -171,12 +171,12 @@ def test_a_malformed_plan_has_no_value():
 
 
 BAD = [
-    ({"arrival": ints([2000, 0])}, r"arrival\[1\] = 0: must not precede"),
-    ({"model": ints([0, 1])}, r"model\[1\] = 1: must be below 1"),
-    ({"time": [[[2 * S], [S]], [[NEVER], [NEVER]]]}, r"remaining\[1\] = 1: .* never finishes"),
-    ({"worker_demand": [[1], [3]]}, r"remaining\[1\] = 1: .* add capacity"),
-    ({"remaining": ints([2**50, 1])}, r"must stay below 2\^53 \(104 days\)"),
-    ({"remaining": ints([0, 1])}, r"remaining\[0\] = 0: must be >= 1"),
+    ({"arrival": ints([2000, 0])}, r"arrival\[1\]: 0, must not precede"),
+    ({"model": ints([0, 1])}, r"model\[1\]: 1, expected below 1"),
+    ({"time": [[[2 * S], [S]], [[NEVER], [NEVER]]]}, r"remaining\[1\]: 1, .* never finishes"),
+    ({"worker_demand": [[1], [3]]}, r"remaining\[1\]: 1, .* add capacity"),
+    ({"remaining": ints([2**50, 1])}, r"expected below 2\^53 \(104 days\)"),
+    ({"remaining": ints([0, 1])}, r"remaining\[0\]: 0, expected >= 1"),
 ]
 
 

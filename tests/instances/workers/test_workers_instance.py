@@ -15,15 +15,15 @@ from mlsched.instances.workers import NEVER, Instance, waiting_terms
 from mlsched.instances.workers.instance import pair_terms
 
 BAD = [
-    ({"model": [0, 2]}, r"model\[1\] = 2: must be below 2 \(the number of models\)"),
-    ({"current_ps": [0, 0]}, r"current_workers\[0\] = 2: must be 0 exactly where current_ps is"),
-    ({"waited": [3, 5]}, r"waited\[1\] = 5: must not exceed the one before: jobs are listed in arrival order"),
-    ({"remaining": [0, 1]}, r"remaining\[0\] = 0: must be >= 1"),
-    ({"cost": [[[0, 80], [60, 40]], [[90, 70], [50, 1]]]}, r"cost\[0\]\[0\]\[0\] = 0: must be >= 1"),
+    ({"model": [0, 2]}, r"model\[1\]: 2, expected below 2 \(the number of models\)"),
+    ({"current_ps": [0, 0]}, r"current_workers\[0\]: 2, expected 0 exactly where current_ps is"),
+    ({"waited": [3, 5]}, r"waited\[1\]: 5, expected at most the one before: jobs are listed in arrival order"),
+    ({"remaining": [0, 1]}, r"remaining\[0\]: 0, expected >= 1"),
+    ({"cost": [[[0, 80], [60, 40]], [[90, 70], [50, 1]]]}, r"cost\[0\]\[0\]\[0\]: 0, expected >= 1"),
     ({"cost": np.zeros((2, 0, 3), dtype=np.int64)}, "cost: has no column"),
-    ({"capacity": [3]}, r"worker_demand: length of dimension 1 is 2|capacity: length is 1: must be 2"),
-    ({"capacity": [3, -1]}, r"capacity\[1\] = -1"),
-    ({"waiting": [EXACT, 1]}, "total_jct can reach .*: must stay below 2\\^53; lower cost or waiting"),
+    ({"capacity": [3]}, r"worker_demand: length of dimension 1 is 2|capacity: length is 1, expected 2"),
+    ({"capacity": [3, -1]}, r"capacity\[1\]: -1"),
+    ({"waiting": [EXACT, 1]}, "total_jct can reach .*, expected below 2\\^53; lower cost or waiting"),
     ({"cost": [[[100.5, 80], [60, 40]], [[90, 70], [50, 1]]]}, "cost"),
 ]
 

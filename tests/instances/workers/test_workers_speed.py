@@ -103,15 +103,15 @@ def test_a_float_is_the_decimal_it_prints_as():
 
 
 BAD = [
-    (lambda: Synchronous(-1, 0, 0, 0, 0), "theta0_m = -1: must be a finite number of seconds >= 0"),
-    (lambda: Synchronous(1, math.nan, 0, 0, 0), "theta1 = nan: must be a finite"),
-    (lambda: Asynchronous(1, 0, math.inf, 0), "theta2 = inf: must be a finite"),
-    (lambda: Synchronous(1, True, 0, 0, 0), "theta1 = True: must be a finite"),
+    (lambda: Synchronous(-1, 0, 0, 0, 0), "theta0_m: -1, expected a finite number of seconds >= 0"),
+    (lambda: Synchronous(1, math.nan, 0, 0, 0), "theta1: nan, expected a finite"),
+    (lambda: Asynchronous(1, 0, math.inf, 0), "theta2: inf, expected a finite"),
+    (lambda: Synchronous(1, True, 0, 0, 0), "theta1: True, expected a finite"),
     (lambda: Table(((1.0,), (1.0, 2.0))), "rows: have different lengths"),
-    (lambda: Table(((0.0,),)), r"rows: 0.0 s with 1 workers and 1 PSs: must be a finite number > 0"),
-    (lambda: Table(((1.0,),)).times(0, 1), "workers = 0: must be between 1 and"),
-    (lambda: Table(((1.0,),)).times(1, 1).cost(0), "remaining = 0: must be between 1 and"),
-    (lambda: Table(((1.0,),)).times(1, 1).cost(2**50), "remaining = .*: takes .* ms: must stay below 2\\^53"),
+    (lambda: Table(((0.0,),)), r"rows: 0.0 s with 1 workers and 1 PSs: expected a finite number > 0"),
+    (lambda: Table(((1.0,),)).times(0, 1), "workers: 0, expected between 1 and"),
+    (lambda: Table(((1.0,),)).times(1, 1).cost(0), "remaining: 0, expected between 1 and"),
+    (lambda: Table(((1.0,),)).times(1, 1).cost(2**50), "remaining = .*: takes .* ms, expected below 2\\^53"),
 ]
 
 

@@ -245,7 +245,7 @@ WRONG = [
     (policy((1, [2], [2]), (0, [1, 2], [2, 1]), (0, [2], [2])), f"{SECOND}: the jobs need 3 gpu: there are 2"),
     (
         BOTH.replace(ps=np.zeros((3, 2), dtype=np.int64)),
-        f"{FIRST}: a job has 2 workers and 0 PSs: must have both, or neither",
+        f"{FIRST}: a job has 2 workers and 0 PSs, expected both, or neither",
     ),
 ]
 
@@ -279,14 +279,14 @@ def test_whoever_waits_may_be_unable_to_train_with_all():
 
 
 def test_another_plan_is_no_policy():
-    assert stream().violations(None) == ["the answer is a NoneType: must be a workers.policy"]
+    assert stream().violations(None) == ["the answer is a NoneType, expected a workers.policy"]
 
 
 REFUSED = [
-    ({"type_model": ints([1])}, r"type_model\[0\] = 1: must be below 1"),
+    ({"type_model": ints([1])}, r"type_model\[0\]: 1, expected below 1"),
     ({"capacity": ints([0])}, "fits in no configuration"),
     ({"type_model": ints([]), "type_iterations": ints([]), "chance": ints([])}, "there is no type of job"),
-    ({"jobs": 7}, "jobs = 7: must be between 0 and 6"),
+    ({"jobs": 7}, "jobs: 7, expected between 0 and 6"),
     ({"type_iterations": ints([2**52])}, "jobs may take"),
     ({"gap": 0}, "gap"),
 ]
@@ -314,5 +314,5 @@ def test_presets_files_and_hashes(tmp_path):
     mlsched.save(plan, tmp_path / "plan.json", instance=first)
     assert mlsched.load(tmp_path / "plan.json") == plan
     assert list(first.table(plan)) == ["coming", "jobs (iterations)", "workers + PSs"]
-    with pytest.raises(InvalidInput, match="long = 5: must be at least short, 10"):
+    with pytest.raises(InvalidInput, match="long: 5, expected at least short, 10"):
         mlsched.generate("workers", "stream-3", short=10, long=5)

@@ -99,13 +99,13 @@ def test_networks_of_other_shapes_are_refused(tmp_path, name):
     tensors = {"0.weight": np.zeros((1, 3), dtype=np.float32), "0.bias": np.zeros(1, dtype=np.float32)}
     path = tmp_path / "other.safetensors"
     write(path, Weights(tensors, of(name, "taskgraph").card))
-    with pytest.raises(InvalidFile, match=r"3 -> 1: must be .* train it anew"):
+    with pytest.raises(InvalidFile, match=r"3 -> 1, expected .* train it anew"):
         api.simulate(load(), f"{name}:weights={path}", scheduling_events=WAKE, options=WORLD)
 
 
 def test_weights_of_another_policy_are_refused(tmp_path):
     path = with_card(tmp_path, "other", policy="chic")
-    with pytest.raises(InvalidFile, match="holds weights of chic: must be of mlf-rl"):
+    with pytest.raises(InvalidFile, match="holds weights of chic, expected of mlf-rl"):
         api.simulate(load(), f"mlfs:weights={path}")
     with pytest.raises(InvalidInput, match="switch"):
         api.simulate(load(), "mlfs:switch=never")

@@ -134,8 +134,8 @@ def test_loads_are_chosen_at_any_size(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("mlfs", {"loads": [0.7]}, "must be some of 0.25, 0.5, 1, 2, 3"),
-        ("mlfs", {"loads": []}, "must be some of"),
+        ("mlfs", {"loads": [0.7]}, "expected some of 0.25, 0.5, 1, 2, 3"),
+        ("mlfs", {"loads": []}, "expected some of"),
         ("mlfs", {"papers_size": True, "quick": True}, "one of them"),
         ("slaq", {"papers_size": True}, "slaq has one size"),
         ("chic", {"loads": [1.0]}, "chic has one size"),

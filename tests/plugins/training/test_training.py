@@ -86,7 +86,7 @@ def test_mlf_rl_is_trained_and_answers_where_every_iteration_queues_anew(tmp_pat
     load = mlsched.workload("synthetic:mlfs-cluster", simulator="iterations", jobs=8, servers=1, seed=1, load=1.8)
     run = mlsched.simulate(load, f"mlf-rl:queueing=iteration,weights={path}")
     assert run.violations() == []
-    with pytest.raises(InvalidFile, match="holds weights for queueing = iteration: must be for held"):
+    with pytest.raises(InvalidFile, match="holds weights for queueing: iteration, expected for held"):
         mlsched.simulate(load, f"mlf-rl:weights={path}")
 
 

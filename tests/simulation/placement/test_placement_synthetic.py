@@ -86,16 +86,16 @@ def test_all_reduce_jobs_and_interference():
 @pytest.mark.parametrize(
     ("pattern", "wrong", "rule"),
     [
-        ("uniform", {"jobs": 0}, "jobs = 0"),
-        ("uniform", {"mean": 0.2}, "mean = 0.2"),
-        ("poisson", {"mean": 0.0}, "mean = 0.0: must be above 0"),
-        ("poisson", {"load": 0.0}, "load = 0.0: must be above 0"),
-        ("google", {"daily": 2.0}, "daily = 2.0"),
-        ("google", {"burst": -1.0}, "burst = -1.0"),
-        ("uniform", {"servers": 0}, "servers = 0"),
-        ("uniform", {"model": "x"}, "model = 'x': must be one of pairwise, linear, quadratic"),
-        ("uniform", {"most_tasks": 0}, "most_tasks = 0"),
-        ("uniform", {"all_reduce": 1.5}, "all_reduce = 1.5"),
+        ("uniform", {"jobs": 0}, "jobs: 0"),
+        ("uniform", {"mean": 0.2}, "mean: 0.2"),
+        ("poisson", {"mean": 0.0}, "mean: 0.0, expected above 0"),
+        ("poisson", {"load": 0.0}, "load: 0.0, expected above 0"),
+        ("google", {"daily": 2.0}, "daily: 2.0"),
+        ("google", {"burst": -1.0}, "burst: -1.0"),
+        ("uniform", {"servers": 0}, "servers: 0"),
+        ("uniform", {"model": "x"}, "model: 'x', expected one of pairwise, linear, quadratic"),
+        ("uniform", {"most_tasks": 0}, "most_tasks: 0"),
+        ("uniform", {"all_reduce": 1.5}, "all_reduce: 1.5"),
     ],
 )
 def test_a_wrong_option_is_refused(pattern, wrong, rule):
@@ -152,11 +152,11 @@ def test_servers_come_from_the_cluster(philly):
     ("wrong", "rule"),
     [
         ({"skip": 5}, "skip = 5: leaves 1 of 6 jobs"),
-        ({"workers": "x"}, "workers = 'x'"),
-        ({"lengths": "x"}, "lengths = 'x'"),
-        ({"rate": -1.0}, "rate = -1.0"),
-        ({"load": 0.0}, "load = 0.0"),
-        ({"model": "x"}, "model = 'x'"),
+        ({"workers": "x"}, "workers: 'x'"),
+        ({"lengths": "x"}, "lengths: 'x'"),
+        ({"rate": -1.0}, "rate: -1.0"),
+        ({"load": 0.0}, "load: 0.0"),
+        ({"model": "x"}, "model: 'x'"),
     ],
 )
 def test_a_wrong_use_of_a_trace_is_refused(philly, wrong, rule):

@@ -114,7 +114,7 @@ def test_nothing_left_is_refused():
 def test_arrivals_come_faster_by_a_factor():
     assert from_trace(trace(), NODES, arrivals=4.0).submit.tolist() == [0, 15, 30, 45]
     assert from_trace(trace(), NODES, arrivals=0.5).submit.tolist() == [0, 120, 240, 360]
-    with pytest.raises(InvalidInput, match=r"arrivals = 0\.0: must be above 0"):
+    with pytest.raises(InvalidInput, match=r"arrivals: 0\.0, expected above 0"):
         from_trace(trace(), NODES, arrivals=0.0)
 
 
@@ -149,11 +149,11 @@ def test_one_after_the_other_needs_one_node():
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ({"kinds": "x"}, "kinds = 'x': must be one of auto, qos, random, short"),
-        ({"other_qos": "x"}, "other_qos = 'x': must be one of te, be, drop"),
-        ({"oversize": "x"}, "oversize = 'x': must be one of keep, drop"),
-        ({"te_share": 2.0}, "te_share = 2.0: must be between 0 and 1"),
-        ({"grace_scale": -1.0}, "grace_scale = -1.0: must be at least 0"),
+        ({"kinds": "x"}, "kinds: 'x', expected one of auto, qos, random, short"),
+        ({"other_qos": "x"}, "other_qos: 'x', expected one of te, be, drop"),
+        ({"oversize": "x"}, "oversize: 'x', expected one of keep, drop"),
+        ({"te_share": 2.0}, "te_share: 2.0, expected between 0 and 1"),
+        ({"grace_scale": -1.0}, "grace_scale: -1.0, expected at least 0"),
     ],
 )
 def test_options_out_of_range_are_refused(option, sentence):

@@ -91,13 +91,13 @@ def test_fifo_has_the_papers_median_for_te_jobs():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"jobs": 0}, "jobs = 0: must be between 1 and 10000000"),
-        ({"nodes": 0}, "nodes = 0: must be between 1 and 100000"),
-        ({"te_share": 1.5}, "te_share = 1.5: must be between 0 and 1"),
-        ({"load": 0.0}, "load = 0.0: must be above 0"),
-        ({"grace_scale": -1.0}, "grace_scale = -1.0: must be at least 0"),
-        ({"rounding": "up"}, "rounding = 'up': must be one of last, first"),
-        ({"calibration": "q"}, "calibration = 'q': must be one of z, a"),
+        ({"jobs": 0}, "jobs: 0, expected between 1 and 10000000"),
+        ({"nodes": 0}, "nodes: 0, expected between 1 and 100000"),
+        ({"te_share": 1.5}, "te_share: 1.5, expected between 0 and 1"),
+        ({"load": 0.0}, "load: 0.0, expected above 0"),
+        ({"grace_scale": -1.0}, "grace_scale: -1.0, expected at least 0"),
+        ({"rounding": "up"}, "rounding: 'up', expected one of last, first"),
+        ({"calibration": "q"}, "calibration: 'q', expected one of z, a"),
     ],
 )
 def test_options_out_of_range_are_refused(options, sentence):
@@ -110,7 +110,7 @@ def test_wrong_names_and_options_of_the_source_are_refused():
         api.workload("synthetic:q")
     with pytest.raises(UnknownName, match="synthetic:z: has no parameter 'speed'"):
         api.workload("synthetic:z:speed=3")
-    with pytest.raises(InvalidInput, match="jobs = 'many': must be an integer"):
+    with pytest.raises(InvalidInput, match="jobs: 'many', expected an integer"):
         api.workload("synthetic:z:jobs=many")
     with pytest.raises(InvalidInput, match="cluster and limit are for traces"):
         api.workload("synthetic:z", cluster="1x(8gpu)")

@@ -81,7 +81,7 @@ def test_target_losses():
     assert offered_load(load) < 0.8 * offered_load(plain)
     some = table1(target=0.9, hinted="nonconvex").target != NO_TARGET
     assert 0 < some.sum() < len(some)
-    with pytest.raises(InvalidInput, match="hinted = 'some'"):
+    with pytest.raises(InvalidInput, match="hinted: 'some'"):
         table1(target=0.9, hinted="some")
     with pytest.raises(InvalidInput, match="target"):
         table1(target=1.1)
@@ -161,10 +161,10 @@ FIELDS = {
                 "weight": [1, 1],
                 "most": [1, 1],
             },
-            "must not be before",
+            "expected at least",
         ),
-        ({"cores": 0}, "cores = 0"),
-        ({"target": [1]}, "target[0] = 1: must be below the job's loss before its first iteration"),
+        ({"cores": 0}, "cores: 0"),
+        ({"target": [1]}, "target[0]: 1, expected below the job's loss before its first iteration"),
     ],
 )
 def test_a_workload_refuses(change, rule):

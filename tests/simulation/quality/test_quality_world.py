@@ -243,16 +243,16 @@ def test_a_plan_that_starves_everybody_ends_the_run_with_an_error():
 
 
 def test_a_least_that_cannot_be_kept_is_refused():
-    with pytest.raises(InvalidInput, match="least = 3"):
+    with pytest.raises(InvalidInput, match="least: 3"):
         QualityWorld(workload(8, [(0, 1, [1, 0])], most=[2]), Options(least=3))
-    with pytest.raises(InvalidInput, match="least = 9"):
+    with pytest.raises(InvalidInput, match="least: 9"):
         QualityWorld(workload(8, [(0, 1, [1, 0])]), Options(least=9))
 
 
 def test_the_clock_refuses_readings_it_does_not_know():
-    with pytest.raises(InvalidInput, match="progress = 'lost'"):
+    with pytest.raises(InvalidInput, match="progress: 'lost'"):
         api.simulate(ONE, "fair", options={"progress": "lost"})
-    with pytest.raises(InvalidInput, match="epoch = 0"):
+    with pytest.raises(InvalidInput, match="epoch: 0"):
         Options(epoch=0)
 
 

@@ -169,5 +169,5 @@ def test_a_rule_of_ones_own_is_an_order():
     def wrong(snapshot, *, rng):
         return mlsched.start_in_order(snapshot, [1.0] * 9)
 
-    with pytest.raises(mlsched.SolverError, match=r"key: has shape \(9,\): must be a number for each of 2 jobs"):
+    with pytest.raises(mlsched.SolverError, match=r"key: has shape \(9,\), expected a number for each of 2 jobs"):
         api.simulate(one, wrong)

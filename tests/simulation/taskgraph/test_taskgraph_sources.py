@@ -102,12 +102,7 @@ def test_a_traces_cluster_follows_its_load_or_is_given():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        ({"jobs": 0}, "jobs = 0"),
-        ({"load": 0.0}, "load = 0"),
-        ({"seen": 1.5}, "seen = 1.5"),
-        ({"error": 2.0}, "error = 2"),
-    ],
+    [({"jobs": 0}, "jobs: 0"), ({"load": 0.0}, "load: 0"), ({"seen": 1.5}, "seen: 1.5"), ({"error": 2.0}, "error: 2")],
 )
 def test_wrong_sizes_are_refused(options, message):
     with pytest.raises(InvalidInput, match=message):

@@ -226,9 +226,9 @@ def test_an_illegal_round_names_decision_and_time():
 
 def test_workloads_are_checked():
     inst = horizon([(0, 1, [(4, 1), (0, 1)])])
-    with pytest.raises(InvalidInput, match=r"true_duration\[1\] = 2: must be 0 exactly where"):
+    with pytest.raises(InvalidInput, match=r"true_duration\[1\]: 2, expected 0 exactly where"):
         Workload(horizon=inst, true_duration=[1, 2])
-    with pytest.raises(InvalidInput, match="true_duration: length is 1: must be 2"):
+    with pytest.raises(InvalidInput, match="true_duration: length is 1, expected 2"):
         Workload(horizon=inst, true_duration=[1])
     with pytest.raises(InvalidInput, match="horizon: has a past"):
         Workload.of(inst.replace(now=3))

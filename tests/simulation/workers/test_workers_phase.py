@@ -115,7 +115,7 @@ def test_jobs_beyond_the_window_are_backlog_and_get_nothing():
 def test_bad_actions_are_refused():
     decision = taken(instance(), [0])
     for action in (-1, 7):
-        with pytest.raises(InvalidInput, match=f"action = {action}: must be between 0 and 6"):
+        with pytest.raises(InvalidInput, match=f"action: {action}, expected between 0 and 6"):
             decision.step(action)
     with pytest.raises(InvalidInput, match="the phase is over"):
         taken(instance(capacity=(1, 1)), [0, 1]).step(0)

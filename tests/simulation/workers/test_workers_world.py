@@ -201,10 +201,10 @@ def test_parts_of_iterations_are_asked_for_where_nothing_is_lost():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"submit": [5, 4]}, r"submit\[1\] = 4: must not be before submit\[0\] = 5"),
-        ({"model": [0, 1]}, r"model\[1\] = 1: must be below 1"),
+        ({"submit": [5, 4]}, r"submit\[1\]: 4, expected at least submit\[0\] = 5"),
+        ({"model": [0, 1]}, r"model\[1\]: 1, expected below 1"),
         ({"iterations": [1, 10**9]}, r"iterations\[1\] = 1000000000: take up to"),
-        ({"iterations": [1, 0]}, r"iterations\[1\] = 0: must be >= 1"),
+        ({"iterations": [1, 0]}, r"iterations\[1\]: 0, expected >= 1"),
     ],
 )
 def test_workloads_are_checked(changes, message):
@@ -229,7 +229,7 @@ def test_overload_is_told_by_the_least_that_the_jobs_can_ask_for():
 
 @pytest.mark.parametrize("changes", [{"floor": "sometimes"}, {"window": -1}])
 def test_unknown_readings_are_refused(changes):
-    with pytest.raises(InvalidInput, match=f"{next(iter(changes))} = "):
+    with pytest.raises(InvalidInput, match=f"{next(iter(changes))}: "):
         Options(**changes)
 
 

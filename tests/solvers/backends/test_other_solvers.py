@@ -86,7 +86,7 @@ def test_a_limit_of_work_and_an_unknown_solver_are_refused():
     instance = api.generate("workers", "small", seed=0)
     with pytest.raises(InvalidInput, match="Pyomo has no limit of work for appsi_highs"):
         api.solve(instance, "highs:engine=appsi_highs", work_limit=5)
-    with pytest.raises(InvalidInput, match="solver = 'nobody': must be highs, scip, ortools-highs, or a solver that"):
+    with pytest.raises(InvalidInput, match="solver: 'nobody', expected highs, scip, ortools-highs, or a solver that"):
         api.solve(instance, "highs:engine=nobody")
 
 

@@ -41,16 +41,16 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         wrong = self.before >= self.machines
-        refuse_first(wrong, "before", self.before, f"must be below {self.machines} (machines)")
+        refuse_first(wrong, "before", self.before, f"expected below {self.machines} (machines)")
 
     def violations(self, plan: object) -> list[str]:
         """Return one sentence for each broken rule."""
         if not isinstance(plan, Plan):
-            return [f"the answer is {type(plan).__name__}: must be {Plan.kind}"]
+            return [f"the answer is {type(plan).__name__}, expected {Plan.kind}"]
         if len(plan.machine) != len(self.work):
-            return [f"machine has {len(plan.machine)} entries: must have {len(self.work)}, one for each job"]
+            return [f"machine has {len(plan.machine)} entries, expected {len(self.work)}, one for each job"]
         return [
-            f"job {j} is on machine {m}: must be below {self.machines} (machines)"
+            f"job {j} is on machine {m}, expected below {self.machines} (machines)"
             for j, m in enumerate(plan.machine.tolist())
             if m >= self.machines
         ]

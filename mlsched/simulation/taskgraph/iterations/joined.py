@@ -72,7 +72,7 @@ def joined(
     """
     path = located(trace)
     if path is None:
-        raise InvalidInput(f"trace = {trace!r}: must be a log, sample:NAME or data:NAME")
+        raise InvalidInput(f"trace: {trace!r}, expected a log, sample:NAME or data:NAME")
     log = read_trace(path, limit=jobs or None)
     kept = np.flatnonzero((log.gpu_count > 0) & ((log.gpu_count <= largest) | (largest == 0)))
     if not kept.size:
@@ -84,7 +84,7 @@ def joined(
     if sizes.max() > MOST_GPUS:
         name = shown(log.ids[int(kept[sizes.argmax()])])
         raise InvalidInput(
-            f"{log.source}: job {name} asks for {sizes.max()} GPUs: must be at most {MOST_GPUS}; set largest"
+            f"{log.source}: job {name} asks for {sizes.max()} GPUs: expected at most {MOST_GPUS}; set largest"
         )
     most = rng.integers(max(1, iterations // 2), iterations + 1, len(kept))
     most = np.minimum(most, np.maximum(running // SHORTEST, 1).astype(np.int64))

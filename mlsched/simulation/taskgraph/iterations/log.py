@@ -63,7 +63,7 @@ class Segments(Log):
             for tasks in lists(data.get("gpus"), "log: gpus")
         ]
         if len(places) != len(rows) or len(gpus) not in (0, len(rows)):
-            raise InvalidInput("log: places and gpus: must have an entry a row")
+            raise InvalidInput("log: places and gpus: expected an entry a row")
         above = list(integers(lists(data.get("above"), "log: above"), "log: above"))
         wakes = list(integers(data.get("wakes"), "log: wakes"))
         return cls(rows, places, stops_of(data), wakes, gpus, above)

@@ -175,6 +175,6 @@ def _parsed(text: str) -> dict[str, float]:
         except ValueError:
             rate = -1.0
         if not sign or not _plain(name) or _plain(name) in found or not 0 <= rate < MOST_RATE:
-            raise InvalidInput(f"rates {shown(text)}: must be such as v100=12.5|k80=3, each type once, 0: cannot run")
+            raise InvalidInput(f"rates {shown(text)}: expected such as v100=12.5|k80=3, each type once, 0: cannot run")
         found[_plain(name)] = rate
     return found

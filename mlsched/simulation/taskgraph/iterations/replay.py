@@ -84,7 +84,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[
     graphs = Graphs(jobs)
     slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
     if log.above != (slow.above if slow else []):
-        findings.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
+        findings.add("usage", f"the log has {log.above} ticks above capacity, expected {slow.above if slow else []}")
     for job in range(len(jobs.arrival)):
         segments = by_job.get(job, [])
         check = _Job(jobs, job, *stops[job], options.pausing, movement, graphs, slow, findings)
@@ -205,7 +205,7 @@ class _Job:
             self.findings.add(
                 "pace",
                 f"{self.name}: from {s.start} on, the log has iterations of {s.first}, then {s.cycle} x 10^-6 ticks "
-                f"after {s.delay} ticks and {s.cost} x 10^-6: must be {first}, {cycle}, {delay} and {cost}",
+                f"after {s.delay} ticks and {s.cost} x 10^-6: expected {first}, {cycle}, {delay} and {cost}",
             )
         if wholly:
             self.owed = self.due = 0

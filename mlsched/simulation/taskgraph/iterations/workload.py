@@ -153,20 +153,20 @@ class Jobs(Record):
             ("template", self.gang, "templates"),
         ):
             values = getattr(self, name)
-            refuse_first(values >= len(rows), name, values, f"must be below {len(rows)} ({what})")
+            refuse_first(values >= len(rows), name, values, f"expected below {len(rows)} ({what})")
         if len(self.gang) and not self.accuracy.shape[1]:
-            raise InvalidInput("accuracy: has no column; must have at least one")
+            raise InvalidInput("accuracy: has no column, expected at least one")
         refuse_first(
-            (self.duration == 0) != (self.estimate == 0), "estimate", self.estimate, "must be 0 where the duration is"
+            (self.duration == 0) != (self.estimate == 0), "estimate", self.estimate, "expected 0 where the duration is"
         )
         if len(self.loss) and not self.loss.shape[1]:
-            raise InvalidInput("loss: has no column; must have at least one, or no table")
+            raise InvalidInput("loss: has no column, expected at least one, or no table")
         gpus.check(self)
         nodes = len(self.node_capacity)
         wrong = (self.failure_node < 0) | (self.failure_node >= nodes)
-        refuse_first(wrong, "failure_node", self.failure_node, f"must be below {nodes}")
-        refuse_first(self.failure_from < 0, "failure_from", self.failure_from, "must be at least 0")
-        refuse_first(self.failure_to <= self.failure_from, "failure_to", self.failure_to, "must be after failure_from")
+        refuse_first(wrong, "failure_node", self.failure_node, f"expected below {nodes}")
+        refuse_first(self.failure_from < 0, "failure_from", self.failure_from, "expected at least 0")
+        refuse_first(self.failure_to <= self.failure_from, "failure_to", self.failure_to, "expected after failure_from")
         self._check_logged()
         self._check_types()
         self._check_lengths()
@@ -176,30 +176,30 @@ class Jobs(Record):
         jobs, runs, hosts = len(self.arrival), len(self.logged_job), len(self.place_names)
         refuse_falling("logged_job", self.logged_job)
         refuse_first(
-            (self.logged_job < 0) | (self.logged_job >= jobs), "logged_job", self.logged_job, f"must be below {jobs}"
+            (self.logged_job < 0) | (self.logged_job >= jobs), "logged_job", self.logged_job, f"expected below {jobs}"
         )
         early = self.logged_end <= self.logged_start
-        refuse_first(early, "logged_end", self.logged_end, "must be after logged_start")
+        refuse_first(early, "logged_end", self.logged_end, "expected after logged_start")
         wrong = (self.place_run < 0) | (self.place_run >= runs)
-        refuse_first(wrong, "place_run", self.place_run, f"must be below {runs}")
+        refuse_first(wrong, "place_run", self.place_run, f"expected below {runs}")
         wrong = (self.place_name < -1) | (self.place_name >= hosts)
-        refuse_first(wrong, "place_name", self.place_name, f"must be below {hosts}")
-        refuse_first(self.place_gpus < -1, "place_gpus", self.place_gpus, "must be at least -1")
+        refuse_first(wrong, "place_name", self.place_name, f"expected below {hosts}")
+        refuse_first(self.place_gpus < -1, "place_gpus", self.place_gpus, "expected at least -1")
         if runs:
-            refuse_first(self.submit_ms < 0, "submit_ms", self.submit_ms, "must be known where runs are logged")
+            refuse_first(self.submit_ms < 0, "submit_ms", self.submit_ms, "expected known where runs are logged")
 
     def _check_types(self) -> None:
         """Types that nodes name exist; where there are some, jobs are gangs without edges, of one class each."""
         many = self.slowness.shape[1]
-        refuse_first(self.node_type >= max(many, 1), "node_type", self.node_type, f"must be below {many} (types)")
+        refuse_first(self.node_type >= max(many, 1), "node_type", self.node_type, f"expected below {many} (types)")
         if not many:
             return
-        refuse_first(self.gang == 0, "gang", self.gang, "must be 1 where nodes have types: jobs are on one at a time")
+        refuse_first(self.gang == 0, "gang", self.gang, "expected 1 where nodes have types: jobs are on one at a time")
         if len(self.edge_from):
             raise InvalidInput("edge_from: has entries; jobs on nodes of several types are gangs without edges")
         same = self.task_class == self.task_class[np.searchsorted(self.task_template, self.task_template)]
         refuse_first(
-            ~same, "task_class", self.task_class, "must be that of the job's first task where nodes have types"
+            ~same, "task_class", self.task_class, "expected that of the job's first task where nodes have types"
         )
 
     def _check_lengths(self) -> None:

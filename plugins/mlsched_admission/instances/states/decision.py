@@ -75,7 +75,7 @@ def _lines(name: str, content: bytes) -> list[str]:
 
 def _texts(values: Any, name: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-        raise InvalidFile(f"{name}: {shorten(repr(values))}: must be a list of names")
+        raise InvalidFile(f"{name}: {shorten(repr(values))}: expected a list of names")
     return values
 
 

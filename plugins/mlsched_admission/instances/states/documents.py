@@ -73,7 +73,7 @@ def _read(path: str | os.PathLike[str]) -> Document:
     content = read_bytes(path, most=MOST_STATE)
     if content[:2] == b"\x1f\x8b":
         if len(content) > MOST_COMPRESSED:
-            raise InvalidFile(f"{name}: has {len(content)} bytes of gzip: must have at most {MOST_COMPRESSED}")
+            raise InvalidFile(f"{name}: has {len(content)} bytes of gzip, expected at most {MOST_COMPRESSED}")
         content = gunzipped(path, content, most=MOST_STATE)
     if content[:2] == b"PK":
         content = _unzipped(path, content)
@@ -125,7 +125,7 @@ def _unzipped(path: str | os.PathLike[str], content: bytes) -> bytes:
 
     name = shown_path(path)
     if len(content) > MOST_COMPRESSED:
-        raise InvalidFile(f"{name}: has {len(content)} bytes of zip: must have at most {MOST_COMPRESSED}")
+        raise InvalidFile(f"{name}: has {len(content)} bytes of zip, expected at most {MOST_COMPRESSED}")
     if content.count(b"PK\x01\x02") > MOST_MEMBERS:  # counted before the directory is read into memory
         raise InvalidFile(f"{name}: has more than {MOST_MEMBERS} members: KAI's snapshot has one, {_MEMBER}")
     try:

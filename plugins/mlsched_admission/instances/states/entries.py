@@ -27,7 +27,7 @@ class Entry:
 
     def bad(self, keys: tuple[str, ...], value: object, rule: str, remedy: str = "") -> NoReturn:
         """Refuse one field of it."""
-        self.fail(f"{'.'.join(keys)} = {shorten(repr(value), 60)}: {rule}", remedy)
+        self.fail(f"{'.'.join(keys)}: {shorten(repr(value), 60)}, {rule}", remedy)
 
     def get(self, *keys: str) -> Any:
         """What stands there; None where nothing does."""
@@ -36,7 +36,7 @@ class Entry:
             if value is None:
                 return None
             if not isinstance(value, dict):
-                self.bad(keys[:depth], value, "must be an object")
+                self.bad(keys[:depth], value, "expected an object")
             value = value.get(key)
         return value
 
@@ -46,7 +46,7 @@ class Entry:
         if value is None:
             return default
         if not isinstance(value, str) or not value.isprintable():
-            self.bad(keys, value, "must be printable text")
+            self.bad(keys, value, "expected printable text")
         return value
 
     def needed(self, *keys: str, remedy: str = "") -> str:
@@ -62,7 +62,7 @@ class Entry:
         if value is None:
             return default
         if type(value) is not int or not low <= value <= EXACT:
-            self.bad(keys, value, f"must be an integer >= {low}" if low > -EXACT else "must be an integer below 2^53")
+            self.bad(keys, value, f"expected an integer >= {low}" if low > -EXACT else "expected an integer below 2^53")
         return value
 
     def flag(self, *keys: str) -> bool:
@@ -71,7 +71,7 @@ class Entry:
         if value is None:
             return False
         if type(value) is not bool:
-            self.bad(keys, value, "must be true or false")
+            self.bad(keys, value, "expected true or false")
         return value
 
     def under(self, *keys: str) -> Entry:
@@ -80,14 +80,14 @@ class Entry:
         if value is None:
             value = {}
         if not isinstance(value, dict):
-            self.bad(keys, value, "must be an object")
+            self.bad(keys, value, "expected an object")
         return Entry(value, f"{self.where}, {'.'.join(keys)}")
 
     def entries(self, *keys: str) -> Iterator[Entry]:
         """The objects of the list that stands there; none where there is no list."""
         for index, item in enumerate(self.items(*keys)):
             if not isinstance(item, dict):
-                self.bad((*keys, str(index)), item, "must be an object")
+                self.bad((*keys, str(index)), item, "expected an object")
             yield Entry(item, f"{self.where}, {'.'.join(keys)}[{index}]")
 
     def items(self, *keys: str) -> list[Any]:
@@ -96,7 +96,7 @@ class Entry:
         if value is None:
             return []
         if not isinstance(value, list):
-            self.bad(keys, value, "must be a list")
+            self.bad(keys, value, "expected a list")
         return value
 
     def texts(self, *keys: str) -> list[str]:
@@ -104,7 +104,7 @@ class Entry:
         values = self.items(*keys)
         for value in values:
             if not isinstance(value, str) or not value.isprintable():
-                self.bad(keys, value, "must be a list of printable texts")
+                self.bad(keys, value, "expected a list of printable texts")
         return values
 
     def mapping(self, *keys: str) -> dict[str, str]:
@@ -113,10 +113,10 @@ class Entry:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            self.bad(keys, value, "must be an object of texts")
+            self.bad(keys, value, "expected an object of texts")
         found: dict[str, str] = {}
         for name, item in value.items():
             if type(item) not in (str, int, float):
-                self.bad((*keys, name), item, "must be a text")
+                self.bad((*keys, name), item, "expected a text")
             found[name] = str(item)
         return found

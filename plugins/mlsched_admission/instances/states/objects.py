@@ -114,7 +114,7 @@ def amounts(entry: Entry, *keys: str, down: bool = False, cap: bool = False) -> 
     for resource, text in entry.mapping(*keys).items():
         number = values.amount(resource, text, down=down, cap=cap)
         if number is None or number < 0:
-            entry.bad((*keys, resource), text, "must be a quantity such as 500m, 8 or 16Gi, below 2^53")
+            entry.bad((*keys, resource), text, "expected a quantity such as 500m, 8 or 16Gi, below 2^53")
         found[resource] = number
     return found
 
@@ -126,7 +126,7 @@ def quantity(entry: Entry, resource: str, *keys: str) -> int | None:
         return None
     number = values.amount(resource, str(value)) if type(value) in (str, int) else None
     if number is None:
-        entry.bad(keys, value, "must be a quantity such as 500m, 8 or 16Gi, below 2^53")
+        entry.bad(keys, value, "expected a quantity such as 500m, 8 or 16Gi, below 2^53")
     return number
 
 
@@ -137,7 +137,7 @@ def when(entry: Entry, *keys: str) -> int | None:
         return None
     time = values.moment(text)
     if time is None:
-        entry.bad(keys, text, "must be a time such as 2026-11-24T10:00:00Z")
+        entry.bad(keys, text, "expected a time such as 2026-11-24T10:00:00Z")
     return time
 
 
@@ -266,7 +266,7 @@ def expression(one: Entry, labels: Mapping[str, str]) -> bool:
     """Whether labels meet one expression of a selector."""
     value, operator, wanted = labels.get(one.needed("key")), one.needed("operator"), one.texts("values")
     if operator not in _OPERATORS:
-        one.bad(("operator",), operator, f"must be one of {', '.join(_OPERATORS)}")
+        one.bad(("operator",), operator, f"expected one of {', '.join(_OPERATORS)}")
     if operator in ("Exists", "DoesNotExist"):
         return (value is not None) == (operator == "Exists")
     if operator in ("In", "NotIn"):

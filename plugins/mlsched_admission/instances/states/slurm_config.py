@@ -72,13 +72,13 @@ def _config(fields: dict[str, str]) -> Config:
     kind = fields["preempttype"].lower().removeprefix("preempt/") or "none"
     if kind not in ("qos", "partition_prio", "none"):
         raise InvalidInput(
-            f"PreemptType = {shorten(kind)}: must be preempt/qos, preempt/partition_prio or preempt/none"
+            f"PreemptType: {shorten(kind)}, expected preempt/qos, preempt/partition_prio or preempt/none"
         )
     words = [word for word in re.split(r"[,+\s]", fields.get("preemptmode", "").upper()) if word]
     parameters = tuple(filter(None, re.split(r"[,\s]", fields.get("preemptparameters", "").lower())))
     floor = next((p.partition("=")[2] for p in parameters if p.startswith("min_exempt_priority=")), "")
     if floor and not (floor.isdecimal() and len(floor) <= 12):
-        raise InvalidInput(f"PreemptParameters: min_exempt_priority = {shorten(floor)}: must be a number")
+        raise InvalidInput(f"PreemptParameters: min_exempt_priority: {shorten(floor)}, expected a number")
     return Config(
         by=kind,
         mode=mode_of(words) or "OFF",
@@ -104,5 +104,5 @@ def _seconds(text: str) -> int:
         return 86400 * days + 3600 * hours + 60 * minutes + seconds
     digits = text.split(" ")[0]
     if not (digits.isdecimal() and len(digits) <= 9):
-        raise InvalidInput(f"PreemptExemptTime = {shorten(text)}: must be a time such as 00:10:00")
+        raise InvalidInput(f"PreemptExemptTime: {shorten(text)}, expected a time such as 00:10:00")
     return int(digits)

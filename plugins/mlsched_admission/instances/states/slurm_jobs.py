@@ -80,7 +80,7 @@ def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -
     detail = job.texts("gres_detail")
     if detail:
         if len(detail) != len(order):
-            job.bad(("gres_detail",), detail, f"must have an entry for each of its {len(order)} nodes")
+            job.bad(("gres_detail",), detail, f"expected an entry for each of its {len(order)} nodes")
         found = [sv.gres(job, text, "gres_detail") for text in detail]
     else:
         names = [name for name in total if name.startswith("gres/")]

@@ -44,7 +44,7 @@ def number(entry: Entry, *keys: str) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) is not int or not -EXACT <= value <= EXACT:
-        entry.bad(keys, value, "must be a number as Slurm writes it: an integer, or {set, infinite, number}")
+        entry.bad(keys, value, "expected a number as Slurm writes it: an integer, or {set, infinite, number}")
     return value
 
 
@@ -52,7 +52,7 @@ def count(entry: Entry, *keys: str) -> int:
     """A finite number above 0, else 0: not set, and no limit, both ask for nothing."""
     value = number(entry, *keys)
     if value is not None and value < 0:
-        entry.bad(keys, value, "must not be negative")
+        entry.bad(keys, value, "expected at least 0")
     return 0 if value is None or value == INFINITE else value
 
 
@@ -83,7 +83,7 @@ def tres(entry: Entry, *keys: str) -> Amounts:
         name, equals, amount_text = part.partition("=")
         match = _AMOUNT.fullmatch(amount_text)
         if not equals or not match:
-            entry.bad(keys, part, "must be TRES such as cpu=64,mem=512G,gres/gpu=8")
+            entry.bad(keys, part, "expected TRES such as cpu=64,mem=512G,gres/gpu=8")
         found[name] = _amount(match, memory=name == "mem")
         if found[name] > EXACT:
             entry.bad(keys, part, _TOO_MUCH)
@@ -108,7 +108,7 @@ def gres(entry: Entry, text: str, *keys: str) -> Amounts:
     for part in _parts(text):
         match = _GRES.fullmatch(part)
         if not match:
-            entry.bad(keys, part, "must be a generic resource such as gpu:h100:4")
+            entry.bad(keys, part, "expected a generic resource such as gpu:h100:4")
         name, kind = match[1], match[2]
         amount = (int(match[3]) if match[3] else 1) * 1024 ** " KMGT".index(match[4] or " ")
         found[f"gres/{name}"] = found.get(f"gres/{name}", 0) + amount
@@ -149,7 +149,7 @@ def _expanded(entry: Entry, part: str, keys: tuple[str, ...], most: int) -> list
         low, _, high = span.partition("-")
         high = high or low
         if not closed or not (low.isdecimal() and high.isdecimal() and len(low) <= 9 and len(high) <= 9):
-            entry.bad(keys, part, "must be a list of hosts such as node[01-04]")
+            entry.bad(keys, part, "expected a list of hosts such as node[01-04]")
         if (int(high) - int(low) + 1) * len(tails) > most - len(made):
             entry.bad(keys, part, f"stands for more than {MOST_HOSTS} hosts")
         made += [f"{before}{n:0{len(low)}d}{tail}" for n in range(int(low), int(high) + 1) for tail in tails]

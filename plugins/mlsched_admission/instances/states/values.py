@@ -68,8 +68,8 @@ def span(name: str, text: str) -> int:
     if (text and (match := _SPAN.fullmatch(text))) or (match := _CLOCK.fullmatch(text)):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     else:
-        raise InvalidInput(f"{name} = {shorten(text)!r}: must be a time such as 2h, 90m, 1h30m or 02:00:00")
+        raise InvalidInput(f"{name}: {shorten(text)!r}, expected a time such as 2h, 90m, 1h30m or 02:00:00")
     total = 86400 * days + 3600 * hours + 60 * minutes + seconds
     if not total:
-        raise InvalidInput(f"{name} = {shorten(text)!r}: must be longer than nothing")
+        raise InvalidInput(f"{name}: {shorten(text)!r}, expected longer than nothing")
     return total

@@ -70,7 +70,7 @@ def _kinds(jobs: Typed, name: str, rng: np.random.Generator, seconds: float) -> 
     known = {a.name: a for a in registry().available("rounds") if a.rule is not None and not a.stateful}
     if name not in known:
         raise InvalidInput(
-            f"round-by-round: rule = {name}: must be a rule of rounds that remembers nothing"
+            f"round-by-round: rule: {name}, expected a rule of rounds that remembers nothing"
             f"{did_you_mean(name, known)}: {', '.join(known)}"
         )
     found = known[name]

@@ -96,5 +96,5 @@ def test_a_slice_counts_its_seventh(inputs):
 
 
 def test_a_quota_out_of_range_is_one_line(inputs):
-    with pytest.raises(InvalidInput, match="must be a number below 2\\^40"):
+    with pytest.raises(InvalidInput, match="expected a number below 2\\^40"):
         mlsched_admission.judge(inputs / "kai_bigquota.json")

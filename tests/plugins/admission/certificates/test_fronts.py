@@ -228,8 +228,8 @@ def test_other_objectives_than_those_that_were_proved_are_refused(folder):
     for wrong, message in (
         ({"objectives": ["victims", "pain"]}, "pain"),
         ({"objectives": ["victims", "victims"], "first": []}, "none of them twice"),
-        ({"objectives": [], "first": []}, "must be one or more"),
-        ({"objectives": [["lost"]]}, "must be names"),
+        ({"objectives": [], "first": []}, "expected one or more"),
+        ({"objectives": [["lost"]]}, "expected names"),
         ({"values": [[1, 2]] * 1001}, "at most 1000"),
         ({"proof": "dual"}, "cannot be certified"),
     ):

@@ -143,9 +143,9 @@ def test_free_flavors_are_compared(cli, tmp_path):
     ("system", "arguments", "message"),
     [
         ("kubernetes", ["--job", "urgnt"], "did you mean"),
-        ("kubernetes", ["--now", "soon"], "--now 'soon': must be a time"),
-        ("kubernetes", ["--checkpoint-every", "2x"], "--checkpoint-every '2x': must be a time such as 2h"),
-        ("kubernetes", ["--flavors", "none"], "must be chosen or free"),
+        ("kubernetes", ["--now", "soon"], "--now: 'soon', expected a time"),
+        ("kubernetes", ["--checkpoint-every", "2x"], "--checkpoint-every: '2x', expected a time such as 2h"),
+        ("kubernetes", ["--flavors", "none"], "expected chosen or free"),
         ("kubernetes", ["--anonymous"], "name a file with -o"),
         ("kubernetes", ["--rule", "kubee"], "did you mean 'kube'"),
         ("slurm", ["--slurm-conf", "none.conf"], "there is no such file"),

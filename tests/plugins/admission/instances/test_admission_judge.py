@@ -24,9 +24,9 @@ STARTED = {"start": [0], "place": [[1]]}
         ({}, [0, 1], None),
         ({}, [0], "node 0: what comes needs 4 gpu, free and released are 2"),
         ({"shape_nodes": [[0]]}, [2], "shape 0 may not run on node 0"),
-        ({"shape_count": [2]}, [2], "shape 0: 1 pods are placed, must be 2"),
+        ({"shape_count": [2]}, [2], "shape 0: 1 pods are placed, expected 2"),
         ({"may": [[1, 1, 0]]}, [2], "unit 2 is evicted: no job that starts may evict it"),
-        ({"unit_group": [0, 1, 1], "group_min": [1, 2]}, [2], "gang 1: 1 pods stay, must be at least 2"),
+        ({"unit_group": [0, 1, 1], "group_min": [1, 2]}, [2], "gang 1: 1 pods stay, expected at least 2"),
         ({"unit_group": [0, 1, 1], "group_min": [1, 2]}, [1, 2], None),
         ({"limit_left": [3], "limit_job": [[4]], "limit_unit": [[0, 0, 0]]}, [2], "limit 0: the jobs that start use 4"),
         ({"limit_left": [3], "limit_job": [[4]], "limit_unit": [[0, 0, 1]]}, [2], None),
@@ -62,18 +62,18 @@ def three_nodes(**changes) -> Instance:
     ("changes", "place", "said"),
     [
         ({}, [2, 2, 0], []),
-        ({}, [3, 1, 0], ["shape 0: 3 pods on node 0, must be at most 2"]),
+        ({}, [3, 1, 0], ["shape 0: 3 pods on node 0, expected at most 2"]),
         ({"shape_spread": [0]}, [3, 1, 0], []),
         ({"node_domain": [[0, 1, 1]]}, [2, 2, 0], []),
         (
             {"node_domain": [[0, 1, 1]], "shape_spread": [3]},
             [1, 3, 0],
-            [f"shape 0: {n} pods in domain {d} of level 0, must be whole slices of 2" for d, n in enumerate((1, 3))],
+            [f"shape 0: {n} pods in domain {d} of level 0, expected whole slices of 2" for d, n in enumerate((1, 3))],
         ),
         (
             {"node_domain": [[0, 1, 1]], "shape_slice": [0]},
             [2, 2, 0],
-            [f"shape 0: 2 pods in domain {d} of level 0, must be whole slices of 4" for d in (0, 1)],
+            [f"shape 0: 2 pods in domain {d} of level 0, expected whole slices of 4" for d in (0, 1)],
         ),
         ({"node_domain": [[0, -1, 1]]}, [2, 2, 0], ["shape 0 runs on node 1, which is in no domain of level 0"]),
         ({"node_free": [[1], [3], [0]]}, [2, 2, 0], ["node 0: what comes needs 2 gpu, free and released are 1"]),
@@ -122,21 +122,21 @@ def test_objectives_by_hand():
 def test_a_job_outweighs_all_those_of_lower_priority():
     instance = one_node(job_priority=[1, 1, 2, 3], may=[[1, 1, 1]] * 4)
     assert instance.waiting_weight.tolist() == [1, 1, 3, 6]
-    with pytest.raises(InvalidInput, match=r"victims can reach .*: must stay below 2\^53; ask for fewer jobs at once"):
+    with pytest.raises(InvalidInput, match=r"victims can reach .*, expected below 2\^53; ask for fewer jobs at once"):
         one_node(job_priority=list(range(60)), may=[[1, 1, 1]] * 60)
 
 
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"pod_unit": [0, 1, 3]}, r"pod_unit\[2\] = 3: must be below 3"),
-        ({"shape_slice": [2], "shape_count": [3]}, r"shape_slice\[0\] = 2: must divide the shape's count"),
-        ({"quota_parent": [0]}, r"quota_parent\[0\] = 0: must not lead back to the queue itself"),
+        ({"pod_unit": [0, 1, 3]}, r"pod_unit\[2\]: 3, expected below 3"),
+        ({"shape_slice": [2], "shape_count": [3]}, r"shape_slice\[0\]: 2, must divide the shape's count"),
+        ({"quota_parent": [0]}, r"quota_parent\[0\]: 0, must not lead back to the queue itself"),
         (
             {"quota_parent": [-1], "quota_nominal": [[1]], "job_use": [[1]]},
-            r"job_queue\[0\] = -1: a job that uses quota",
+            r"job_queue\[0\]: -1, a job that uses quota",
         ),
-        ({"above_nominal": 1, "job_priority": [1, 1], "may": [[0] * 3] * 2}, "above_nominal = 1 with 2 waiting jobs"),
+        ({"above_nominal": 1, "job_priority": [1, 1], "may": [[0] * 3] * 2}, "above_nominal: 1 with 2 waiting jobs"),
     ],
 )
 def test_what_is_wrong_is_a_line(changes, rule):
@@ -210,7 +210,7 @@ def flavors(**changes) -> Instance:
 def test_a_flavor_that_a_job_does_not_use_is_not_held_against_it():
     over = {"quota_used": [[0, 0], [0, 5], [1, 0]]}
     assert judge_quotas.over_quota(flavors(job_use=[[1, 0]], **over), [0], []) == []
-    assert judge_quotas.over_quota(flavors(**over), [0], []) == ["queue 0 uses 6 of flavor 1: must be at most 4"]
+    assert judge_quotas.over_quota(flavors(**over), [0], []) == ["queue 0 uses 6 of flavor 1: expected at most 4"]
 
 
 def test_a_job_borrows_beyond_the_quota_of_its_queue():

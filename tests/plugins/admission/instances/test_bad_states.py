@@ -45,7 +45,7 @@ TEXTS = {
     "no state": ('{"a": 1, "b": 2}', "is no state that is known (its fields: a, b)"),
     "sinfo": ('{"sinfo": []}', "scontrol show nodes --json"),
     "no kind": ('{"kind": "List", "items": [{"metadata": {}}]}', "has no kind"),
-    "items": ('{"kind": "List", "items": [3]}', "must be an object"),
+    "items": ('{"kind": "List", "items": [3]}', "expected an object"),
     "no nodes": ('{"kind": "List", "items": []}', "has no nodes; add what `kubectl get nodes -o json` prints"),
 }
 
@@ -112,16 +112,16 @@ def _set(document, path, value):
 #: System -> (where, what, the message).
 WRONG = {
     "kueue": [
-        (("workloads.json", "items", 2, "spec", "priority"), "high", "Workload team-a/train: spec.priority = 'high'"),
+        (("workloads.json", "items", 2, "spec", "priority"), "high", "Workload team-a/train: spec.priority: 'high'"),
         (("workloads.json", "items", 2, "apiVersion"), "kueue.x-k8s.io/v1alpha1", "v1beta1 and v1beta2 are read"),
         (("workloads.json", "items", 2, "metadata", "name"), "sweep", "is given twice, in different words"),
         (("workloads.json", "items", 0, "spec", "clusterQueue"), "cq-aa", "did you mean 'cq-a'?"),
         (("workloads.json", "items", 0, "metadata", "name"), "x", "kubectl get localqueues -A -o json"),
-        (("queues.json", "items", 0, "spec", "preemption", "withinClusterQueue"), "Some", "must be one of Never"),
+        (("queues.json", "items", 0, "spec", "preemption", "withinClusterQueue"), "Some", "expected one of Never"),
         (
             ("queues.json", "items", 0, "spec", "resourceGroups", 0, "flavors", 0, "resources", 0, "nominalQuota"),
             "lots",
-            "must be a quantity such as 500m",
+            "expected a quantity such as 500m",
         ),
         (("queues.json", "items"), [], "the state has no ClusterQueue; add what `kubectl get clusterqueues"),
         (
@@ -132,41 +132,41 @@ WRONG = {
         (
             ("workloads.json", "items", 2, "status", "conditions", 0, "lastTransitionTime"),
             "yesterday",
-            "must be a time such as",
+            "expected a time such as",
         ),
     ],
     "kubernetes": [
         (
             ("pods.json", "items", 0, "spec", "containers", 0, "resources", "requests", "cpu"),
             "-1",
-            "must be a quantity",
+            "expected a quantity",
         ),
         (
             ("pods.json", "items", 0, "spec", "containers", 0, "resources", "requests", "cpu"),
             "1e99",
-            "must be a quantity",
+            "expected a quantity",
         ),
-        (("pods.json", "items", 0, "spec", "containers"), {}, "must be a list"),
-        (("pods.json", "items", 0, "metadata", "name"), "a\nb", "must be printable text"),
-        (("nodes.json", "items", 0, "status", "allocatable"), [], "must be an object of texts"),
-        (("budgets.json", "items", 0, "status", "disruptionsAllowed"), 1.5, "must be an integer >= 0"),
-        (("pods.json", "items", 5, "spec", "priority"), 2**60, "must be an integer"),
+        (("pods.json", "items", 0, "spec", "containers"), {}, "expected a list"),
+        (("pods.json", "items", 0, "metadata", "name"), "a\nb", "expected printable text"),
+        (("nodes.json", "items", 0, "status", "allocatable"), [], "expected an object of texts"),
+        (("budgets.json", "items", 0, "status", "disruptionsAllowed"), 1.5, "expected an integer >= 0"),
+        (("pods.json", "items", 5, "spec", "priority"), 2**60, "expected an integer"),
     ],
     "slurm": [
         (("jobs.json", "meta", "plugin", "data_parser"), "data_parser/v0.0.39", "0.0.40 to 0.0.45 are read"),
         (("jobs.json", "jobs", 0, "state"), {"current": ["RUNNING"]}, "is what `sacct --json` prints"),
-        (("jobs.json", "jobs", 0, "priority"), "soon", "must be a number as Slurm writes it"),
+        (("jobs.json", "jobs", 0, "priority"), "soon", "expected a number as Slurm writes it"),
         (("jobs.json", "jobs", 0, "gres_detail"), ["gpu:8", "gpu:8"], "an entry for each of its 1 nodes"),
-        (("jobs.json", "jobs", 0, "gres_detail"), ["!"], "must be a generic resource"),
-        (("jobs.json", "jobs", 1, "tres_alloc_str"), "cpu=lots", "must be TRES such as"),
+        (("jobs.json", "jobs", 0, "gres_detail"), ["!"], "expected a generic resource"),
+        (("jobs.json", "jobs", 1, "tres_alloc_str"), "cpu=lots", "expected TRES such as"),
         (("jobs.json", "jobs", 0, "job_id"), 8, "job 8 is given twice"),
         (("jobs.json", "jobs", 2, "partition"), "fast", "waits in partition 'fast'"),
         (("jobs.json", "jobs", 2, "excluded_nodes"), "n[1-999999999]", "stands for more than"),
-        (("jobs.json", "jobs", 2, "excluded_nodes"), "n[1-", "must be a list of hosts"),
+        (("jobs.json", "jobs", 2, "excluded_nodes"), "n[1-", "expected a list of hosts"),
         (("nodes.json", "nodes"), [], "the state has no nodes; add what `scontrol show nodes --json`"),
         (("nodes.json", "nodes", 0, "name"), "m1", "job 7 runs on node n1, which the state does not have"),
         (("qos.json", "qos"), [], "the state has no QOS"),
-        (("config.txt",), "PreemptType=preempt/none2\nPreemptMode=OFF", "PreemptType = none2"),
+        (("config.txt",), "PreemptType=preempt/none2\nPreemptMode=OFF", "PreemptType: none2"),
     ],
 }
 MAKERS = {"kueue": kueue_state, "kubernetes": kube_state, "slurm": slurm_state}
@@ -195,7 +195,7 @@ def test_topologies_stand_for_a_bounded_number_of_pods(tmp_path):
     slices["slices"][0]["podCounts"] = {"universal": 10**9}
     assert "must give the pods of each" in one_line(written(tmp_path, made))
     slices["slices"][0] |= {"domainCount": 10**9, "podCounts": {"universal": 1}}
-    assert "must be at most 1000000" in one_line(written(tmp_path, made))
+    assert "expected at most 1000000" in one_line(written(tmp_path, made))
 
 
 def test_cohorts_in_a_circle(tmp_path):
@@ -265,6 +265,6 @@ def test_a_quota_of_400_digits_is_one_line(tmp_path):
     resource = documents["queues.json"]["items"][0]["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]
     for quota in ("9" * 400, int("9" * 400)):
         resource["nominalQuota"] = quota
-        with pytest.raises(InvalidInput, match="must be a quantity such as 500m, 8 or 16Gi") as caught:
+        with pytest.raises(InvalidInput, match="expected a quantity such as 500m, 8 or 16Gi") as caught:
             read_states(written(tmp_path, documents))
         assert len(str(caught.value)) < 400

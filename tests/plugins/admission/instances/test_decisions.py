@@ -80,7 +80,7 @@ def test_what_is_wrong_with_a_decision_is_said(tmp_path):
     path = tmp_path / "d.json"
     for content, message in (
         ('["trian"]', "did you mean 'train'"),
-        ('{"evict": "train"}', "must be a list of names"),
+        ('{"evict": "train"}', "expected a list of names"),
         ("{}", "names no victim"),
         ('{"evict": [], "start": ["train"]}', "no waiting job"),
     ):

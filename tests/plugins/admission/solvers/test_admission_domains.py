@@ -111,7 +111,7 @@ def test_a_moved_unit_keeps_its_domain():
         assert api.solve(instance, solver, objective="moves").plan.start.tolist() == [0]
         moved = api.solve(loose, solver, objective="moves").plan
         assert moved.start.tolist() == [1]
-        assert instance.violations(moved) == ["the moved unit 0 has pods in 2 domains of level 0, must be one"]
+        assert instance.violations(moved) == ["the moved unit 0 has pods in 2 domains of level 0, expected one"]
 
 
 def test_a_group_of_shapes_shares_a_domain():
@@ -141,7 +141,7 @@ def test_a_group_of_shapes_shares_a_domain():
     apart = api.solve(loose, "cp-sat", objective="victims").plan
     assert apart.start.tolist() == [1]
     for nodes, sentence in (
-        ((0, 2), "group 0 of shapes has pods in 2 domains of level 0, must be one"),
+        ((0, 2), "group 0 of shapes has pods in 2 domains of level 0, expected one"),
         ((0, 4), "group 0 of shapes has pods on a node that is in no domain of level 0"),
     ):
         place = np.zeros((2, 5), dtype=np.int64)

@@ -17,7 +17,7 @@ from mlsched.cli.main import run
         (["reproduce", "nope"], "nope"),
         (["reproduce", "fitgpp", "--jobs", "0"], "--jobs"),
         (["reproduce", "fitgpp", "--papers-size"], "fitgpp has one size"),
-        (["reproduce", "mlfs", "--load", "0.25", "--load", "4"], "must be some of 0.25"),
+        (["reproduce", "mlfs", "--load", "0.25", "--load", "4"], "expected some of 0.25"),
         (["reproduce", "fitgpp", "--quick", "--trace", "missing.csv"], "missing.csv"),
     ],
 )

@@ -84,8 +84,8 @@ def test_values_by_hand():
         (plan(1, 2), ["the jobs hold 3 GPUs of type 1: there are 2"]),
         (plan(2, -1), ["job 0 runs in configuration 2: its rate there is 0"]),
         (plan(3, -1), ["job 0 runs in configuration 3: there are 3"]),
-        (plan(0), ["config has 1 entries: must have 2, one for each job"]),
-        (7, ["the answer is an int: must be a rounds.plan"]),
+        (plan(0), ["config has 1 entries, expected 2, one for each job"]),
+        (7, ["the answer is an int, expected a rounds.plan"]),
     ],
 )
 def test_what_is_wrong_is_said(answer, says):
@@ -110,8 +110,8 @@ def test_a_job_that_can_run_nowhere_pins_nothing_down():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"config_type": [0, 1, 2]}, r"config_type\[2\] = 2: must be below 2"),
-        ({"current": [3, -1]}, r"current\[0\] = 3: must be below 3"),
+        ({"config_type": [0, 1, 2]}, r"config_type\[2\]: 2, expected below 2"),
+        ({"current": [3, -1]}, r"current\[0\]: 3, expected below 3"),
         ({"current": [2, -1]}, r"current\[0\] = 2: the job's rate there is 0"),
         ({"usual": [0, 1]}, r"usual\[0\]"),
         ({"remaining": [0, 1]}, r"remaining\[0\]"),

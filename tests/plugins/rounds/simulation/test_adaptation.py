@@ -199,8 +199,8 @@ def test_a_batch_size_that_was_not_measured_is_not_taken() -> None:
     [
         ({"wants_from": [[1, 2]]}, "wants_from: every row must begin with epoch 0"),
         ({"believed_from": [[0, 2, 1]], "believed": [[0, 1, 0]]}, "believed_from: every row must .* never fall"),
-        ({"wants": [[0, 2]]}, "wants: must be the number of a regime"),
-        ({"batch": [[10, 0]]}, "wants: must be the number of a regime"),
+        ({"wants": [[0, 2]]}, "wants: expected the number of a regime"),
+        ({"batch": [[10, 0]]}, "wants: expected the number of a regime"),
     ],
 )
 def test_a_wrong_adaptation_is_one_line(fields, wrong) -> None:

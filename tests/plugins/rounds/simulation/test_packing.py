@@ -188,7 +188,7 @@ def test_rates_of_pairs_are_read_on_request(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("table", "line"),
     [
-        ('{"fast": {"(\'a\', 1)": {"null": 1, "(\'a\', 1)": 3}}}', "must be a list of two rates"),
+        ('{"fast": {"(\'a\', 1)": {"null": 1, "(\'a\', 1)": 3}}}', "expected a list of two rates"),
         ('{"fast": {"(\'a\', 1)": {"null": 1}}}', "has no rates of pairs; give a throughputs file of Gavel"),
         ("model,gpus,fast\na,1,2\n", "a CSV table has no rates of pairs; give a throughputs file of Gavel"),
     ],
@@ -202,8 +202,8 @@ def test_tables_without_pairs_are_refused(tmp_path, table, line) -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"group": [0]}, "must have 2 jobs and 1 types"),
-        ({"rate": [[[0]]], "fine": [[[0]]], "group": [1, 0]}, "group: must be the number of a group, below 1"),
+        ({"group": [0]}, "expected 2 jobs and 1 types"),
+        ({"rate": [[[0]]], "fine": [[[0]]], "group": [1, 0]}, "group: expected the number of a group, below 1"),
         ({"rate": [[[0], [1]], [[0], [0]]]}, "both jobs of a pair must have a rate on a type, or neither"),
     ],
 )

@@ -72,7 +72,7 @@ def test_clusters_in_words() -> None:
     assert parse_types("2:0:4") == {"v100": 2, "k80": 4}
     assert parse_types("h100=3, a100=2") == {"h100": 3, "a100": 2}
     for text in ("", "h100", "h100=x", "h100=1,h100=2", "h100=0"):
-        with pytest.raises(InvalidInput, match="cluster = "):
+        with pytest.raises(InvalidInput, match="cluster: "):
             parse_types(text)
 
 
@@ -82,30 +82,25 @@ def test_clusters_in_words() -> None:
         (LOG.replace("text", "sound"), TABLE, "fast=1", "model 'sound': .*table.csv has no such model"),
         (LOG.replace("text,10,1", "text,10,2"), TABLE, "fast=1", "'text' on 2 GPUs: .* has it on 1"),
         (LOG, TABLE, "quick=1", "GPU type 'quick': .* has fast, slow"),
-        (LOG.replace("1440", "0"), TABLE, "fast=1", "line 3: steps = '0': must be at least 1"),
-        (LOG.replace("1440", "many"), TABLE, "fast=1", "line 3: steps = 'many'"),
-        (LOG.replace("10,1,", "-10,1,"), TABLE, "fast=1", "line 3: submit = '-10': must be a number >= 0"),
-        (LOG.replace("10,1,", "nan,1,"), TABLE, "fast=1", "line 3: submit = 'nan'"),
-        (LOG.replace("text,10,1", "text,10,0"), TABLE, "fast=1", "gpus = 0: must be at least 1"),
+        (LOG.replace("1440", "0"), TABLE, "fast=1", "line 3: steps: '0', expected at least 1"),
+        (LOG.replace("1440", "many"), TABLE, "fast=1", "line 3: steps: 'many'"),
+        (LOG.replace("10,1,", "-10,1,"), TABLE, "fast=1", "line 3: submit: '-10', expected a number >= 0"),
+        (LOG.replace("10,1,", "nan,1,"), TABLE, "fast=1", "line 3: submit: 'nan'"),
+        (LOG.replace("text,10,1", "text,10,0"), TABLE, "fast=1", "gpus: 0, expected at least 1"),
         ("model,submit,gpus,steps\n", TABLE, "fast=1", "has no job"),
-        (
-            "model,submit,gpus,steps,weight\nvision,0,1,5,1e-7\n",
-            TABLE,
-            "fast=1",
-            "line 2: weight = .*1e-07.*: .* 1e-06",
-        ),
+        ("model,submit,gpus,steps,weight\nvision,0,1,5,1e-7\n", TABLE, "fast=1", "line 2: weight: .*1e-07.*, .* 1e-06"),
         ("a\tb\tc\n", TABLE, "fast=1", "line 1: has 3 fields: a trace of Gavel has 7 or 10"),
         ("", TABLE, "fast=1", "is empty"),
-        (LOG, TABLE, "fast=1,fast=2", "cluster = fast=1,fast=2: names fast twice; remove one"),
+        (LOG, TABLE, "fast=1,fast=2", "cluster: fast=1,fast=2, expected each type once; fast is there twice"),
         (LOG, TABLE, "new=1", "GPU type 'new': .* has fast, slow; name one of these, or add a column"),
-        (LOG, TABLE.replace("10,5", "fast,5"), "fast=1", "line 2: fast = 'fast': must be steps per second"),
+        (LOG, TABLE.replace("10,5", "fast,5"), "fast=1", "line 2: fast: 'fast', expected steps per second"),
         (LOG, TABLE + "text,1,3,3\n", "fast=1", "line 5: model 'text' on 1 GPUs is there twice"),
         (LOG, "model,fast\nvision,1\n", "fast=1", "has no column 'gpus'"),
         (LOG, "model,gpus\nvision,1\n", "fast=1", "names no GPU type"),
-        (LOG, '{"v100": 3}', "v100=1", "must be an object of GPU types"),
+        (LOG, '{"v100": 3}', "v100=1", "expected an object of GPU types"),
         (LOG, '{"v100": {}}', "v100=1", "has no job"),
-        (LOG, '{"v100": {"(1": {"null": 1}}}', "v100=1", "must be a name or"),
-        (LOG, '{"v100": {"vision": {"null": -1}}}', "v100=1", "rate -1: must be a number"),
+        (LOG, '{"v100": {"(1": {"null": 1}}}', "v100=1", "expected a name or"),
+        (LOG, '{"v100": {"vision": {"null": -1}}}', "v100=1", "rate -1: expected a number"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_and_where(tmp_path, log, table, cluster, what) -> None:

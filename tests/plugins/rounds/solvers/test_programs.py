@@ -60,7 +60,7 @@ def test_sias_configurations_and_costs_by_hand() -> None:
     assert kept(np.array([100.0, 5.0]), np.array([2, 1]), np.array([10.0, 10.0])).tolist() == [80 / 110, 0.0]
     # As the paper prints it, p = .5 is a reward.
     assert sia(np.array([[1.0, 4.0]]), _two(), np.array([-1]), np.ones(1), power=0.5).tolist() == [1]
-    with pytest.raises(InvalidInput, match="power = 0"):
+    with pytest.raises(InvalidInput, match="power: 0"):
         costs(np.ones((1, 1)), np.array([0]), np.ones(1), power=0)
     assert assign(np.ones((2, 2)), _two(), np.ones(2)).tolist() == [-1, -1]
 

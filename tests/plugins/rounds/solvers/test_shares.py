@@ -241,7 +241,7 @@ def test_nobody_there_and_nobody_able() -> None:
 @pytest.mark.parametrize(
     ("rate", "gpus", "capacity", "says"),
     [
-        (np.ones((1, 2)), [1], [1], "must be 1 jobs x 1 types"),
+        (np.ones((1, 2)), [1], [1], "expected 1 jobs x 1 types"),
         (-np.ones((1, 1)), [1], [1], "finite number >= 0"),
         (np.full((1, 1), np.nan), [1], [1], "finite number >= 0"),
         (np.ones((1, 1)), [0], [1], "at least 1 GPU"),

@@ -76,7 +76,7 @@ def test_ends_when_its_cpu_time_is_spent(tmp_path, capsys):
     ("arguments", "says"),
     [
         (["nope"], "no policy 'nope'"),
-        (["chic", "--set", "keep=2"], "keep = 2"),
+        (["chic", "--set", "keep=2"], "keep: 2"),
         (["chic", "--set", "seed=2"], "--seed"),
         (["chic", "--set", "cpu_limit=2"], "--cpu-limit"),
         (["chic-plus", "--until-trained"], "no criterion"),

@@ -55,7 +55,7 @@ def test_what_is_no_action_is_refused(name, action):
     env = gymnasium.make(name, jobs=2).unwrapped
     _, info = env.reset(seed=0)
     with pytest.raises(
-        InvalidInput, match=rf"step: action = .*: must be an integer from 0 to {env.action_space.n - 1}"
+        InvalidInput, match=rf"step: action: .*, expected an integer from 0 to {env.action_space.n - 1}"
     ):
         env.step(action)
     env.step(np.int64(np.flatnonzero(info["action_mask"])[0]))
@@ -211,9 +211,9 @@ def test_episodes_of_given_instances():
         assert env.unwrapped.instance == given[number]
     env.reset(seed=0)
     assert env.unwrapped.instance in given
-    with pytest.raises(InvalidInput, match="instance = 3: must be an instance, or a number from 0 to 2"):
+    with pytest.raises(InvalidInput, match="instance: 3, expected an instance, or a number from 0 to 2"):
         env.reset(options={"instance": 3})
-    with pytest.raises(InvalidInput, match=r"instances\[1\]: must have as many servers"):
+    with pytest.raises(InvalidInput, match=r"instances\[1\]: expected as many servers"):
         gymnasium.make("mlsched/Placement-v0", instances=[given[0], mlsched.generate("placement", servers=4)])
     for name in ("placement", "taskgraph"):
         kind = {"placement": "Placement", "taskgraph": "TaskGraph"}[name]
@@ -245,7 +245,7 @@ def test_a_policy_of_an_environment_answers_any_instance_of_its_size(name, probl
         assert result.status == "feasible"
         assert not instance.violations(result.plan)
     other = mlsched.generate(problem, seed=0, **{**sizes, {"placement": "servers", "taskgraph": "nodes"}[problem]: 5})
-    with pytest.raises(InvalidInput, match=r"options: instance: must have as many .* as the environment: "):
+    with pytest.raises(InvalidInput, match=r"options: instance: expected as many .* as the environment: "):
         env.reset(options={"instance": other})
     with pytest.raises(InvalidInput, match=f"options: instance: is no instance of {problem}"):
         env.reset(options={"instance": mlsched.generate("quality", "small")})

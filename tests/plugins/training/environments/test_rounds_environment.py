@@ -127,12 +127,12 @@ def test_gymnasium_checks_it(queueing):
 def test_wrong_calls_are_refused():
     with pytest.raises(InvalidInput, match="window"):
         RoundsEnv(window=0)
-    with pytest.raises(InvalidInput, match="queueing = 'always'"):
+    with pytest.raises(InvalidInput, match="queueing: 'always'"):
         RoundsEnv(queueing="always")
-    for sizes, said in (({"nodes": 3}, "has no parameter 'nodes'"), ({"jobs": 0}, "jobs = 0: must be between 1")):
+    for sizes, said in (({"nodes": 3}, "has no parameter 'nodes'"), ({"jobs": 0}, "jobs: 0, expected between 1")):
         with pytest.raises(InvalidInput, match=f"mlsched/TaskGraphRounds-v0: {said}"):
             RoundsEnv(**sizes)
-    with pytest.raises(InvalidInput, match="pausing = 'none': must be 'keep'"):
+    with pytest.raises(InvalidInput, match="pausing: 'none', expected 'keep'"):
         RoundsEnv(queueing="iteration", options={})
     with pytest.raises(InvalidInput, match="at least one"):
         RoundsEnv(workloads=[])

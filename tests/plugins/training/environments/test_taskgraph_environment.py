@@ -171,13 +171,13 @@ def test_what_cannot_be_an_episode_is_refused():
     good, narrow = horizon([(0, 1, [(1, 1)])]), horizon([(0, 1, [(1, 1)])], nodes=[(2,)])
     cases = [
         ({"instances": []}, "at least one"),
-        ({"instances": [good, narrow]}, r"instances\[1\]: must have as many nodes"),
+        ({"instances": [good, narrow]}, r"instances\[1\]: expected as many nodes"),
         ({"instances": [good], "jobs": 3}, "leave out preset and sizes"),
         ({"instances": [horizon([(0, 1, [(1, 9)])])]}, "no feasible plan: 1 of 1 tasks fit no node"),
         ({"preset": "none-such"}, "has no preset"),
-        ({"jobs": 0}, "jobs = 0"),
+        ({"jobs": 0}, "jobs: 0"),
         ({"size": 3}, "size"),
-        ({"window": 0}, "window = 0"),
+        ({"window": 0}, "window: 0"),
         ({"stop": "never"}, "stop"),
     ]
     for keywords, message in cases:

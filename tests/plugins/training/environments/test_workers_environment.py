@@ -34,7 +34,7 @@ def test_a_vector_refuses_what_is_no_action_and_what_is_no_option():
         ([0], "2 integers"),
         ([0.0, 1.0], "2 integers"),
     ]:
-        with pytest.raises(InvalidInput, match=f"^actions: must be {said}"):
+        with pytest.raises(InvalidInput, match=f"^actions: expected {said}"):
             envs.step(wrong)
     for kept, now in zip(before, (envs._batch.features, envs._batch.mask, envs._batch.done), strict=True):
         assert np.array_equal(kept, now), "nothing began anew, although an episode was over"
@@ -123,7 +123,7 @@ def test_a_vector_takes_a_seed_per_environment():
     first = many.reset(seed=[4, 5, 6])[0]
     assert np.array_equal(many.reset(seed=4)[0], first)
     for seeds in ([4, 5], [4, 5, 6, 7]):
-        with pytest.raises(InvalidInput, match=f"reset: {len(seeds)} seeds: must be 3, one per environment"):
+        with pytest.raises(InvalidInput, match=f"reset: {len(seeds)} seeds: expected 3, one per environment"):
             many.reset(seed=seeds)
 
 

@@ -163,7 +163,7 @@ def test_foreign_weights_and_wrong_calls_are_refused_in_one_line(tmp_path):
             mlsched.solve(inst, "harmony-plus", weights=str(path))
         assert "\n" not in str(error.value)
     write(path, Weights(shipped().tensors, {**shipped().card, "policy": "chic"}))
-    with pytest.raises(InvalidFile, match="must be of harmony-plus"):
+    with pytest.raises(InvalidFile, match="expected of harmony-plus"):
         mlsched.solve(inst, "harmony-plus", weights=str(path))
     with pytest.raises(InvalidInput, match="samples"):
         mlsched.solve(inst, "harmony-plus", samples=0)

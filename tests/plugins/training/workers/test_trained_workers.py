@@ -199,7 +199,7 @@ def test_weights_of_ones_own(tmp_path):
     write(path, Weights({k: v.copy() for k, v in shipped.tensors.items()}, dict(shipped.card)))
     inst = mlsched.generate("workers", seed=1)
     assert mlsched.solve(inst, f"chic:weights={path}", seed=4).plan == mlsched.solve(inst, "chic", seed=4).plan
-    with pytest.raises(InvalidFile, match="must be of chic-plus"):
+    with pytest.raises(InvalidFile, match="expected of chic-plus"):
         mlsched.solve(inst, "chic-plus", weights=str(path))
     with pytest.raises(InvalidFile, match="no such file"):
         mlsched.solve(inst, "chic", weights=str(tmp_path / "none"))

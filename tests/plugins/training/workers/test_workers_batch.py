@@ -168,19 +168,19 @@ def test_a_batch_can_be_run_again():
 @pytest.mark.parametrize("actions", [[0], [0, 7], [-1, 0], [0.0, 1.0], 3])
 def test_actions_that_are_none_are_refused(actions):
     batch = Batch([api.workload("synthetic:chic", jobs=2, seed=seed) for seed in range(2)])
-    with pytest.raises(InvalidInput, match="actions: must be"):
+    with pytest.raises(InvalidInput, match="actions: expected"):
         batch.step(actions)
 
 
 def test_what_cannot_be_stepped_together_is_refused():
     load = api.workload("synthetic:chic", jobs=2)
     for loads, message in (
-        ([], "must be at least one"),
+        ([], "expected at least one"),
         ([load, load.replace(capacity=[9, 120, 600])], r"workloads\[1\]: its capacity differs"),
         ([load.replace(submit=[], model=[], iterations=[])], r"workloads\[0\]: has no jobs"),
         ([load.replace(capacity=[0, 120, 600])], r"workloads\[0\]: could never end: 2 of 2 jobs cannot train"),
     ):
         with pytest.raises(InvalidInput, match=message):
             Batch(loads)
-    with pytest.raises(InvalidInput, match="floor = 'changed'"):
+    with pytest.raises(InvalidInput, match="floor: 'changed'"):
         Batch([load], floor="changed")

@@ -77,7 +77,7 @@ def test_files_of_failures(write) -> None:
         (
             "node,from,to\na,5,2\n",
             "submit,duration,gpus\n0,600,4\n",
-            "line 2: to = '2': must be after from; fix or remove",
+            "line 2: to: '2', expected after from; fix or remove",
         ),
         ("node,to\na,5\n", "submit,duration,gpus\n0,600,4\n", "no column says 'from'; name its columns node, from, to"),
         ("node,from\na,5\n", dates, "from is a number, and the log's times are dates without a zone; write them alike"),
@@ -87,7 +87,7 @@ def test_files_of_failures(write) -> None:
             dates.replace("10:00:00", "10:00:00Z"),
             "to is a time of day, and the log's times are dates with a zone; write them alike",
         ),
-        ("node,from\na,\n", dates, "line 2: from = '': must be a time"),
+        ("node,from\na,\n", dates, "line 2: from: '', expected a time"),
     ):
         with pytest.raises(InvalidInput) as caught:
             by_hand(write, text, log, nodes)

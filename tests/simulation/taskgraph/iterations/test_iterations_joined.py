@@ -110,9 +110,9 @@ def test_made_servers_hold_the_load_or_the_largest_job(files):
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"trace": "synthetic:gangs"}, "must be a log, sample:NAME or data:NAME"),
-        ({"jobs": -1}, "jobs = -1"),
-        ({"batch": 0.0}, "batch = 0.0"),
+        ({"trace": "synthetic:gangs"}, "expected a log, sample:NAME or data:NAME"),
+        ({"jobs": -1}, "jobs: -1"),
+        ({"batch": 0.0}, "batch: 0.0"),
         ({"trace": "nowhere.csv"}, "nowhere.csv"),
     ],
 )
@@ -123,7 +123,7 @@ def test_wrong_input_is_refused(given, wrong):
 
 def test_jobs_that_would_fill_the_memory_are_refused(files, tmp_path):
     (tmp_path / "large.csv").write_text(LOG.replace(",16\n", ",5000\n"))
-    with pytest.raises(InvalidInput, match="job 'e' asks for 5000 GPUs: must be at most 4096; set largest"):
+    with pytest.raises(InvalidInput, match="job 'e' asks for 5000 GPUs: expected at most 4096; set largest"):
         joined(trace=str(tmp_path / "large.csv"))
     assert len(joined(trace=str(tmp_path / "large.csv"), largest=8).arrival) == 3
 

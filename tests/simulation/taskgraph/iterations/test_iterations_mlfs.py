@@ -60,7 +60,7 @@ def test_same_seed_same_workload_and_a_sound_run():
     assert run.violations() == []
 
 
-@pytest.mark.parametrize(("given", "wrong"), [({"jobs": 0}, "jobs = 0"), ({"iterations": 1}, "iterations = 1")])
+@pytest.mark.parametrize(("given", "wrong"), [({"jobs": 0}, "jobs: 0"), ({"iterations": 1}, "iterations: 1")])
 def test_wrong_sizes_are_refused(given, wrong):
     with pytest.raises(InvalidInput, match=wrong):
         mlfs(**given)

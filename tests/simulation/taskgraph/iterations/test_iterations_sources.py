@@ -25,13 +25,13 @@ JOBS = jobs_of([[(4, 1), (4, 1)], [(3, 2)]], [(0, 0, 3), (6, 1, 1)], edges=[(0, 
 
 BAD = {
     "a template without a task": ({"task_template": [1, 1, 1]}, "task_template: template 0 has no task"),
-    "an edge between templates": ({"edge_to": [2]}, "must be a task of the same template as edge_from"),
-    "arrivals out of order": ({"arrival": [7, 6]}, r"arrival\[1\] = 6: must not be before"),
-    "no such template": ({"template": [0, 2]}, r"template\[1\] = 2: must be below 2 \(templates\)"),
-    "no such class": ({"task_class": [0, 0, 1]}, r"task_class\[2\] = 1: must be below 1 \(classes\)"),
-    "an estimate of nothing": ({"estimate": [4, 4, 0]}, r"estimate\[2\] = 0: must be 0 where the duration is"),
+    "an edge between templates": ({"edge_to": [2]}, "expected a task of the same template as edge_from"),
+    "arrivals out of order": ({"arrival": [7, 6]}, r"arrival\[1\]: 6, expected at least"),
+    "no such template": ({"template": [0, 2]}, r"template\[1\]: 2, expected below 2 \(templates\)"),
+    "no such class": ({"task_class": [0, 0, 1]}, r"task_class\[2\]: 1, expected below 1 \(classes\)"),
+    "an estimate of nothing": ({"estimate": [4, 4, 0]}, r"estimate\[2\]: 0, expected 0 where the duration is"),
     "no column of accuracy": ({"accuracy": [[]]}, "accuracy: has no column"),
-    "a job without end": ({"scale": [10**6, 10**15]}, r"scale\[1\] = 1000000000000000: the job could end after tick"),
+    "a job without end": ({"scale": [10**6, 10**15]}, r"scale\[1\]: 1000000000000000, the job could end after tick"),
 }
 
 
@@ -292,9 +292,9 @@ def test_columns_that_came_later_change_no_hash_and_reach_the_snapshot(tmp_path)
 
 
 def test_tables_that_are_not_there_are_refused():
-    with pytest.raises(InvalidInput, match=r"accuracy_told\[1\] = 1: must be below 1 \(tables\)"):
+    with pytest.raises(InvalidInput, match=r"accuracy_told\[1\]: 1, expected below 1 \(tables\)"):
         JOBS.replace(accuracy_told=[0, 1])
-    with pytest.raises(InvalidInput, match=r"loss_table\[0\] = 0: must be below 0 \(loss tables\)"):
+    with pytest.raises(InvalidInput, match=r"loss_table\[0\]: 0, expected below 0 \(loss tables\)"):
         JOBS.replace(loss_table=[0, -1])
     with pytest.raises(InvalidInput, match="loss: has no column"):
         JOBS.replace(loss=[[]])

@@ -134,8 +134,11 @@ def test_types_in_the_text_of_a_cluster():
         ({"table": TABLE.replace("v100,k80", "k80,K80")}, "line 1: the header has a GPU type twice, in other capitals"),
         ({"cluster": "2x(8gpu:v100)+1x(8gpu:)"}, "cluster '2x.8gpu:v100.+1x.8gpu:.': '8gpu:' .* or 2x.8gpu:v100.$"),
         ({"cluster": "2x(8gpu:v100"}, "'2x.8gpu:v100' is not COUNTx.SHAPE."),
-        ({"log": LOG.replace("v100=2|k80=8", "v100=2|v100=8")}, "job 'line-5': rates 'v100=2.v100=8': must be such as"),
-        ({"log": LOG.replace("v100=2|k80=8", "v100=fast")}, "must be such as v100=12.5"),
+        (
+            {"log": LOG.replace("v100=2|k80=8", "v100=2|v100=8")},
+            "job 'line-5': rates 'v100=2.v100=8': expected such as",
+        ),
+        ({"log": LOG.replace("v100=2|k80=8", "v100=fast")}, "expected such as v100=12.5"),
         ({"log": LOG.replace(",v100,\n60", ",,\n60")}, "job 'line-2': names no GPU type; say on which type"),
         ({"log": LOG.replace("0,3600,8,resnet", "0,3600,8,")}, "job 'line-2': names no model to look up"),
         ({"cluster": "1x(8gpu:k80)"}, "job 'line-4' runs on no node"),

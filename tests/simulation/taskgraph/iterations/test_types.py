@@ -68,7 +68,7 @@ def test_rates_are_shown_to_those_that_declare_it():
 def test_a_gang_is_on_one_type():
     asked = play(JOBS, scripted(SCRIPT), **READ)[1][0]
     wrong = asked.violations(asked.round(start=[(0, 0), (1, 2)]))
-    assert wrong == ["job 0 is a gang: holds nodes of types 0, 1, must be of one"]
+    assert wrong == ["job 0 is a gang: holds nodes of types 0, 1, expected of one"]
     log = play(JOBS, scripted(SCRIPT), **READ)[0].log
     log.places[[row[:2] for row in log.rows].index((0, 0))] = (0, 2)
     assert any("from 0 on it holds nodes of several types" in v for v in violations(JOBS, Options(**READ), EVENTS, log))
@@ -100,12 +100,12 @@ def test_what_fits_no_type_alone_never_starts():
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"node_type": [0, 0, 2]}, r"node_type\[2\] = 2: must be below 2"),
-        ({"slowness": [[M, 0], [M, M]]}, r"slowness\[0\]\[1\] = 0: must be between 1"),
-        ({"gang": [1, 0]}, r"gang\[1\] = 0: must be 1 where nodes have types"),
-        ({"task_class": [0, 1, 1]}, r"task_class\[1\] = 1: must be that of the job's first"),
+        ({"node_type": [0, 0, 2]}, r"node_type\[2\]: 2, expected below 2"),
+        ({"slowness": [[M, 0], [M, M]]}, r"slowness\[0\]\[1\]: 0, expected between 1"),
+        ({"gang": [1, 0]}, r"gang\[1\]: 0, expected 1 where nodes have types"),
+        ({"task_class": [0, 1, 1]}, r"task_class\[1\]: 1, expected that of the job's first"),
         ({"slowness": [[M, 10**12], [M, M]], "scale": [10**9, M]}, r"scale\[0\].*could end after tick"),
-        ({"slowness": [[M, 10**12 + 1], [M, M]]}, r"must be between 1 and 10"),
+        ({"slowness": [[M, 10**12 + 1], [M, M]]}, r"expected between 1 and 10"),
     ],
 )
 def test_wrong_types_are_refused_in_one_line(change, line):

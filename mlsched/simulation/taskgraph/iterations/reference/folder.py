@@ -154,9 +154,9 @@ def claimed(folder: Path) -> Reference:
         if name not in kinds or not isinstance(data.get(name), kinds[name]):
             raise InvalidFile(f"{shown_path(path)}: {name}: is missing, unknown or of the wrong type")
         if kinds[name] is int and not (type(data[name]) is int and 0 <= data[name] < MOST_CLAIMED):
-            raise InvalidFile(f"{shown_path(path)}: {name}: must be an integer from 0 on, below 2^100")
+            raise InvalidFile(f"{shown_path(path)}: {name}: expected an integer from 0 on, below 2^100")
     if not 0 <= data["cpu_seconds"] < MOST_CLAIMED:
-        raise InvalidFile(f"{shown_path(path)}: cpu_seconds: must be a number from 0 on, below 2^100")
+        raise InvalidFile(f"{shown_path(path)}: cpu_seconds: expected a number from 0 on, below 2^100")
     for name in data:
         foreign.check_plain(data[name], f"{shown_path(path)}: {name}")
     if data["weights"] not in proof.WEIGHTS:
@@ -172,15 +172,15 @@ def stored_prices(folder: Path) -> intervals.Prices:
         start, step, bits = integers([data.get(name) for name in ("start", "step", "bits")], "start, step and bits", 3)
         columns = lists(data.get("values"), "values")
         if any(len(column) > MOST_INTERVALS for column in columns):
-            raise InvalidInput(f"values: must have at most {MOST_INTERVALS} intervals")
+            raise InvalidInput(f"values: expected at most {MOST_INTERVALS} intervals")
         of_ints = all(type(v) is int and abs(v) < 2**63 for c in columns for v in c)
         if len({len(column) for column in columns}) != 1 or not of_ints:
-            raise InvalidInput("values: must be lists of integers below 2^63, of one length")
+            raise InvalidInput("values: expected lists of integers below 2^63, of one length")
         values = np.array(columns, dtype=np.int64).T.reshape(-1, len(columns))
     except (InvalidInput, TypeError) as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
     if not 0 <= bits <= 60:
-        raise InvalidFile(f"{shown_path(path)}: bits = {bits}: must be 0 to 60")
+        raise InvalidFile(f"{shown_path(path)}: bits: {bits}, expected 0 to 60")
     return intervals.Prices(start, step, bits, values)
 
 
@@ -205,7 +205,7 @@ def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
         for row, kind in zip(places, jobs.template.tolist(), strict=True)
     )
     if not sound or min(wait, default=0) < 0:
-        raise InvalidFile(f"{shown_path(path)}: must have for each job a wait >= 0 and a node for each task")
+        raise InvalidFile(f"{shown_path(path)}: expected for each job a wait >= 0 and a node for each task")
     return [int(a) + w for a, w in zip(jobs.arrival.tolist(), wait, strict=True)], places
 
 

@@ -31,7 +31,7 @@ def weights(jobs: Jobs, name: str) -> IntArray:
     """How much each job's completion time counts, whole numbers above 0."""
     refuse_types(jobs)
     if name not in WEIGHTS:
-        raise InvalidInput(f"weights = {name}: there are {', '.join(WEIGHTS)}")
+        raise InvalidInput(f"weights: {name}, expected one of {', '.join(WEIGHTS)}")
     if name == "area":
         asked = pieces(jobs)
         share = (asked.demand / np.maximum(asked.capacity, 1)).max(axis=1, initial=0)

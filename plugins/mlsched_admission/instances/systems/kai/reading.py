@@ -128,7 +128,7 @@ def _number(entry: Entry, key: str, which: str) -> float | None:
     # Integers are compared before anything becomes a float: one of 400 digits has none.
     good = type(value) is int or (type(value) is float and math.isfinite(value))
     if not good or abs(value) > MOST_AMOUNT:
-        entry.bad(("spec", "resources", key, which), value, "must be a number below 2^40, or -1")
+        entry.bad(("spec", "resources", key, which), value, "expected a number below 2^40, or -1")
     return float(value)
 
 
@@ -176,7 +176,7 @@ def _pod(entry: Entry, job: Job) -> Pod:
     if FRACTION in notes:
         share = values.quantity(notes[FRACTION])
         if share is None or not 0 < share <= 1:
-            entry.bad(("metadata", "annotations", FRACTION), notes[FRACTION], "must be a share of a GPU, 0 to 1")
+            entry.bad(("metadata", "annotations", FRACTION), notes[FRACTION], "expected a share of a GPU, 0 to 1")
         pod.portion = math.ceil(GPU * share)
     elif MEMORY in notes:
         pod.gpu_memory = _whole(entry, notes[MEMORY], MEMORY)
@@ -189,7 +189,7 @@ def _pod(entry: Entry, job: Job) -> Pod:
 
 def _whole(entry: Entry, text: str, key: str) -> int:
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 10:
-        entry.bad(("metadata", key), text, "must be an integer")
+        entry.bad(("metadata", key), text, "expected an integer")
     return int(text)
 
 

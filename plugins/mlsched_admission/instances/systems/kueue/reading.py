@@ -99,7 +99,7 @@ def _weight(entry: Entry) -> Fraction:
         return Fraction(1)
     weight = values.quantity(str(raw)) if type(raw) in (str, int, float) else None
     if weight is None or weight < 0:
-        entry.bad(("spec", "fairSharing", "weight"), raw, "must be a quantity >= 0")
+        entry.bad(("spec", "fairSharing", "weight"), raw, "expected a quantity >= 0")
     return weight
 
 
@@ -148,7 +148,7 @@ def _queue(entry: Entry, node: Node, groups: list[tuple[list[str], list[str]]]) 
 def _word(entry: Entry, keys: tuple[str, ...], known: tuple[str, ...]) -> str:
     word = entry.text(*keys, default="Never")
     if word not in known:
-        entry.bad(keys, word, f"must be one of {', '.join(known)}")
+        entry.bad(keys, word, f"expected one of {', '.join(known)}")
     return word
 
 
@@ -183,7 +183,7 @@ def priority(entry: Entry, config: Config) -> int:
     if boost is None or not config.gate("PriorityBoost", False):
         return own
     if not boost.lstrip("-").isdecimal() or len(boost) > 10:
-        entry.bad(("metadata", "annotations", BOOST), boost, "must be an integer")
+        entry.bad(("metadata", "annotations", BOOST), boost, "expected an integer")
     return own + int(boost)
 
 
@@ -245,7 +245,7 @@ def domains_of(assignment: Entry) -> Iterator[tuple[list[str], int]]:
     for one in assignment.entries("slices"):
         count = one.whole("domainCount", low=1)
         if count > MOST_PODS:
-            one.bad(("domainCount",), count, f"must be at most {MOST_PODS}")
+            one.bad(("domainCount",), count, f"expected at most {MOST_PODS}")
         columns = [_values(column, count) for column in one.entries("valuesPerLevel")]
         counts = one.items("podCounts", "individual") or [one.get("podCounts", "universal")] * count
         if len(counts) != count or any(type(n) is not int or not 0 < n <= MOST_PODS for n in counts):
@@ -257,7 +257,7 @@ def domains_of(assignment: Entry) -> Iterator[tuple[list[str], int]]:
 def _pods(one: Entry, key: str) -> int:
     count = one.whole(key, low=0)
     if count > MOST_PODS:
-        one.bad((key,), count, f"must be at most {MOST_PODS}")
+        one.bad((key,), count, f"expected at most {MOST_PODS}")
     return count
 
 
@@ -269,7 +269,7 @@ def _values(column: Entry, count: int) -> list[str]:
     prefix, suffix = each.text("prefix"), each.text("suffix")
     roots = each.texts("roots")
     if len(roots) != count:
-        each.bad(("roots",), roots, f"must have {count} entries, one for each domain")
+        each.bad(("roots",), roots, f"expected {count} entries, one for each domain")
     return [f"{prefix}{root}{suffix}" for root in roots]
 
 

@@ -357,11 +357,11 @@ def test_where_runs_may_not_pause_what_runs_goes_on():
 
 def test_wrong_names_are_refused():
     load = pooled([(0, 4, 1, (12,))], (1,))
-    with pytest.raises(InvalidInput, match="policy = 'max-min': must be one of fifo, fifo_perf"):
+    with pytest.raises(InvalidInput, match="policy: 'max-min', expected one of fifo, fifo_perf"):
         api.simulate(load, "gavel:policy=max-min")
-    must = "must be a rule of rounds that remembers nothing"
+    must = "expected a rule of rounds that remembers nothing"
     for rule in ("highs", "brute-force", "sia:power=1"):  # exact: no rules; with parameters
-        with pytest.raises(InvalidInput, match=f"round-by-round: rule = {rule}: {must}: cheapest, fifo, .*, sia, "):
+        with pytest.raises(InvalidInput, match=f"round-by-round: rule: {rule}, {must}: cheapest, fifo, .*, sia, "):
             api.simulate(load, "round-by-round", rule=rule)
-    with pytest.raises(InvalidInput, match=rf"rule = shokwave: {must} \(did you mean 'shockwave'\?\): cheapest, "):
+    with pytest.raises(InvalidInput, match=rf"rule: shokwave, {must} \(did you mean 'shockwave'\?\): cheapest, "):
         api.simulate(load, "round-by-round:rule=shokwave")
