@@ -201,10 +201,11 @@ def _peak_mib() -> float:
 
 
 def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:
-    """Special cases of an optimal plan, and which constraints bind there."""
-    if result.status != "optimal" or result.plan is None:
+    """Return the special cases of a decision's optimal plan, and which constraints bind there; none of a run's."""
+    problem = registry().problem(task.problem)
+    if result.status != "optimal" or result.plan is None or not isinstance(instance, problem.instance_type):
         return {}
-    hardness: dict[str, Any] = {"cases": registry().problem(task.problem).cases(instance, result.plan)}
+    hardness: dict[str, Any] = {"cases": problem.cases(instance, result.plan)}
     default = instance.objectives[0].name
     if (task.preset, task.solver, task.objectives[0]) == (RELAXED_PRESET, RELAXING_SOLVER, default):
         hardness["binding"] = _binding(task, instance, result.plan)

@@ -120,12 +120,12 @@ def _longest_front(rows: Sequence[Row], key: str) -> Picture | None:
     """
     problem = registry().problems[rows[0].problem]
     able = any(a.fronts_by is not None for a in registry().available(problem.name, "exact"))
-    small = [row for row in rows if row.size <= MOST_FRONT_SIZE]
+    small = [row for row in rows if row.size <= MOST_FRONT_SIZE and row.preset not in problem.suites.runs]
     proofs = _proofs(small, rows[0].objective, MOST_FRONT_SECONDS)
     cases = [list(own.values()) for own in proofs.values()][:FRONT_PRESETS]
     turns = [row for turn in itertools.zip_longest(*cases) for row in turn if row is not None] if able else []
     objectives = problem.instance_type.objectives
-    first = next(o for o in objectives if o.name == rows[0].objective)
+    first = next((o for o in objectives if o.name == rows[0].objective), objectives[0])  # runs have their own
     pairs = [(row, other) for row in turns for other in objectives if other != first]
     found: tuple[Row, Objective, Front] | None = None
     for row, other in pairs[:FRONT_TRIES]:

@@ -39,7 +39,7 @@ def task_of(row: Row) -> Task:
     if row.solver in (JUDGE, PUBLISHED):
         raise InvalidInput(f"{row.place}: '{row.solver}' is no solver; there is nothing to ask again")
     problem = registry().problem(row.problem)
-    if row.objective not in [objective.name for objective in problem.instance_type.objectives]:
+    if row.objective not in [objective.name for objective in problem.objectives]:
         raise InvalidInput(f"{row.place}: {row.problem} has no objective '{row.objective}' any more")
     name = row.solver.partition(":")[0]
     known = registry().solvers.get((row.problem, name))

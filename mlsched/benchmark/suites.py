@@ -20,6 +20,8 @@ from mlsched.core.registry import registry
 
 #: `quick` looks at this many presets beside `small`, with these seeds.
 MORE_PRESETS, MORE_SEEDS = 3, (0, 1)
+#: Seeds of complete runs in `quick`.
+RUN_SEEDS = tuple(range(4))
 FULL_SEEDS = tuple(range(20))
 #: Backend -> its deterministic measure: CP-SAT's deterministic seconds, HiGHS's branch-and-bound nodes.
 QUICK_WORK = MappingProxyType({"cp-sat": 2.0, "highs": 500.0})
@@ -43,9 +45,10 @@ COSTS = frozenset({"scale", "speed"})
 
 
 def quick() -> Iterator[Case]:
-    """Every problem: `small` in full, and a look at three further presets by their default objective."""
+    """Every problem: `small` in full, a look at three further presets by their default objective, and complete runs."""
     for problem in registry().problems.values():
-        yield Case(problem.name, _small(problem), time_limit=QUICK_SECONDS, work_limit=QUICK_WORK)
+        for_runs = problem.suites.for_runs
+        yield Case(problem.name, _small(problem), time_limit=QUICK_SECONDS, work_limit=QUICK_WORK, without=for_runs)
         for preset in [name for name in problem.presets if name != "small"][:MORE_PRESETS]:
             yield Case(
                 problem.name,
@@ -54,8 +57,17 @@ def quick() -> Iterator[Case]:
                 objectives=_default(problem),
                 time_limit=QUICK_SECONDS,
                 work_limit=QUICK_WORK,
-                without=problem.suites.small_only,
+                without=(*problem.suites.small_only, *for_runs),
                 confirm_limit=SLOW_CONFIRM if problem.suites.small_only else None,
+            )
+        for preset in problem.suites.runs:
+            yield Case(
+                problem.name,
+                preset,
+                seeds=RUN_SEEDS,
+                solvers=problem.suites.on_runs,
+                time_limit=QUICK_SECONDS,
+                work_limit=QUICK_WORK,
             )
 
 

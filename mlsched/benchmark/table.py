@@ -15,6 +15,7 @@ from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.gap import Gaps, sum_up
+from mlsched.core.registry import registry
 from mlsched.core.solver import Kind
 
 K = TypeVar("K", bound=Hashable)
@@ -212,6 +213,21 @@ def hardness_lines(rows: Sequence[Row]) -> list[HardnessLine]:
                 values = [found[what] for found in seen.values() if what in found]
                 lines.append(HardnessLine(problem, preset, what, binding, sum(values), len(values)))
     return lines
+
+
+def runs_note(rows: Sequence[Row]) -> list[str]:
+    """Return the sentence about exact solvers in tables of complete runs, if there are any."""
+    problems = registry().problems
+    presets = dict.fromkeys(
+        r.preset for r in rows if r.problem in problems and r.preset in problems[r.problem].suites.runs
+    )
+    if not presets:
+        return []
+    named = ", ".join(str(preset) for preset in presets)
+    return [
+        f"Complete runs: {named}. There, an exact solver of single decisions (cp-sat, dp) takes the optimum of each "
+        "decision; that need not be good for the run."
+    ]
 
 
 def verified(rows: Sequence[Row]) -> Verified:

@@ -137,9 +137,8 @@ class Task:
 
     def rows(self, **details: Any) -> list[Row]:
         """One row an objective, all with the same `details`."""
-        found = registry().problem(self.problem).instance_type.objectives
-        asked = [o for o in found if o.name in self.objectives]
-        return [self._row(o, details) for o in asked]
+        known = registry().problem(self.problem).objectives
+        return [self._row(o, details) for o in known if o.name in self.objectives]
 
     def _row(self, objective: Objective, details: dict[str, Any]) -> Row:
         return Row(
@@ -232,7 +231,11 @@ def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
 def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[tuple[str, Solver, dict[str, Any]]]:
     """The solvers of a case with all their parameters, each under the name that it is asked by."""
     problem = registry().problem(case.problem)
-    names = [a.name for a in registry().available(case.problem) if can_answer(a, problem.instance_type.called)]
+    run = case.preset in problem.suites.runs
+    called = problem.instance_type.called
+    if run:
+        called = _instance(case.problem, case.preset, tuple(sorted(case.sizes.items())), case.seeds[0], None).called
+    names = [a.name for a in registry().available(case.problem) if can_answer(a, called)]
     if solvers is not None:
         texts = [text for text in solvers if is_function(text) or split_settings(text)[0] in names]
     elif case.solvers is not None:
@@ -245,7 +248,8 @@ def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[
     ]
     wanted = reference and (solvers is not None or case.reference)
     if found and wanted and not any(a.kind == "exact" for _, a, _ in found):
-        found.append((problem.default, *registry().solver(case.problem, problem.default)))
+        default = problem.suites.on_runs[0] if run else problem.default
+        found.append((default, *registry().solver(case.problem, default)))
     return found
 
 

@@ -196,7 +196,7 @@ def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str,
 def _knows(problem: str, what: str, text: str) -> bool:
     """Whether the problem has a solver or an objective of that name."""
     if what == "objectives":
-        return any(text == objective.name for objective in registry().problem(problem).instance_type.objectives)
+        return any(text == objective.name for objective in registry().problem(problem).objectives)
     return is_function(text) or any(split_settings(text)[0] == a.name for a in registry().available(problem))
 
 

@@ -320,6 +320,10 @@ class InSuites:
         speed: Preset of `speed`, the size at which the paper takes its decisions.
         edition: First edition of `collection` with this problem.
         not_collected: Presets that `collection` omits because one instance takes a minute or megabytes.
+        for_runs: Rules and policies made for decision after decision, which `quick` omits on single decisions.
+        runs: Presets of complete runs in `quick`.
+        on_runs: Solvers of `quick` on these. The first solver finds the optimum of a run. An exact solver of decisions
+            takes the optimum of each decision.
     """
 
     small_only: tuple[str, ...] = ()
@@ -329,6 +333,9 @@ class InSuites:
     speed: str | None = None
     edition: int | None = None
     not_collected: tuple[str, ...] = ()
+    for_runs: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    on_runs: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -398,6 +405,12 @@ class Problem:
     def instance_types(self) -> tuple[type[Instance], ...]:
         """All instance types of the problem, the main type first."""
         return (self.instance_type, *self.other_types)
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """The objectives of all forms by name, those of the main form first."""
+        named = {o.name: o for kind in reversed(self.instance_types) for o in reversed(kind.objectives)}
+        return tuple(reversed(named.values()))
 
     def trivial_bound(self, instance: Any, objective: str) -> int:
         """Return the bound of a solver that a limit stopped; raise InvalidInput if the objective has none."""

@@ -8,6 +8,7 @@ import functools
 import pytest
 from benchmark_examples import suite
 
+import mlsched
 from mlsched import InvalidInput, UnknownName
 from mlsched.api.adapters import can_answer
 from mlsched.api.asked import resolve_solver
@@ -15,6 +16,7 @@ from mlsched.benchmark.cases import SEEDS
 from mlsched.benchmark.suites import MORE_PRESETS, SUITES
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.benchmark.user_suites import find_suite
+from mlsched.core.contract import InSuites
 from mlsched.core.registry import registry
 
 
@@ -29,18 +31,38 @@ def test_every_case_names_what_exists(name):
     assert made.name == name
     for case in made.cases:
         problem = registry().problem(case.problem)
-        assert case.preset is None or case.preset in problem.presets
+        runs = case.preset in problem.suites.runs
+        assert case.preset is None or runs or case.preset in problem.presets
         assert set(case.objectives or ()) <= {o.name for o in problem.instance_type.objectives}
         assert case.work_limit or case.repeat, "limits are deterministic work"
+        called = mlsched.generate(case.problem, case.preset).called if runs else problem.instance_type.called
         for text in case.solvers or ():
-            assert can_answer(resolve_solver(case.problem, text, {})[0], problem.instance_type.called)
+            assert can_answer(resolve_solver(case.problem, text, {})[0], called)
 
 
 def test_quick_covers_every_problem():
     for problem in registry().problems.values():
         cases = [c for c in SUITES["quick"].cases if c.problem == problem.name]
         assert cases[0].seeds == SEEDS
-        assert len(cases) == 1 + min(MORE_PRESETS, len(set(problem.presets) - {"small"}))
+        runs = problem.suites.runs
+        assert len(cases) == 1 + min(MORE_PRESETS, len(set(problem.presets) - {"small"})) + len(runs)
+        assert [case.preset for case in cases[len(cases) - len(runs) :]] == list(runs)
+
+
+def test_policies_made_for_runs_are_asked_about_runs_only():
+    """What is made for decision after decision is judged on complete runs, beside the optimum of each decision."""
+    asked = {(task.problem, task.preset, task.solver) for task in quick()}
+    assert registry().problem("workers").suites.for_runs
+    for problem in registry().problems.values():
+        suites = problem.suites
+        for name in suites.for_runs:
+            assert registry().solver(problem.name, name)[0].kind != "exact"
+            assert {preset for who, preset, solver in asked if (who, solver) == (problem.name, name)} <= {*suites.runs}
+        for preset in suites.runs:
+            called = mlsched.generate(problem.name, preset).called
+            assert registry().solver(problem.name, suites.on_runs[0])[0].kind == "exact"
+            assert registry().solver(problem.name, suites.on_runs[0])[0].answers(called), "the optimum of the run"
+            assert all((problem.name, preset, name) in asked for name in suites.on_runs)
 
 
 def test_who_is_asked_about_small_instances_only_is_asked_about_all_of_those():
@@ -56,7 +78,7 @@ def test_who_is_asked_about_small_instances_only_is_asked_about_all_of_those():
 
 
 def test_quick_grows_with_the_registry(monkeypatch):
-    second = dataclasses.replace(registry().problem("preemption"), name="second", presets={})
+    second = dataclasses.replace(registry().problem("preemption"), name="second", presets={}, suites=InSuites())
     monkeypatch.setitem(registry().problems, "second", second)
     assert [(c.problem, c.preset) for c in SUITES["quick"].cases if c.problem == "second"] == [("second", None)]
     assert "second" in list(SUITES)

@@ -41,6 +41,8 @@ PROBLEM = Problem(
         scale=("surge", tuple({"nodes": n, "jobs": 5 * n // 2, "tes": n // 4} for n in (8, 16, 32, 64, 128))),
         speed="paper-surge",
         edition=1,
+        runs=("run",),
+        on_runs=("decision-tree", "cp-sat", "fitgpp", "lrtp", "min-max-grace", "rand"),
     ),
 )
 

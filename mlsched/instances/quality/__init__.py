@@ -42,6 +42,8 @@ PROBLEM = Problem(
         speed="paper",
         edition=1,
         not_collected=("large",),
+        runs=("epochs",),
+        on_runs=("epoch-dp", "slaq", "slaq-max-min", "fair", "envelope-greedy"),
     ),
 )
 

@@ -45,6 +45,12 @@ PROBLEM = Problem(
         scale=("x16", tuple({"jobs": n, "scale": n / 5} for n in (5, 10, 20))),
         speed="paper-10",
         edition=1,
+        for_runs=("srpt", "max-rate", "rank-rate", "lp-mpc", "chic", "chic-pair", "chic-plus"),
+        runs=("poisson-6", "burst-4"),
+        on_runs=(
+            *("clairvoyant", "dp", "optimus", "marginal-gain", "hull-greedy", "drf"),
+            *("srpt", "max-rate", "rank-rate", "lp-mpc", "chic-plus"),
+        ),
     ),
 )
 
