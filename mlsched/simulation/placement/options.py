@@ -12,14 +12,15 @@ from mlsched.core.params import Range
 
 @dataclasses.dataclass(frozen=True)
 class Options(ValidatedFields):
-    """How the placement world behaves.
+    """Options of the simulator of `placement`.
 
-    most_jobs: N, most concurrent jobs. most_new: N', most jobs placed at one scheduling event.
-    window: how many of the waiting jobs are in a question, in arrival order; 0: all of them.
-    departure: when a job that is done leaves. "wake" - at the next scheduling event, with the default cadence the end
-        of its interval: until then its servers are not free and it goes on disturbing its neighbours, so that speeds
-        are those of the interval (Eq. 1); "instant" - at once: its neighbours speed up, its servers are free from the
-        next wake on.
+    Attributes:
+        most_jobs: N, the maximum number of concurrent jobs.
+        most_new: N', the maximum number of jobs placed at one scheduling event.
+        window: Number of waiting jobs in a decision, in order of arrival; 0: all.
+        departure: The time at which a finished job leaves. "scheduling_event": at the next scheduling event; until
+            then it uses its servers and slows its neighbours, so that speeds are constant in an interval (Eq. 1).
+            "instant": at once.
     """
 
     most_jobs: Annotated[int, Range(1, UNLIMITED)] = UNLIMITED

@@ -12,20 +12,21 @@ from mlsched.core.params import Range
 
 @dataclasses.dataclass(frozen=True)
 class Options(ValidatedFields):
-    """How the preemption world behaves.
+    """Options of the simulator of `preemption`.
 
-    te_first: TE jobs go to the top of the queue (False: one queue for both kinds, the paper's FIFO).
-    preemption_limit: P, how often a BE job may be preempted.
-    blocking: what a TE job that waits for its victims holds up: "all" - every job behind it; "be" - BE jobs, while
-        later TE jobs pass; "none" - nobody: its node's room is reserved and the queue goes on with the rest.
-    elsewhere: such a TE job may start on another node that has room before its victims are gone.
-    during_grace: "work" - a victim's work counts until it releases (it may even finish); "paused" - it stops at the
-        signal.
-    snapshot: a victim without grace period rewinds to its last multiple of so many seconds of work.
-    grace_weight: s of Eq. 3 in the instances' `total_score`, thousandths.
-    asked: "head" - one TE job a decision, as the paper; "all" - all waiting TE jobs jointly.
-    ask_again: a TE job that was told to wait is asked for again at the next scheduling event after some job has left a
-        node ("change"; before that nothing new is possible), or at every scheduling event ("tick").
+    Attributes:
+        te_first: Serve TE jobs before all others. False: one queue for both kinds, as the paper's FIFO.
+        preemption_limit: P, how often a BE job may be preempted.
+        blocking: The jobs that a TE job blocks while its victims stop. "all": every job behind it. "be": BE jobs only.
+            "none": no job; the queue continues with the resources that are not reserved.
+        elsewhere: Start such a TE job on another node that has room earlier.
+        during_grace: "work": a victim continues to work until it releases its resources, and may finish. "paused": it
+            stops at the signal.
+        snapshot: A victim without a grace period keeps its work up to the last multiple of this many seconds.
+        grace_weight: s of Eq. 3 in the objective `total_score`, in thousandths.
+        asked: "head": one TE job per decision, as in the paper. "all": all waiting TE jobs jointly.
+        ask_again: Repeat the question for a TE job that has to wait. "change": once a job has left a node. "tick": at
+            every scheduling event.
     """
 
     te_first: bool = True

@@ -12,24 +12,24 @@ from mlsched.core.params import Range
 
 @dataclasses.dataclass(frozen=True)
 class Options(ValidatedFields):
-    """How the quality world behaves.
+    """Options of the simulator of `quality`.
 
-    epoch: T, seconds ahead that the tables look. The run's `scheduling_events` says when the question is really asked:
-        set both ("interval:T"). The clock counts whole seconds, so epochs below 1 s are not simulated.
-    progress: what has been trained after c S core-seconds and a half: "fluid" - one iteration and a half, its loss
-        between those of its neighbours; "carry" - one iteration, the rest of the work counts for the next.
-    normalise: unit of the gains: "change" - the largest change of loss in one iteration so far (4.1); "range" - the
-        first less the predicted final loss, the unit in which Section 6.2 reports.
-    newcomer: a job that has reported no change of loss yet: "unit" - its first iteration will bring the largest change
-        so far, by definition, and nothing is known beyond; "flat" - the fit of a single loss, which promises nothing.
-    information: "observed" - losses are predicted from those reported so far; "oracle" - the true curve, newcomers'
-        first change included.
-    hints: what the scheduler makes of the jobs' target losses (Section 7): "stop" - predicted losses end there, and no
-        final loss is below it; "fit" - the fitted curve approaches it as well; "unknown" - nothing.
-    predictor: "fit" - weighted curve fitting; "strawman" - the last change for ever (4.2.2).
-    least: fewest cores of a job that runs; jobs for which they are not there wait in arrival order.
-    spare: cores that a plan leaves: "idle", or "share" - one each in turn to the running jobs below their caps.
-    others: non-ML jobs hold "reservation" - what they ask for, as far as there is; "fair" - at most an equal share.
+    Attributes:
+        epoch: T, the seconds that the tables look ahead. Set `scheduling_events` to the same interval.
+        progress: Work of 1.5 iterations counts as "fluid": 1.5 iterations, with an interpolated loss. "carry": one
+            iteration; the remaining work counts for the next.
+        normalise: Unit of the gains. "change": the largest change of the loss in one iteration so far (Section 4.1).
+            "range": first minus predicted final loss (Section 6.2).
+        newcomer: Gain of a job that has not reported a change of its loss. "unit": its first iteration gains 1, further
+            iterations 0. "flat": 0, as the fit of one loss predicts.
+        information: "observed": predict losses from reported losses. "oracle": use the true curve.
+        hints: Use of target losses (Section 7). "stop": predicted losses end at the target. "fit": the fitted curve
+            approaches it as well. "unknown": ignore targets.
+        predictor: "fit": weighted curve fitting. "strawman": repeat the last change (the baseline of Section 4.2.2).
+        least: Fewest cores of a running job. Jobs for which there are too few cores wait in order of arrival.
+        spare: Cores that a plan leaves. "idle": unused. "share": one each in turn to jobs below their caps.
+        others: Jobs without machine learning. "reservation": they get their request (Section 4.3). "fair": at most an
+            equal share.
     """
 
     epoch: Annotated[int, Range(1, 86400)] = 3

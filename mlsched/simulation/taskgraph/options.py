@@ -10,15 +10,15 @@ from mlsched.core.arguments import ValidatedFields
 
 @dataclasses.dataclass(frozen=True)
 class Options(ValidatedFields):
-    """How the task-graph world behaves.
+    """Options of the simulator `tasks` of `taskgraph`.
 
-    pausing: "none" - a run, once started, goes on to its end; "keep" - a paused run goes on later with the work it has
-        done; "restart" - it starts again from nothing. Jobs can be held up between two iterations in any case.
-    movement: "given" - what the workload says ("none" or "between_iterations"; of a log "anytime", where runs may
-        pause, and "none" where they may not); or one of these, or "anytime" - runs may go on elsewhere, and migrate
-        while they run. Each of both costs the `pause_cost` of the workload or, by iterations, of the job.
-    asked: "choice" - at events at which something could start, pause or move; "events" - at every event.
-    information: "observed" - durations are estimates until a task has run once; "oracle" - they are the true ones.
+    Attributes:
+        pausing: "none": a started run continues to its end. "keep": a paused run resumes with its work. "restart": it
+            loses its work. A job can always wait between two iterations.
+        movement: Nodes on which runs may resume. "given": as the workload states (for logs "anytime" with pauses, else
+            "none"). "none", "between_iterations", or "anytime", which also allows migration. Moves cost `pause_cost`.
+        asked: "choice": call the scheduler at events at which something could start, pause or move. "events": at all.
+        information: "observed": durations are estimates until a task has run once. "oracle": true durations.
     """
 
     pausing: Literal["none", "keep", "restart"] = "none"

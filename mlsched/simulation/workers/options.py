@@ -12,13 +12,13 @@ from mlsched.core.params import Range
 
 @dataclasses.dataclass(frozen=True)
 class Options(ValidatedFields):
-    """How the workers world behaves.
+    """Options of the simulator of `workers`.
 
-    window: I, how many jobs, the first in arrival order, are asked about; the others wait as backlog, and their
-        arrivals wake nobody while the window is full (Chic, Section 4.2). 0: all jobs, as for Optimus.
-    floor: what a re-schedule costs: "always" - every job loses the iteration it has started (Eq. 7), whoever decides
-        and whatever he decides; "changed" - only a job whose workers or PSs change; "never" - nothing is lost but
-        what lies below a thousandth of an iteration.
+    Attributes:
+        window: I, the number of jobs in a decision, in order of arrival; 0: all. Other jobs wait, and their arrivals
+            cause no decision while the window is full (Chic, Section 4.2).
+        floor: Jobs that lose the iteration in progress when shares change. "always": every job (Eq. 7). "changed":
+            jobs whose numbers change. "never": no job, except for less than a thousandth of an iteration.
     """
 
     window: Annotated[int, Range(0, UNLIMITED)] = 0

@@ -11,34 +11,34 @@ from mlsched.core.params import Range
 
 @dataclasses.dataclass(frozen=True)
 class Options(ValidatedFields):
-    """How the world of rounds behaves. Its paper's program is Gavel's simulator: what it does is the default.
+    """Options of the simulator of `rounds`. The defaults follow the program that Gavel's authors published.
 
-    round: seconds that a round lasts at most.
-    resume: seconds of which a job that did not run in the round before does not do the steps; it holds its GPUs all the
-        same (Shockwave: 20). Nothing is lost in the first round, nor by a slice that ends 5 s before the round could.
-    reset: seconds for which shares stand at least, before the policy is asked anew.
-    seed: of the order of types, and of a policy's own draws (Gavel's --seed).
-    shares: the policy that gives shares at each reset ("" - none: the solver is asked every round who runs where).
-    remainder: a slice of n steps on s GPUs gives n // s to each, the last takes the rest. "dropped" - where a GPU gets
-        none the slice fails, and a job with fewer steps left than GPUs is dropped after five failures; "run" - it runs.
-    gaps: the time booked for a slice begins "booked" - at the end of the last round in which anything ran, so that
-        idle time before it counts as work; "idle" - with the round.
-    fifo: the type that `fifo` draws is "stale" - overwritten by the last one looked at, so that jobs run on the type
-        last in the alphabet; "drawn" - as drawn.
-    unaware: policies that know no rates see of every type that of "first" - the type that is filled first (v100);
-        "average" - the mean of the types' rates, by GPUs.
-    optimum: where a linear program has many optima: "interior" - a point in the middle of them, as Gavel's conic solver
-        gives it; "vertex" - a corner. Average completion times differ by up to 4 % (14 % for min_total_duration).
-    first: seconds of the first interval of the program of `fluid_mpc`, which sees no order among jobs that end in it
-        (0: a round).
-    oversized: a type with fewer GPUs than the job needs is "allocated" - given shares of like any other; "excluded" -
-        one on which it cannot run.
-    emptied: a job to which a change of batch size gives all that remained (`adaptation`) is "failed" - it holds its
-        GPUs for five slices without a step, which fail, and ends with the last; "ended" - done at once.
-    plan: who plans windows of rounds: "shockwave", or "" - nobody. Of its plans: window - rounds that one is for;
-        replan - rounds after which another is made at the latest; makespan, fairness, ratio - its k, lambda and rho;
-        gap - relative, at which HiGHS stops; order - what puts a window's rounds in order, a second "program" as there
-        or a "list", which is quicker; `seed` is HiGHS' own.
+    Attributes:
+        round: Maximum length of a round in seconds.
+        resume: Seconds of steps that a job loses if it did not run in the previous round (Shockwave: 20). The first
+            round is free, and so is a slice that ends 5 s before the round could.
+        reset: Minimum time between two calls of the policy for shares, in seconds.
+        seed: Seed of the order of types, of random policies (Gavel's `--seed`) and of HiGHS.
+        shares: Policy that computes shares at each reset; empty: the solver decides every round.
+        remainder: Job with fewer steps left than GPUs. "dropped": dropped after five failed slices. "run": it runs.
+        gaps: Idle time before a slice. "booked": counts as work. "idle": does not.
+        fifo: Type that `fifo` draws. "stale": overwritten by the last type in the alphabet. "drawn": as drawn.
+        unaware: Rates that policies without rates see. "first": the rates of the type that is filled first (v100).
+            "average": the mean over all GPUs.
+        optimum: Optimum of a linear program. "interior": a point in the middle, as Gavel's conic solver. "vertex": a
+            corner. Mean completion times differ by up to 4 % (14 % for `min_total_duration`).
+        first: Seconds of the first interval of `fluid_mpc`; 0: one round. Jobs that end in it are not ordered.
+        oversized: Type with fewer GPUs than a job needs. "allocated": gets a share. "excluded": gets none.
+        emptied: Job that a change of batch size completes. "failed": it uses its GPUs for five empty slices. "ended":
+            it ends.
+        plan: Planner of windows of rounds: "shockwave" or "".
+        window: Rounds in a window of Shockwave.
+        replan: Maximum number of rounds between two plans of Shockwave.
+        makespan: k, Shockwave's weight of the makespan.
+        fairness: lambda, the power of Shockwave's weights.
+        ratio: rho of Shockwave: a job with a larger finish-time ratio is behind.
+        gap: Relative gap at which HiGHS stops in Shockwave.
+        order: Order of the rounds in a window. "program": a second integer program. "list": a faster heuristic.
     """
 
     round: Annotated[int, Range(1, 86400)] = 360

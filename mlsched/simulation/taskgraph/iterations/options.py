@@ -14,14 +14,16 @@ MOST_SPREAD = 0.57
 
 @dataclasses.dataclass(frozen=True)
 class Options(options.Options):
-    """How the iteration engine behaves; what is not said here is as in the task engine.
+    """Options of the simulator `iterations` of `taskgraph`, in addition to the options of `tasks`.
 
-    usage: "demand" - tasks use what they demand; "drawn" - what they use is drawn anew every `usage_every` ticks,
-        evenly about the workload's mean use, with a relative standard deviation of `usage_spread`; where more is used
-        than there is, everything slows down (`usage.py`).
-    usage_at_start: whether it is drawn anew also when a task starts, moves or goes on after a pause.
-    usage_seed: of the draws; one seed gives all rules the same.
-    restart: what a job keeps whose node fails: "checkpoint" - its whole iterations; "scratch" - nothing.
+    Attributes:
+        usage: "demand": tasks use their demand. "drawn": use is random, and all tasks that use an overloaded resource
+            slow down by usage / capacity.
+        usage_spread: Relative standard deviation of drawn use, around the mean of the workload.
+        usage_every: Ticks between two draws.
+        usage_at_start: Draw again when a task starts, moves or resumes.
+        usage_seed: Seed of the draws. All schedulers meet the same use with the same seed.
+        restart: Work that a job keeps when its node fails. "checkpoint": its complete iterations. "scratch": nothing.
     """
 
     usage: Literal["demand", "drawn"] = "demand"
