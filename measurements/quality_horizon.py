@@ -53,7 +53,7 @@ ROWS: dict[str, tuple[Any, str, str]] = {
 }
 
 
-#: Rows of `cluster`. `envelope-greedy` is within 0.6 % of the exact sum of an epoch (docs/problems/quality.md).
+#: Rows of `cluster`. `envelope-greedy` is within 0.6 % of the exact sum of an epoch (docs/results/quality.md).
 CLUSTER: dict[str, tuple[str, str, str]] = {
     "Algorithm 1; fitted curves (the paper's)": ("slaq", "observed", "change"),
     "Algorithm 1; true curves, range": ("slaq", "oracle", "range"),

@@ -30,6 +30,8 @@ RUN = [
     DOCS / "learn" / "start.md",
     DOCS / "learn" / "concepts.md",
     *(page for page in sorted(DOCS.glob("guides/*.md")) if page.stem not in NOT_RUN),
+    *(page for page in sorted(DOCS.glob("problems/*.md")) if not page.stem.endswith("-model")),
+    *sorted(DOCS.glob("explanation/*.md")),
 ]
 
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<language>[^\n`]*)")

@@ -8,8 +8,6 @@ import re
 import typing
 from pathlib import Path
 
-from mlsched_rounds.simulation.options import Options as Rounds
-
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Range
 from mlsched.simulation.placement.options import Options as Placement
@@ -17,6 +15,7 @@ from mlsched.simulation.preemption.options import Options as Preemption
 from mlsched.simulation.quality.options import Options as Quality
 from mlsched.simulation.taskgraph.iterations.options import Options as Iterations
 from mlsched.simulation.workers.options import Options as Workers
+from mlsched_rounds.simulation.options import Options as Rounds
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "problems" / "simulator.md"
 OPTIONS = {
@@ -27,6 +26,8 @@ OPTIONS = {
     "workers": Workers,
     "rounds": Rounds,
 }
+#: Options that the policies `gavel` and `shockwave` set.
+IMPLIED = {"shares", "plan"}
 BLOCK = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -65,6 +66,8 @@ def table(options: type) -> str:
     hints, texts = typing.get_type_hints(options, include_extras=True), descriptions(options)
     lines = ["| option | values | default | meaning |", "|---|---|---|---|"]
     for field in dataclasses.fields(options):
+        if field.name in IMPLIED:
+            continue
         text = re.sub(r'"(\w*)"', r"`\1`", texts[field.name]).replace("``", "the empty text").replace("|", "\\|")
         lines.append(f"| `{field.name}` | {_accepted(hints[field.name])} | {_default(field.default)} | {text} |")
     return "\n".join(lines) + "\n"

@@ -6,26 +6,26 @@ import re
 
 import log_examples as logs
 import pytest
-from option_tables import TABLES, Case, cases, rows
+from option_tables import RUNS, Case, cases, rows
 
-#: The pages of the core's simulators.
-PAGES = ("preemption-simulation", "placement-simulation", "quality-simulation", "workers-simulation")
+#: The problems of the core.
+PROBLEMS = ("taskgraph", "preemption", "placement", "quality", "workers")
 OF_LOGS = "| `--set` | what it does | without it |"
 NODES = "name,gpus,partition,model\n" + "".join(f"n{k},16,a100|v100,{'a100' if k < 2 else 'v100'}\n" for k in range(4))
 
 
-@pytest.mark.parametrize("case", cases(*PAGES), ids=lambda case: f"{case.page}-{case.key}-{case.value}")
+@pytest.mark.parametrize("case", cases(*PROBLEMS), ids=lambda case: f"{case.problem}-{case.key}-{case.value}")
 def test_an_option_of_a_simulator(cli, case: Case) -> None:
-    _, policy, source = TABLES[case.page]
+    policy, source = RUNS[case.problem]
     found = cli("simulate", policy, "--trace", source, "--set", f"{case.key}={case.value}", "--json")
     assert found.status == 0, found.err
 
 
 @pytest.mark.parametrize(
-    "case", list({(c.page, c.key): c for c in cases(*PAGES)}.values()), ids=lambda c: f"{c.page}-{c.key}"
+    "case", list({(c.problem, c.key): c for c in cases(*PROBLEMS)}.values()), ids=lambda c: f"{c.problem}-{c.key}"
 )
 def test_another_value_is_refused_by_name(cli, case: Case) -> None:
-    _, policy, source = TABLES[case.page]
+    policy, source = RUNS[case.problem]
     cli("simulate", policy, "--trace", source, "--set", f"{case.key}=nonsense").refused(case.key)
 
 

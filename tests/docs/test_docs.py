@@ -58,20 +58,11 @@ def test_a_picture_is_made_smaller_without_a_change_of_its_words() -> None:
     assert smaller(drawn) == f"<svg><style>*{{}}.s0{{fill: red}}</style>\n{small}{small}<text>loss 0.1625</text></svg>"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "explanation/fronts",
-        *(f"problems/{name}" for name in ("clairvoyant", "placement", "preemption", "quality", "taskgraph", "workers")),
-    ],
-)
-def test_the_examples_of_a_problem_print_what_their_page_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
-    code = "\n".join(block for block in blocks if re.search(r"^print\(.*\)  # ", block, re.MULTILINE))
-    promised = re.findall(r"^print\(.*\)  # (.*)", code, re.MULTILINE)
-    assert promised
-    exec(compile(code, f"{page}.md", "exec"), {})
-    assert capsys.readouterr().out.splitlines() == promised
+def test_the_tables_of_options_are_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "make_options.py"))
+    page = made["TARGET"].read_text(encoding="utf-8")
+    assert made["with_tables"](page) == page, "run python tools/make_options.py"
+    assert set(re.findall(r"<!-- options (\w+) -->", page)) == set(made["OPTIONS"])
 
 
 def test_public_names_exist() -> None:

@@ -1,6 +1,6 @@
 """LP-MPC: look ahead as if nobody else came, and act on what a unit of each job's work is worth in that plan.
 
-Model predictive control: at each decision the fluid problem of the jobs present (see `docs/problems/clairvoyant.md`; no
+Model predictive control: at each decision the fluid problem of the jobs present (see `docs/problems/offline.md`; no
 further arrivals) is solved for one order of finishes, a linear program. Its duals say by how much the total
 completion time falls for a unit less of work of each job: a job that holds up many others is worth more. The decision
 is the whole workers and PSs that do the most worth of work per second,

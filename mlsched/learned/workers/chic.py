@@ -26,7 +26,7 @@ def answer(
 ) -> Plan:
     """One worker or PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
 
-    It is Chic as the paper trains it, kept to be compared with (docs/results/trained-policies.md); chic-plus is ours.
+    It is Chic as the paper trains it, kept to be compared with (docs/results/chic.md); chic-plus is ours.
     weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
     likeliest action that changes something. What the weights were trained for, 0 being the usual (W = 30, 1.8/h), or
     what the file was trained for: episode: W, jobs per episode; rate: arrivals per hour. protocol: "paper",

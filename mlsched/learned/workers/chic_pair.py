@@ -26,7 +26,7 @@ def answer(
 ) -> Plan:
     """A worker and a PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
 
-    It is Chic-Pair as the paper trains it, kept to be compared with (docs/results/trained-policies.md);
+    It is Chic-Pair as the paper trains it, kept to be compared with (docs/results/chic.md);
     chic-plus is ours.
     weights: a file that `mlsched train chic-pair` wrote; "": the weights that come with mlsched. greedy: always the
     likeliest action that changes something. What the weights were trained for, 0 being the usual (I = 3, W = 30,

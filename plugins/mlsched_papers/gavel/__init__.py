@@ -70,7 +70,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
         f"the others of up to 10^4; arrivals every {grid.gap:g} s on average.",
         "Interpretations: as printed - what Gavel's program does; as meant - " + ", ".join(
             f"{name}={value}" for name, value in INTERPRETATIONS["as meant"].items()
-        ) + " (docs/problems/rounds-simulation.md).",
+        ) + " (docs/problems/simulator.md).",
         "Bounds: of every schedule with pauses and moves at will, that knows the future.",
         PAIRED,
         CHECKED,

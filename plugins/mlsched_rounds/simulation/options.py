@@ -26,7 +26,7 @@ class Options(ValidatedFields):
         unaware: Rates that policies without rates see. "first": the rates of the type that is filled first (v100).
             "average": the mean over all GPUs.
         optimum: Optimum of a linear program. "interior": a point in the middle, as Gavel's conic solver. "vertex": a
-            corner. Mean completion times differ by up to 4 % (14 % for `min_total_duration`).
+            corner. Mean completion times differ by up to 4 percent (14 for `min_total_duration`).
         first: Seconds of the first interval of `fluid_mpc`; 0: one round. Jobs that end in it are not ordered.
         oversized: Type with fewer GPUs than a job needs. "allocated": gets a share. "excluded": gets none.
         emptied: Job that a change of batch size completes. "failed": it uses its GPUs for five empty slices. "ended":

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from option_tables import TABLES, Case, cases
+from option_tables import RUNS, Case, cases
 
 
-@pytest.mark.parametrize("case", cases("rounds-simulation"), ids=lambda case: f"{case.page}-{case.key}-{case.value}")
+@pytest.mark.parametrize("case", cases("rounds"), ids=lambda case: f"{case.problem}-{case.key}-{case.value}")
 def test_an_option_of_a_simulator(cli, case: Case) -> None:
-    _, policy, source = TABLES[case.page]
+    policy, source = RUNS[case.problem]
     found = cli("simulate", policy, "--trace", source, "--set", f"{case.key}={case.value}", "--json")
     assert found.status == 0, found.err
 
 
 @pytest.mark.parametrize(
-    "case", list({(c.page, c.key): c for c in cases("rounds-simulation")}.values()), ids=lambda c: f"{c.page}-{c.key}"
+    "case", list({(c.problem, c.key): c for c in cases("rounds")}.values()), ids=lambda c: f"{c.problem}-{c.key}"
 )
 def test_another_value_is_refused_by_name(cli, case: Case) -> None:
-    _, policy, source = TABLES[case.page]
+    policy, source = RUNS[case.problem]
     cli("simulate", policy, "--trace", source, "--set", f"{case.key}=nonsense").refused(case.key)
