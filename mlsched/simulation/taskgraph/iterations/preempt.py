@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlsched.heuristics.taskgraph._capacity import FreeCapacity, Shape, places
-from mlsched.heuristics.taskgraph.preemption import find_places
+from mlsched.heuristics.taskgraph.find_places import find_places
 from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE
 
 if TYPE_CHECKING:
