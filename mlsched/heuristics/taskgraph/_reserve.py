@@ -12,13 +12,13 @@ the same and may go anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.heuristics.taskgraph.measures import Flags, remaining_time, run_left, tasks_of
 from mlsched.heuristics.taskgraph.packing import packing
 from mlsched.heuristics.taskgraph.place import Placer
@@ -149,6 +149,7 @@ class Profile:
         change[0] = free
         np.add.at(change, (at[: len(tasks)], 0 * nodes if counts else nodes), self.held[tasks])
         self.free = np.cumsum(change, axis=0)
+        self._fitting: dict[bytes, tuple[IntArray, IntArray]] = {}  # `_fit`, until the profile changes
 
     def noted(self, slot: Slot) -> list[int]:
         """A slot as rules remember it: its start and its nodes; -1 for each where it is of no certain ones."""
@@ -168,7 +169,9 @@ class Profile:
         """
         need, may = self.held[unit.first : unit.end], self._may(unit)
         among = self._types[kind : kind + 1] if kind >= 0 else self._types if len(need) > 1 else [True]
-        for k in np.flatnonzero(self._enough(unit, len(self.times))).tolist():
+        lacks = np.where(self._enough(unit), UNLIMITED, self.times)
+        next_lack = np.minimum.accumulate(lacks[::-1])[::-1]
+        for k in np.flatnonzero(next_lack >= np.minimum(self.times + unit.ticks, UNLIMITED)).tolist():
             for one_type in among:
                 nodes = _fitted(self.room(k, unit.ticks), need, may & one_type)
                 if nodes is not None:
@@ -177,20 +180,30 @@ class Profile:
 
     def may_come_forward(self, unit: Unit, slot: Slot) -> bool:
         """Whether there could be an earlier slot for the unit than the one that it has taken."""
-        return bool(self._enough(unit, int(np.searchsorted(self.times, slot.start))).any())
+        before = int(np.searchsorted(self.times, slot.start))
+        return before > 0 and bool(self._fit(unit)[1][before - 1] >= unit.end - unit.first)
 
-    def _enough(self, unit: Unit, count: int) -> Flags:
-        """For the first so many times, whether as many tasks of the unit's least demand fit: else it does not."""
+    def _enough(self, unit: Unit) -> Flags:
+        """times: whether as many tasks of the unit's least demand fit: else it does not."""
+        return np.asarray(self._fit(unit)[0] >= unit.end - unit.first)
+
+    def _fit(self, unit: Unit) -> tuple[IntArray, IntArray]:
+        """times: the number of tasks of the unit's least demand that fit, and the most that fit up to each time."""
         tasks = slice(unit.first, unit.end)
-        least = self.held[tasks].min(axis=0)
-        asked = np.flatnonzero(least)
-        if not asked.size:
-            return np.ones(count, dtype=np.bool_)
-        open_to = (self.snapshot.eligible[self.snapshot.task_class[tasks]] == 1).any(axis=0)
-        every = self.counts or open_to.all()
-        free = self.free[:count, :, asked] if every else self.free[:count, open_to][:, :, asked]
-        fit = np.maximum((free // least[asked]).min(axis=2), 0)
-        return np.asarray(fit.sum(axis=1) >= unit.end - unit.first)
+        least, classes = self.held[tasks].min(axis=0), self.snapshot.task_class[tasks]
+        key = least.tobytes() + classes.tobytes()
+        found = self._fitting.get(key)
+        if found is None:
+            asked = np.flatnonzero(least)
+            open_to = (self.snapshot.eligible[classes] == 1).any(axis=0)
+            every = self.counts or open_to.all()
+            free = self.free[:, :, asked] if every else self.free[:, open_to][:, :, asked]
+            if asked.size:
+                many = np.maximum((free // least[asked]).min(axis=2), 0).sum(axis=1)
+            else:
+                many = np.full(len(self.times), len(self.held))
+            found = self._fitting[key] = many, np.maximum.accumulate(many)
+        return found
 
     def room(self, k: int, ticks: int) -> IntArray:
         """nodes x resources: what is free throughout `ticks` from `times[k]` on."""
@@ -207,9 +220,32 @@ class Profile:
 
     def take(self, unit: Unit, slot: Slot, sign: int = 1) -> None:
         """Take what the unit holds there from then on; -1: give it back."""
+        self._fitting.clear()
         first, end = (self._cut(time) for time in (slot.start, slot.start + unit.ticks))
         for task, node in enumerate(slot.nodes, unit.first):
             self.free[first:end, node] -= sign * self.held[task]
+
+    def take_all(self, taken: Sequence[tuple[Unit, Slot]]) -> bool:
+        """Take what these units hold, whose starts and ends are among the times; False: one does not fit.
+
+        Then nothing is taken.
+        """
+        if any(slot.start < self.times[0] for _, slot in taken):
+            return False
+        spans = [(slot.start, slot.start + unit.ticks) for unit, slot in taken]
+        tasks = np.concatenate([np.arange(unit.first, unit.end) for unit, _ in taken])
+        nodes = np.concatenate([slot.nodes for _, slot in taken])
+        ends = np.repeat(np.searchsorted(self.times, spans), [unit.end - unit.first for unit, _ in taken], axis=0)
+        change = np.zeros((len(self.times) + 1, *self.free.shape[1:]), dtype=np.int64)
+        np.add.at(change, (ends[:, 0], nodes), self.held[tasks])
+        np.subtract.at(change, (ends[:, 1], nodes), self.held[tasks])
+        use = np.cumsum(change, axis=0)[:-1]
+        left = self.free - use
+        if ((left < 0) & (use > 0)).any():
+            return False
+        self.free = left
+        self._fitting.clear()
+        return True
 
     def _cut(self, time: int) -> int:
         """The place of a time among the times, put there if it was none."""

@@ -96,6 +96,9 @@ def _times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
 
 def _kept(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[str, Slot]:
     """The promises that still hold, up to the first in the queue that does not; the profile has them taken."""
+    promised = [(unit, slot) for unit in units if (slot := profile.recalled(unit, memory)) is not None]
+    if promised and profile.take_all(promised):
+        return {unit.name: slot for unit, slot in promised}
     kept = {}
     for unit in units:
         slot = profile.recalled(unit, memory)
