@@ -14,8 +14,8 @@ from mlsched.cli.output import (
     ChecksFailed,
     Json,
     complete_solver,
-    completing,
     emit,
+    name_completion,
     only_documents,
     say,
     to_write,
@@ -31,7 +31,7 @@ def bench(
         str,
         typer.Argument(
             help="Choose a suite, e.g. quick (`mlsched list suites`), a folder of instances, or a .toml file.",
-            autocompletion=completing("suites"),
+            autocompletion=name_completion("suites"),
         ),
     ],
     solver: Annotated[
@@ -97,7 +97,7 @@ def bench(
     if folder is not None and suite != "outside":
         raise InvalidInput(f"--folder {folder}: belongs to the suite outside; a folder of your own is itself a suite")
     try:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         with waiting(suite, None) as tell, only_documents():
             rows = run_suite(
                 suite if folder is None else outside(folder),
@@ -110,29 +110,29 @@ def bench(
                 reference=reference,
                 dask=dask,
                 shard=None if shard is None else shard_of(shard),
-                progress=lambda done, total: tell(", ".join([f"{done} of {total} rows", *_counted(found)])),
-                report=lambda rows: found.update(row.status for row in rows),
+                progress=lambda done, total: tell(", ".join([f"{done} of {total} rows", *_status_counts(counts)])),
+                report=lambda rows: counts.update(row.status for row in rows),
             )
-    except Interrupted as stopped:
-        _show(suite, stopped.rows, as_json, html)
+    except Interrupted as interruption:
+        _write_and_emit(suite, interruption.rows, as_json, html)
         if store is not None:
             say(f"the rows so far are in {store}; the same command with --resume goes on")
         else:
             say("only these rows are kept; with --store FILE an interrupted suite can go on")
         raise
-    _show(suite, rows, as_json, html)
-    if wrong := failures(rows):
-        for sentence in wrong[1:]:
+    _write_and_emit(suite, rows, as_json, html)
+    if faults := failures(rows):
+        for sentence in faults[1:]:
             say(sentence)
-        raise ChecksFailed(f"{suite}: {wrong[0]}")
+        raise ChecksFailed(f"{suite}: {faults[0]}")
 
 
-def _counted(found: Mapping[str, int]) -> list[str]:
-    """The number of rows by their status."""
+def _status_counts(found: Mapping[str, int]) -> list[str]:
+    """Return the number of rows by status."""
     return [f"{number} {status}" for status, number in sorted(found.items())]
 
 
-def _show(suite: str, rows: list[Row], as_json: bool, html: Path | None) -> None:
+def _write_and_emit(suite: str, rows: list[Row], as_json: bool, html: Path | None) -> None:
     if html is not None and rows:
         from mlsched.benchmark.report import write_report
         from mlsched.core.safe_open import target_of

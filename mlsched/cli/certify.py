@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, emit, kept_at_stop, only_documents, table, waiting
+from mlsched.cli.output import Json, emit, only_documents, result_at_interrupt, table, waiting
 from mlsched.cli.solve import Goal, Read, read_instance, read_plan
 
 if TYPE_CHECKING:
@@ -53,16 +53,16 @@ def certify(
     from mlsched import api
 
     instance = read_instance(file, read)
-    given = None if plan is None else read_plan(plan)[0]
+    given_plan = None if plan is None else read_plan(plan)[0]
     if objective is None:
         objective = api.published_objective(file)
-    with kept_at_stop() as stopped, waiting(f"certifying {file.name}", time_limit) as progress, only_documents():
+    with result_at_interrupt() as stopped, waiting(f"certifying {file.name}", time_limit) as progress, only_documents():
         checked = api.certify(
             instance,
             output,
             objective=objective,
             solver=solver,
-            plan=given,
+            plan=given_plan,
             time_limit=time_limit,
             proof=proof,  # type: ignore[arg-type]  # refused there
             progress=progress,
@@ -73,7 +73,7 @@ def certify(
 
 
 def document(folder: Path, checked: Checked) -> dict[str, Any]:
-    """Return the result of a certificate's check as JSON: values as people read them, and as they order plans."""
+    """Return the checked certificate as JSON: values in their units, and as sort keys."""
     instance, rank = checked.instance, checked.primary
     claimed: dict[str, Any] = {
         "objective": checked.objective,
@@ -107,7 +107,7 @@ def document(folder: Path, checked: Checked) -> dict[str, Any]:
 
 
 def shown(folder: Path, checked: Checked) -> list[Any]:
-    """Return the same for people."""
+    """Return the checked certificate as lines and tables."""
     if checked.wrong:
         return list(checked.wrong)
     lines = _front(folder, checked) if checked.of_front else _single(folder, checked)
@@ -116,22 +116,22 @@ def shown(folder: Path, checked: Checked) -> list[Any]:
 
 def _front(folder: Path, checked: Checked) -> list[Any]:
     number = len(checked.plans)
-    whole = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
-    line = f"{folder}: certified: {whole} of {' and '.join(checked.objectives)}"
+    statement = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
+    line = f"{folder}: certified: {statement} of {' and '.join(checked.objectives)}"
     if checked.bounds:
-        return [line if checked.evidence else f"{folder}: certified: {checked.claim}", _points(checked)]
+        return [line if checked.evidence else f"{folder}: certified: {checked.claim}", _table_of_points(checked)]
     first = f", after {' and '.join(checked.first)}" if checked.first else ""
     return [f"{line}{first}", f"  rests on: {checked.claim}"]
 
 
-def _points(checked: Checked) -> Any:
-    """A row for each point: its values, what bounds the plans that it stands for, and the gap."""
+def _table_of_points(checked: Checked) -> Any:
+    """Return one row per point: its values, the bound of the plans that it covers, and the gap."""
     from mlsched.certificates.claimed import claims_of
 
     (first, second), rows = checked.objectives, []
-    asked = claims_of(checked.instance, checked.objectives, checked.sort_keys)
+    claims = claims_of(checked.instance, checked.objectives, checked.sort_keys)
     sign = {"min": "<=", "max": ">="}
-    for k, (row, (_, _, within), bound, gap) in enumerate(zip(checked.sort_keys, asked, checked.bounds, checked.gaps)):  # noqa: B905
+    for k, (row, (_, _, within), bound, gap) in enumerate(zip(checked.sort_keys, claims, checked.bounds, checked.gaps)):  # noqa: B905
         limit = "".join(f"{sign[checked.instance.objective(name).sense]} {most}" for name, most in within)
         rows.append([str(k), *map(str, row), limit or "any", str(bound), gap.rounded_up])
     return table("", ["point", first, second, f"bounded where {second}", f"{first} at best", "gap at most"], rows)
@@ -141,11 +141,11 @@ def _single(folder: Path, checked: Checked) -> list[str]:
     from mlsched.core.contract import format_value
 
     goal, rank, key = checked.goal, checked.primary, checked.sort_key
-    best = "less" if goal.sense == "min" else "more"
+    comparison = "less" if goal.sense == "min" else "more"
     value = f"{goal.name} = {'' if key is None else format_value(key, rank, goal.unit)}"
-    line = f"{folder}: certified: {value}, no plan has {best}"
+    line = f"{folder}: certified: {value}, no plan has {comparison}"
     if checked.evidence is None:
-        line = f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {best} than"
+        line = f"{folder}: certified: at most {checked.shown_gap} from the best: {value}, no plan has {comparison} than"
         line += f" {format_value(checked.sort_bound, rank)}"
     lines = [line, *([f"  rests on: {checked.lemma}"] if checked.lemma else [])]
     return [*lines, *(f"  with these numbers, recomputed: {claim}" for claim in checked.claims)]

@@ -1,4 +1,4 @@
-"""`mlsched check FILE PLAN`: the judge, alone. `mlsched check FOLDER`: a certificate, replayed."""
+"""`mlsched check FILE PLAN`: run the judge. `mlsched check FOLDER`: verify a certificate."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from mlsched.cli import certify, problems
-from mlsched.cli.output import ChecksFailed, Json, checking, emit, number, table, waiting
+from mlsched.cli.output import ChecksFailed, Json, checking_limits, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
 from mlsched.core.errors import InvalidInput
 from mlsched.core.safe_open import shown_path
 
-#: Wall seconds of a check, and the most that can be given.
-SECONDS, LONGEST = 300.0, 1e7
+#: Default wall seconds of a check, and the most that can be given.
+SECONDS, MAX_SECONDS = 300.0, 1e7
 
 
 def check(
@@ -47,7 +47,7 @@ def check(
             raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
         if not reference.is_reference(file):
             raise InvalidInput(f"{file}: is no reference; give --log with a folder that `mlsched reference` made")
-        reference.check(file, log, limit_of(time_limit), as_json)
+        reference.check(file, log, time_limit_of(time_limit), as_json)
     elif log is not None and not file.exists():
         raise InvalidInput(f"{file}: there is no such folder; check the path")
     elif log is not None:
@@ -55,50 +55,50 @@ def check(
     elif file.is_dir():
         if plan is not None or read:
             raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
-        _certificate(file, time_limit, as_json)
+        _check_certificate(file, time_limit, as_json)
     elif plan is None:
         missing = "is no folder of a certificate; give an instance file and a plan file"
         raise InvalidInput(f"{file}: {missing if file.exists() else 'there is no such file or folder; check the path'}")
     elif time_limit is not None:
         raise InvalidInput("--time-limit: is for the folder of a certificate or a reference; the judge needs none")
     else:
-        _plan(file, plan, read, as_json)
+        _check_plan(file, plan, read, as_json)
 
 
-def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None:
+def _check_plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None:
     instance, (answer, answers) = read_instance(file, read), read_plan(plan)
     faults = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]
     faults += instance.violations(answer)
     values = None if faults else instance.evaluate(answer)
-    figures = {} if values is None else instance.values(values)
+    values_by_name = {} if values is None else instance.values(values)
     document = {
         "instance_hash": instance.hash,
         "feasible": not faults,
         "violations": faults,
-        "values": None if values is None else {name: figures[name] for name in values},
-        "counts": {name: count for name, count in figures.items() if values is not None and name not in values},
+        "values": None if values is None else {name: values_by_name[name] for name in values},
+        "counts": {name: count for name, count in values_by_name.items() if values is not None and name not in values},
         "sort_keys": values,
     }
-    rows = [[name, number(value), unit_of(instance, name)] for name, value in figures.items()]
+    rows = [[name, number(value), unit_of(instance, name)] for name, value in values_by_name.items()]
     deferred = [] if faults else instance.deferrals(answer)
-    told = ["feasible", table("", ["objective", "value", "unit"], rows), *deferred]
-    emit(as_json, lambda: document, lambda: faults or told)
+    lines = ["feasible", table("", ["objective", "value", "unit"], rows), *deferred]
+    emit(as_json, lambda: document, lambda: faults or lines)
     if faults:
         raise ChecksFailed(f"{plan}: infeasible: {faults[0]}")
 
 
-def limit_of(time_limit: float | None) -> float:
-    """The wall seconds of a check; refused where they are none."""
-    if time_limit is not None and not 0 < time_limit <= LONGEST:
-        raise InvalidInput(f"--time-limit: {time_limit:g}, expected above 0, and at most {LONGEST:g} s")
+def time_limit_of(time_limit: float | None) -> float:
+    """Return the wall seconds of a check; raise InvalidInput outside the allowed range."""
+    if time_limit is not None and not 0 < time_limit <= MAX_SECONDS:
+        raise InvalidInput(f"--time-limit: {time_limit:g}, expected above 0, and at most {MAX_SECONDS:g} s")
     return SECONDS if time_limit is None else time_limit
 
 
-def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
+def _check_certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
     from mlsched import api
 
-    limit = limit_of(time_limit)
-    with waiting(f"checking {shown_path(folder.name)}", None), checking(folder, limit):
+    limit = time_limit_of(time_limit)
+    with waiting(f"checking {shown_path(folder.name)}", None), checking_limits(folder, limit):
         checked = api.check_certificate(folder, time_limit=limit)
     emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
     if checked.wrong:

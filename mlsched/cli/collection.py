@@ -1,4 +1,4 @@
-"""`mlsched collection`: instances with their best known plans, that anyone can check and improve."""
+"""`mlsched collection`: instances with their best known plans, to check and improve."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def make(
         counts = gather(folder, tasks, work, proofs, lambda done, total: update(done / max(1, total)))
     write_table(folder)
     rewrite_card(folder)
-    emit(as_json, lambda: counts, lambda: [_sentence(folder, counts)])
+    emit(as_json, lambda: counts, lambda: [_summary_line(folder, counts)])
     if disputed := counts["disputed"]:
         for sentence in disputed[1:]:
             say(sentence)
         raise ChecksFailed(disputed[0])
 
 
-def _sentence(folder: Path, counts: dict[str, Any]) -> str:
+def _summary_line(folder: Path, counts: dict[str, Any]) -> str:
     evidences = ", ".join(
         f"{counts[name]} {name}" for name in ("certified", "confirmed", "unconfirmed", "open") if counts[name]
     )
@@ -105,16 +105,16 @@ def submit(
 
     question, answer = read_instance(instance), read_plan(plan)[0]
     goal = objective or question.objectives[0].name
-    noted = enter(folder, question, answer, question.objective(goal).name, by)
-    value, refuted = (None, None) if noted is None else (noted.value, noted.refuted)
-    document = {"plan": str(plan), "objective": goal, "entered": noted is not None, "value": value, "refuted": refuted}
-    if noted is None:
+    entry = enter(folder, question, answer, question.objective(goal).name, by)
+    value, refuted = (None, None) if entry is None else (entry.value, entry.refuted)
+    document = {"plan": str(plan), "objective": goal, "entered": entry is not None, "value": value, "refuted": refuted}
+    if entry is None:
         emit(as_json, lambda: document, list)
         raise ChecksFailed(f"{plan}: is not better than the best known plan for {goal}")
     write_table(folder)
     rewrite_card(folder)
-    gone = "" if refuted is None else f"; it refutes the bound {refuted}, which nobody had certified"
-    emit(as_json, lambda: document, lambda: [f"{plan}: the best known plan for {goal} by now{gone}"])
+    refutation = "" if refuted is None else f"; it refutes the bound {refuted}, which nobody had certified"
+    emit(as_json, lambda: document, lambda: [f"{plan}: the best known plan for {goal} by now{refutation}"])
 
 
 @collection.command()

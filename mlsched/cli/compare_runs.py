@@ -1,4 +1,4 @@
-"""`mlsched compare RUNS RUNS`: two files of `mlsched simulate -o`, policy by policy, each with its interval."""
+"""`mlsched compare RUNS RUNS`: compare two files of `mlsched simulate -o`, policy by policy."""
 
 from __future__ import annotations
 
@@ -19,16 +19,13 @@ NOTE = (
     "the best possible run. Loses: against the best schedule of the whole log, at least and at most, by the references "
     "that the runs were given."
 )
-#: Files of runs begin so, stores of benchmarks with SQLite's name.
+#: First byte of files of runs; stores of benchmarks begin with SQLite's name.
 BEGIN = b"{"
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A figure of a policy in a scenario, as both files have it; shares are fractions, other numbers in the run's unit.
-
-    change: the relative difference (`benchmark/paired.py`); None for shares.
-    """
+    """Measure of a policy in a scenario in both files; shares are fractions, other numbers in the run's unit."""
 
     scenario: str
     policy: str
@@ -39,26 +36,26 @@ class Figure:
 
     @property
     def change(self) -> float | None:
-        """The relative difference of the second from the first."""
+        """The relative difference of the second from the first (`benchmark/paired.py`); None for shares."""
         if self.share or self.first is None or self.second is None:
             return None
         return relative_difference(self.first, self.second)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON data."""
+        """Return the measure as plain JSON data."""
         return {**dataclasses.asdict(self), "change": self.change}
 
 
 @dataclasses.dataclass(frozen=True)
-class Compared:
-    """What two files of runs have in common: figures, the simulator of their runs, and sentences on what differs."""
+class RunsComparison:
+    """Comparison of two files of runs: common measures, the simulator, and sentences on differences."""
 
     figures: list[Figure]
     simulator: list[str]
     notes: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON data."""
+        """Return the comparison as plain JSON data."""
         return {
             "measures": [figure.to_json() for figure in self.figures],
             "simulator": self.simulator,
@@ -67,114 +64,120 @@ class Compared:
 
 
 def is_runs(path: Path) -> bool:
-    """Whether a file is one of runs, as far as its first sign says."""
+    """Return whether a file is a file of runs, judged by its first byte."""
     try:
         with path.open("rb") as stream:
             return stream.read(1) == BEGIN
     except OSError:
-        return False  # who opens it as a store says what is wrong
+        return False  # opening it as a store reports the fault
 
 
-def compared(first: Path, second: Path) -> Compared:
-    """The figures of the policies that both files have, in the order of the first.
+def compare_files(first: Path, second: Path) -> RunsComparison:
+    """Compare the policies in both files, in the order of the first.
 
-    Raises InvalidInput where the files have no policy in common, InvalidFile where one is no file of runs.
+    Raises:
+        InvalidInput: The files have no policy in common.
+        InvalidFile: A file is not a file of runs.
     """
-    one, other = _read(first), _read(second)
+    first_runs, second_runs = _runs_by_policy(first), _runs_by_policy(second)
     figures, notes = list[Figure](), list[str]()
     simulator: dict[str, None] = {}
-    for key, run in one.items():
-        beside = other.get(key)
-        if beside is None:
+    for key, run in first_runs.items():
+        second_run = second_runs.get(key)
+        if second_run is None:
             continue
         scenario, policy = key
         name = f"{policy} on {scenario}" if scenario else policy
-        if run["workload_hash"] != beside["workload_hash"]:
+        if run["workload_hash"] != second_run["workload_hash"]:
             notes.append(f"{name}: the second is of another workload; each distance is from the bound of its own")
-        figures += _figures(scenario, policy, run, beside)
-        mine, theirs = (_simulator(entry) for entry in (run, beside))
+        figures += _figures(scenario, policy, run, second_run)
+        mine, theirs = (_simulator(entry) for entry in (run, second_run))
         simulator |= dict.fromkeys(mine)
         notes += [f"{name}: in the second, {line}" for line in theirs if line not in mine]
     if not figures:
         raise InvalidInput(f"{shown_path(first)} and {shown_path(second)} have no policy in common")
-    return Compared(figures, list(simulator), notes)
+    return RunsComparison(figures, list(simulator), notes)
 
 
-def shown(found: Compared) -> list[Any]:
-    """The same for people: the simulator, and a row per figure."""
-    several = any(figure.scenario for figure in found.figures)
+def comparison_lines(comparison: RunsComparison) -> list[Any]:
+    """Return the comparison as lines and tables: the simulator, and one row per measure."""
+    several = any(figure.scenario for figure in comparison.figures)
     rows = [
         [
             *([figure.scenario] if several else []),
             figure.policy,
             figure.name,
-            _cell(figure.first, figure.share),
-            _cell(figure.second, figure.share),
+            _format_measure(figure.first, figure.share),
+            _format_measure(figure.second, figure.share),
             "" if figure.change is None else f"{100 * figure.change:+.1f} %",
         ]
-        for figure in found.figures
+        for figure in comparison.figures
     ]
     header = [*(["on"] if several else []), "policy", "measure", "first", "second", "change"]
-    return [*found.simulator, table("", header, rows), *found.notes, NOTE]
+    return [*comparison.simulator, table("", header, rows), *comparison.notes, NOTE]
 
 
-def _cell(value: float | None, share: bool) -> str:
+def _format_measure(value: float | None, share: bool) -> str:
     if value is None:
         return "-"
     return gap(value) if share else f"{value:.10g}"
 
 
 def _figures(scenario: str, policy: str, run: dict[str, Any], other: dict[str, Any]) -> list[Figure]:
-    """Times of the summary, distances from bounds, and what is lost by references; what only one has as well."""
-    mine, theirs = (_values(entry) for entry in (run, other))
+    """Return times of the summary, gaps to bounds, and regrets; also measures in only one file."""
+    mine, theirs = (_measures(entry) for entry in (run, other))
     return [
         Figure(scenario, policy, name, mine.get(name, (None, False))[0], theirs.get(name, (None, False))[0], share)
         for name, share in {name: share for values in (mine, theirs) for name, (_, share) in values.items()}.items()
     ]
 
 
-def _values(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
-    """Name -> value, and whether it is a share."""
+def _measures(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
+    """Return each measure with its value and whether it is a share."""
     summary, bound = run["summary"], run.get("bound", {})
-    found = {name: (float(summary[name]), False) for name in ("total_jct", "mean_jct", "makespan") if name in summary}
-    found |= {
+    measures = {
+        name: (float(summary[name]), False) for name in ("total_jct", "mean_jct", "makespan") if name in summary
+    }
+    measures |= {
         f"{name} above its bound": (float(share), True) for name, share in run.get("gaps", {}).items() if name in bound
     }
     for weights, loss in run.get("losses", {}).items():
         for key in ("at_least", "at_most"):
-            found[f"{weights_name(weights)} loses {key.replace('_', ' ')}"] = (float(loss[key]), True)
-    return found
+            measures[f"{weights_name(weights)} loses {key.replace('_', ' ')}"] = (float(loss[key]), True)
+    return measures
 
 
 def _simulator(run: dict[str, Any]) -> list[str]:
-    """What the run took for granted, and for which runs its bound holds."""
-    lines = [f"{name}: {said}" for name, said in run.get("assumed", {}).items()]
+    """Return the run's assumptions, and the runs that its bound covers."""
+    lines = [f"{name}: {assumption}" for name, assumption in run.get("assumed", {}).items()]
     return [*lines, *([f"bound: of {run['bounded_by']}"] if "bounded_by" in run else [])]
 
 
-def _read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Runs by scenario and policy; those that failed are left out."""
+def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return runs by scenario and policy, without failed ones."""
     data = read_json(path)
     runs = data.get("runs")
     if not isinstance(runs, list) or not str(data.get("kind", ".runs")).endswith(".runs"):
         raise InvalidFile(f"{shown_path(path)}: has no runs; `mlsched simulate -o FILE` or `--json` writes such files")
-    found = {}
+    runs_by_key = {}
     for number, run in enumerate(runs):
         try:
             if "reason" in run:
                 continue
             scenario = str(run.get("scenario", ""))
-            run = {"workload_hash": _hash(data, scenario), **run}
-            _values(run)
+            run = {"workload_hash": _workload_hash(data, scenario), **run}
+            _measures(run)
             _simulator(run)
-            found[scenario, str(run["policy"])] = run
+            runs_by_key[scenario, str(run["policy"])] = run
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise InvalidFile(f"{shown_path(path)}: runs[{number}]: makes no sense ({what}); run it anew") from None
-    return found
+            description = f"{type(error).__name__}: {error}"
+            raise InvalidFile(
+                f"{shown_path(path)}: runs[{number}]: makes no sense ({description}); run it anew"
+            ) from None
+    return runs_by_key
 
 
-def _hash(data: dict[str, Any], scenario: str) -> Any:
-    """The hash of a scenario's workload, in documents whose runs do not say it."""
+def _workload_hash(data: dict[str, Any], scenario: str) -> Any:
+    """Return the hash of a scenario's workload from the head of a document."""
     return next((s["workload_hash"] for s in data.get("scenarios", []) if s["scenario"] == scenario),
                 data.get("workload_hash"))  # fmt: skip

@@ -16,7 +16,7 @@ def list_(as_json: Json = False) -> None:
     """List public traces with their contents, licence, address and local copy."""
     from mlsched.instances.traces import public
 
-    entries = [_entry(found) for found in public.CATALOGUE.values()]
+    entries = [_entry(source) for source in public.CATALOGUE.values()]
     emit(as_json, lambda: {"folder": str(public.folder()), "traces": entries}, lambda: _lines(entries))
 
 
@@ -35,7 +35,7 @@ def _entry(source: Any) -> dict[str, Any]:
 
 
 def _lines(entries: list[dict[str, Any]]) -> list[Any]:
-    """Some lines per trace: addresses are too long for a table."""
+    """Return several lines per trace, because addresses are too long for a table."""
     lines: list[Any] = []
     for entry in entries:
         size = sum(file["bytes"] for file in entry["files"]) / 1e6

@@ -1,4 +1,4 @@
-"""`mlsched doctor`: what is installed, and which solvers are right about models that solvers were wrong about."""
+"""`mlsched doctor`: installed versions, and solvers tested on models that some solver got wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlsched.cli.output import ChecksFailed, Json, emit, progress, table
 if TYPE_CHECKING:
     from mlsched.solvers.backends.known_bugs.models import KnownBug
 
-#: Engines whose word mlsched takes by default.
+#: Engines that mlsched trusts by default.
 TRUSTED = ("cp-sat", "highs")
 
 
@@ -34,34 +34,34 @@ def doctor(as_json: Json = False) -> None:
     tables = [{"name": "known_bugs", "header": ["model", "from a", "has", *ENGINES], "rows": rows}]
     document = {"versions": versions(), "engines": engines, "known_bugs": verdicts, "tables": tables}
     emit(as_json, lambda: document, lambda: _tables(document))
-    # What a release was tested with is known and refused where it is wrong; another version is news.
+    # Releases are tested with known versions, and their known faults are avoided; a fault of another version is news.
     news = [e for e in engines if e["engine"] in TRUSTED and e["wrong"] and not e["tested"]]
     if news:
         raise ChecksFailed(f"{news[0]['engine']} {news[0]['version']} is wrong about {', '.join(news[0]['wrong'])}")
 
 
-def _line(known_bug: KnownBug, said: dict[str, tuple[str, str]]) -> dict[str, Any]:
-    """One model, its true answer, and what each engine says."""
+def _line(known_bug: KnownBug, statements: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """Return one model, its true answer, and the answer of each engine."""
     return {
         "model": known_bug.name,
         "of": known_bug.of,
         "source": known_bug.source,
         "features": sorted(known_bug.features),
         "answer": known_bug.answer if isinstance(known_bug.answer, str) else float(known_bug.answer),
-        "said": {engine: {"verdict": verdict, "words": words} for engine, (verdict, words) in said.items()},
+        "said": {engine: {"verdict": verdict, "words": words} for engine, (verdict, words) in statements.items()},
     }
 
 
 def _engine(name: str, version: str, lines: list[dict[str, Any]], tested: bool) -> dict[str, Any]:
-    """One engine's line: how often it is right, and about what it is wrong."""
+    """Return an engine's entry: the number of right answers, and the models it got wrong."""
     verdicts = [(c["model"], c["said"][name]["verdict"]) for c in lines]
     counts = {kind: sum(v == kind for _, v in verdicts) for kind in ("right", "silent", "not asked")}
-    wrong = [model for model, verdict in verdicts if verdict == "wrong"]
-    return {"engine": name, "version": version, "tested": tested, **counts, "wrong": wrong}
+    wrong_models = [model for model, verdict in verdicts if verdict == "wrong"]
+    return {"engine": name, "version": version, "tested": tested, **counts, "wrong": wrong_models}
 
 
 def _tables(document: dict[str, Any]) -> list[Any]:
-    shown = [
+    rows = [
         [
             e["engine"],
             e["version"],
@@ -75,15 +75,15 @@ def _tables(document: dict[str, Any]) -> list[Any]:
         table(
             f"{len(document['known_bugs'])} models about which some solver was wrong",
             ["engine", "version", "right", "silent", "not asked", "wrong about"],
-            shown,
+            rows,
         ),
     ]
     for known_bug in document["known_bugs"]:
-        for engine, said in known_bug["said"].items():
-            if said["verdict"] == "wrong":
+        for engine, statement in known_bug["said"].items():
+            if statement["verdict"] == "wrong":
                 lines.append(
-                    f"{engine} says '{said['words']}' about {known_bug['model']} (right: {known_bug['answer']}): no "
-                    "proof of "
-                    f"models with {' and '.join(known_bug['features'])} by it is believed here"
+                    f"{engine} says '{statement['words']}' about {known_bug['model']} (right: "
+                    f"{known_bug['answer']}): no proof of models with {' and '.join(known_bug['features'])} by it is "
+                    "believed here"
                 )
     return lines

@@ -23,7 +23,7 @@ def fields(
     from mlsched.core.registry import registry
 
     entry = registry().problem(problem)
-    kinds = [found for one in entry.instance_types for found in (one, one.plan_type)]
+    kinds = [record_type for one in entry.instance_types for record_type in (one, one.plan_type)]
     document: dict[str, Any] = {
         kind.kind: [{"name": name, "form": spec.form(), "doc": spec.doc} for name, spec in specs(kind).items()]
         for kind in kinds

@@ -21,7 +21,7 @@ WORKLOAD, CLUSTER, RUNS = "Workload", "Cluster", "Runs"
 WINDOWS, FILES = "Windows and comparisons", "Output"
 
 
-def grouped(group: str) -> Callable[[F], F]:
+def in_group(group: str) -> Callable[[F], F]:
     """Return a decorator that puts a command into a group of `mlsched --help`."""
 
     def mark(command: F) -> F:

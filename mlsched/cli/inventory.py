@@ -1,9 +1,9 @@
-"""What `mlsched list` shows, and shell completion offers, without importing every solver anew.
+"""Entries of `mlsched list` and of shell completion, cached so that solvers are not imported every time.
 
-Solvers declare themselves in their own files, so that finding them imports all of these files: two CPU seconds. What
-was found is kept in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), for as long as no file of mlsched changes
-its size or its time, plug-ins of its distribution included. Where other distributions have plug-ins nothing is kept:
-their files are not known here.
+Solvers declare themselves in their own files, so listing them imports all of these files: two CPU seconds. The result
+is cached in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache) until a file of mlsched, or of its own plug-ins,
+changes its size or its time. If other distributions have plug-ins, the cache is not used, because their files are not
+known here.
 """
 
 from __future__ import annotations
@@ -22,51 +22,51 @@ from mlsched.core import plugins
 from mlsched.core.errors import InvalidFile, UnknownName, did_you_mean
 from mlsched.core.files import read_json, write_json
 
-#: Seconds after which what was kept for other files is dropped.
-KEPT = 30 * 86400.0
+#: Seconds after which the cache of other files is deleted.
+MAX_AGE = 30 * 86400.0
 
 
 def entries(what: str) -> list[dict[str, Any]]:
-    """The "problems", "solvers" or "suites" that there are, or what a plug-in lists, as plain JSON data."""
+    """Return the "problems", "solvers" or "suites", or a plug-in's list, as plain JSON data."""
     lists = {"problems": _problems, "solvers": _solvers, "suites": _suites}
     further = {point.name: point for point in plugins.points_of_group("lists")}
     if what not in lists | further:
-        known = [*lists, *further]
-        raise UnknownName(f"no list '{what}'{did_you_mean(what, known)}; there are {', '.join(known)}")
-    place = _place()
-    if place is not None and (kept := _kept(place, what)) is not None:
-        return kept
+        names = [*lists, *further]
+        raise UnknownName(f"no list '{what}'{did_you_mean(what, names)}; there are {', '.join(names)}")
+    cache = _cache_folder()
+    if cache is not None and (cached := _cached_entries(cache, what)) is not None:
+        return cached
     if what in lists:
-        listed = lists[what]()
+        result = lists[what]()
     else:
-        loaded = plugins.load_point(further[what])
-        listed = [] if loaded is None else loaded()
-    if place is not None:
-        _keep(place, what, listed)
-    return listed
+        function = plugins.load_point(further[what])
+        result = [] if function is None else function()
+    if cache is not None:
+        _cache_entries(cache, what, result)
+    return result
 
 
 def check_problem(name: str) -> None:
-    """Raise UnknownName unless there is a problem of that name."""
-    known = [entry["name"] for entry in entries("problems")]
-    if name not in known:
-        raise UnknownName(f"no problem '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}")
+    """Raise UnknownName for an unknown problem."""
+    names = [entry["name"] for entry in entries("problems")]
+    if name not in names:
+        raise UnknownName(f"no problem '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}")
 
 
-def beginning(what: str, incomplete: str) -> list[str]:
-    """The names among the "problems", "solvers", ... that begin so, for the shell to complete."""
+def names_beginning(what: str, incomplete: str) -> list[str]:
+    """Return the names in a list that begin with a text, for completion in the shell."""
     return sorted({entry["name"] for entry in entries(what) if entry["name"].startswith(incomplete)})
 
 
-def presets(line: list[str], incomplete: str) -> list[str]:
-    """The presets that begin so, of the problem that is a word of the line, else of all; for the shell to complete."""
-    known = {entry["name"]: entry["presets"] for entry in entries("problems")}
-    own = [known[word] for word in line if word in known] or known.values()
-    return sorted({preset for presets in own for preset in presets if preset.startswith(incomplete)})
+def presets_beginning(line: list[str], incomplete: str) -> list[str]:
+    """Return the presets that begin with a text, of the problem in the line, else of all problems."""
+    presets_of = {entry["name"]: entry["presets"] for entry in entries("problems")}
+    candidates = [presets_of[word] for word in line if word in presets_of] or presets_of.values()
+    return sorted({preset for presets in candidates for preset in presets if preset.startswith(incomplete)})
 
 
-def _place() -> Path | None:
-    """The folder of what is kept for the installed files; None where other distributions have plug-ins."""
+def _cache_folder() -> Path | None:
+    """Return the cache folder for the installed files, or None if other distributions have plug-ins."""
     if any(point.dist is None or point.dist.name != plugins.CORE for point in plugins.declared_points()):
         return None
     state = hashlib.sha256(f"{mlsched.__version__} {sys.version}".encode())
@@ -80,7 +80,7 @@ def _place() -> Path | None:
 
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of every Python file below a folder."""
+    """Yield path, size and time of every Python file below a folder."""
     with os.scandir(folder) as inside:
         for entry in inside:
             if entry.is_dir(follow_symlinks=False):
@@ -90,21 +90,21 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield entry.path, status.st_size, status.st_mtime_ns
 
 
-def _kept(place: Path, what: str) -> list[dict[str, Any]] | None:
-    """What was kept; None where there is nothing, or nothing that can be read."""
+def _cached_entries(place: Path, what: str) -> list[dict[str, Any]] | None:
+    """Return the cached entries, or None without a readable cache."""
     try:
-        kept = read_json(place / f"{what}.json").get(what)
+        cached = read_json(place / f"{what}.json").get(what)
     except InvalidFile:
         return None
-    return kept if isinstance(kept, list) and all(isinstance(entry, dict) for entry in kept) else None
+    return cached if isinstance(cached, list) and all(isinstance(entry, dict) for entry in cached) else None
 
 
-def _keep(place: Path, what: str, entries: list[dict[str, Any]]) -> None:
-    """Keep it, and drop what is older than a month; a folder that cannot be written keeps nothing."""
+def _cache_entries(place: Path, what: str, entries: list[dict[str, Any]]) -> None:
+    """Cache the entries and delete caches older than a month; an unwritable folder disables the cache."""
     try:
         write_json(place / f"{what}.json", {"kind": "mlsched.list", "version": 1, what: entries}, folders=True)
         for old in place.parent.glob("list-*/*.json"):
-            if old.stat().st_mtime < time.time() - KEPT:
+            if old.stat().st_mtime < time.time() - MAX_AGE:
                 old.unlink(missing_ok=True)
     except (InvalidFile, OSError):
         return

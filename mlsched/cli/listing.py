@@ -1,4 +1,4 @@
-"""`mlsched list WHAT`: what there is."""
+"""`mlsched list WHAT`: problems, solvers, suites and further lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, complete_problem, emit, entries_of
+from mlsched.cli.output import Json, complete_problem, emit, listing_of
 from mlsched.core.errors import InvalidInput
 
 
@@ -31,11 +31,11 @@ def list_(
             raise InvalidInput(f"--problem: {what} are of no single problem; list problems or solvers, or leave it out")
         inventory.check_problem(problem)
         entries = [entry for entry in entries if entry[key] == problem]
-    emit(as_json, lambda: {what: entries}, lambda: [entries_of(_shown(what, entry) for entry in entries)])
+    emit(as_json, lambda: {what: entries}, lambda: [listing_of(_described(what, entry) for entry in entries)])
 
 
-def _shown(what: str, entry: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """A name, and what is said of it, line by line: (label, text)."""
+def _described(what: str, entry: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """Return a name with its description lines as (label, text)."""
     if what == "solvers":
         parts = [f"{entry['kind']} for {entry['problem']}", entry["information"]]
         goals, settings = ", ".join(entry["objectives"]), _pairs(entry["parameters"])

@@ -49,32 +49,32 @@ def model(
     instance = read_instance(file, read)
     if objective is None:
         objective = api.published_objective(file)
-    made = api.model(instance, objective, also=also or (), pruned=pruned, most_variables=most_variables)
+    exported = api.model(instance, objective, also=also or (), pruned=pruned, most_variables=most_variables)
     if output is not None:
-        made.write(output)
+        exported.write(output)
     native = output is not None and output.suffix in PROTO
-    document = _document(made, native)
-    emit(as_json, lambda: document, lambda: _shown(document, output))
+    document = _document(exported, native)
+    emit(as_json, lambda: document, lambda: _lines(document, output))
 
 
-def _document(made: Model, native: bool) -> dict[str, Any]:
-    """The model as plain data. native: its CP-SAT form."""
+def _document(exported: Model, native: bool) -> dict[str, Any]:
+    """Return the model as plain data; `native` selects its CP-SAT form."""
     import pyomo.environ as pyo
 
     if native:
-        proto = made.cp_sat.proto
+        proto = exported.cp_sat.proto
         counts = len(proto.variables), len(proto.constraints)
-        groups = made.cp_sat_variables, made.cp_sat_constraints
+        groups = exported.cp_sat_variables, exported.cp_sat_constraints
     else:
-        counted = (made.pyomo.component_data_objects(kind) for kind in (pyo.Var, pyo.Constraint))
-        variables, constraints = (sum(1 for _ in every) for every in counted)
-        counts, groups = (variables, constraints), (made.variables, made.constraints)
+        components = (exported.pyomo.component_data_objects(kind) for kind in (pyo.Var, pyo.Constraint))
+        variables, constraints = (sum(1 for _ in component) for component in components)
+        counts, groups = (variables, constraints), (exported.variables, exported.constraints)
     return {
-        "instance_hash": made.instance.hash,
-        "objective": made.objective,
+        "instance_hash": exported.instance.hash,
+        "objective": exported.objective,
         "form": "cp-sat" if native else "linear",
-        "pruned": made.pruned,
-        "left_out": made.left_out,
+        "pruned": exported.pruned,
+        "left_out": exported.left_out,
         "variables": counts[0],
         "constraints": counts[1],
         "groups": [
@@ -85,7 +85,7 @@ def _document(made: Model, native: bool) -> dict[str, Any]:
     }
 
 
-def _shown(document: dict[str, Any], output: Path | None) -> list[Any]:
+def _lines(document: dict[str, Any], output: Path | None) -> list[Any]:
     where = "" if output is None else f"{output}: "
     counts = f"{document['variables']} variables, {document['constraints']} constraints"
     form = "pruned" if document["pruned"] else "complete"

@@ -1,4 +1,4 @@
-"""What every command prints with: tables for people, one JSON document for programs, progress on a terminal only."""
+"""Output of every command: tables for people, one JSON document for programs, progress only on a terminal."""
 
 from __future__ import annotations
 
@@ -20,23 +20,27 @@ from mlsched.core.safe_open import refuse_target, shown_path
 if TYPE_CHECKING:
     from mlsched.benchmark.text_table import TextTable
 
-#: Signs of a line where the output goes to a file or a pipe and $COLUMNS says nothing.
-WIDE = 200
+#: Characters per line if the output goes to a file or a pipe and $COLUMNS is not set.
+PIPE_WIDTH = 200
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Seed = Annotated[int, typer.Option(help="Set the random seed, e.g. 7; equal seeds give equal answers.", min=0)]
 
 
 def to_write(*names: str, text: str, picture: bool = False, folders: bool = False, group: str | None = None) -> Any:
-    """An option that names a file to write, refused before any work where it cannot be written.
+    """Return an option for a file to write, which is rejected before any work if it cannot be written.
 
-    picture: what is written is a picture, known by its suffix. folders: the file's folder may be missing, and is made
-    when the file is written. group: the group of options in which `--help` shows it.
+    Args:
+        names: Names of the option.
+        text: Help text.
+        picture: The file is a picture, in the format of its suffix.
+        folders: The parent folder may be missing; it is created with the file.
+        group: Group of options in `--help`.
     """
 
     def check(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
         if path is not None:
             refuse_target(path, folders=folders)
-            files = context.meta.setdefault("mlsched.files", {})  # place -> the option of this call that writes there
+            files = context.meta.setdefault("mlsched.files", {})  # path -> option of this call that writes there
             name = option.opts[-1]
             if (other := files.setdefault(path.resolve(), name)) != name:
                 raise InvalidInput(f"{path}: is given with {other} and with {name}; give each a file of its own")
@@ -60,14 +64,14 @@ Memory = Annotated[
 
 @contextlib.contextmanager
 def only_documents() -> Iterator[None]:
-    """What a solver prints goes to the standard error: the standard output is the command's.
+    """Redirect output of solvers to the standard error; the standard output belongs to the command.
 
-    By a descriptor of its own: Pyomo captures those of both standard streams, and waits for ever where they are one.
+    The redirection uses its own descriptor: Pyomo captures both standard streams, and deadlocks if they are equal.
     """
     with contextlib.ExitStack() as stack:
         try:
             copy = os.dup(sys.stderr.fileno())
-        except (OSError, ValueError):  # a stream of somebody's own, without a descriptor
+        except (OSError, ValueError):  # a replaced stream without a descriptor
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         else:
             stream = os.fdopen(copy, "w", buffering=1, encoding="utf-8", errors="replace")
@@ -76,30 +80,30 @@ def only_documents() -> Iterator[None]:
         yield
 
 
-def completing(what: str) -> Callable[[str], list[str]]:
-    """What completes names of the "problems", "solvers", "suites" or "experiments" in a shell."""
+def name_completion(what: str) -> Callable[[str], list[str]]:
+    """Return a shell completion for names in a list: "problems", "solvers", "suites" or "experiments"."""
 
     def complete(incomplete: str) -> list[str]:
         from mlsched.cli import inventory
 
-        return inventory.beginning(what, incomplete)
+        return inventory.names_beginning(what, incomplete)
 
     return complete
 
 
-complete_problem, complete_solver = completing("problems"), completing("solvers")
+complete_problem, complete_solver = name_completion("problems"), name_completion("solvers")
 
 
 def complete_preset(incomplete: str) -> list[str]:
-    """Names of presets, of the problem that stands in the line, for the shell to complete."""
+    """Return presets of the problem in the line, for completion in the shell."""
     from mlsched.cli import inventory
 
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""  # bash; other shells
-    return inventory.presets(line.split(), incomplete)
+    return inventory.presets_beginning(line.split(), incomplete)
 
 
 class ChecksFailed(Exception):
-    """The work ran and its output was written, but something it checks failed: exit status 1."""
+    """Failed check after complete work and output: exit status 1."""
 
 
 def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Callable[[], list[Any]]) -> None:
@@ -109,11 +113,11 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
         return
     from rich.console import Console
 
-    # Paths and messages are data: nothing in them is markup.
+    # Paths and messages are data without markup.
     terminal = sys.stdout.isatty()
-    fixed = os.environ.get("COLUMNS", "").isdigit()  # rich obeys it by itself
-    wide = None if terminal or fixed else WIDE
-    console = Console(soft_wrap=not terminal and not fixed, width=wide, markup=False, emoji=False)
+    has_width = os.environ.get("COLUMNS", "").isdigit()  # rich reads it by itself
+    wide = None if terminal or has_width else PIPE_WIDTH
+    console = Console(soft_wrap=not terminal and not has_width, width=wide, markup=False, emoji=False)
     for item in renderables():
         if terminal:
             console.print(item, highlight=False)
@@ -125,13 +129,13 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
 
 
 def say(message: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     print(f"mlsched: {one_line(message, 1000)}", file=sys.stderr)  # noqa: T201 - standard error is for people
 
 
 @contextlib.contextmanager
-def checking(folder: Path, seconds: float) -> Iterator[None]:
-    """Within the block, what a stranger's folder holds can take neither more time nor more memory than a check may."""
+def checking_limits(folder: Path, seconds: float) -> Iterator[None]:
+    """Limit time and memory within the block, which reads an untrusted folder."""
     from mlsched.core.guard import OutOfMemory, resource_guard
 
     name = shown_path(folder)
@@ -139,15 +143,15 @@ def checking(folder: Path, seconds: float) -> Iterator[None]:
         with resource_guard(seconds):
             yield
     except OutOfTime:
-        late = f"the check did not end in {seconds:g} s; give it more time (--time-limit)"
-        raise ChecksFailed(f"{name}: does not hold: {late}") from None
-    except OutOfMemory as more:
-        raise ChecksFailed(f"{name}: does not hold: the check {more}") from None
+        reason = f"the check did not end in {seconds:g} s; give it more time (--time-limit)"
+        raise ChecksFailed(f"{name}: does not hold: {reason}") from None
+    except OutOfMemory as error:
+        raise ChecksFailed(f"{name}: does not hold: the check {error}") from None
 
 
 @contextlib.contextmanager
-def kept_at_stop() -> Iterator[Callable[[], bool]]:
-    """At Ctrl-C, the search within the block ends with what it has; a failure for want of time is the interrupt's."""
+def result_at_interrupt() -> Iterator[Callable[[], bool]]:
+    """End the search within the block at Ctrl-C with its result; a failure without a result is an interrupt."""
     with stopping() as stopped:
         try:
             yield stopped
@@ -159,48 +163,48 @@ def kept_at_stop() -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def going_on(how: Callable[[], str]) -> Iterator[None]:
-    """Where the block is interrupted, `how` says in a line what is kept and how to go on."""
+def resume_hint(hint: Callable[[], str]) -> Iterator[None]:
+    """Print what is kept and how to continue if the block is interrupted; `how` returns the line."""
     try:
         yield
     except KeyboardInterrupt:
-        say(how())
+        say(hint())
         raise
 
 
 def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
-    """A table for the terminal: names and sentences left, numbers right, in several parts if it is too wide."""
+    """Return a table for the terminal: names and sentences left, numbers right, split if it is too wide."""
     from mlsched.benchmark.text_table import TextTable
 
     return Columns(TextTable(title, header, rows))
 
 
-def entries_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
-    """Names, each with lines below it (label, text) that are indented and wrapped between words."""
+def listing_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
+    """Return names, each with indented and wrapped lines (label, text) below."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    shown: list[Any] = []
+    parts: list[Any] = []
     for head, lines in entries:
-        shown.append(Text(head, style="bold"))
+        parts.append(Text(head, style="bold"))
         if any(label for label, _ in lines):
             below = Table.grid(padding=(0, 2))
             below.add_column(no_wrap=True)
             below.add_column()
             for label, text in lines:
                 below.add_row(label, Text(text))
-            shown.append(Padding(below, (0, 0, 1, 4)))
+            parts.append(Padding(below, (0, 0, 1, 4)))
         else:
-            shown += [Padding(Text(text), (0, 0, 0, 4)) for _, text in lines]
-    return Group(*shown)
+            parts += [Padding(Text(text), (0, 0, 0, 4)) for _, text in lines]
+    return Group(*parts)
 
 
 class Columns:
-    """A table whose names and numbers are never broken; one that is too wide is several, below each other."""
+    """Table whose names and numbers are never broken; a table that is too wide is split into several."""
 
-    #: Characters from which on a cell is text, which may be broken between words.
+    #: Length in characters from which a cell is text that may be wrapped.
     TEXT = 40
 
     def __init__(self, table: TextTable) -> None:
@@ -212,32 +216,32 @@ class Columns:
             for c in range(len(self.table.header))
         ]
         widths = [2 + min(most, self.TEXT) for most in longest]
-        first, group, used = min(widths[0], options.max_width // 2), list[int](), 0
+        first, group, width_so_far = min(widths[0], options.max_width // 2), list[int](), 0
         for column, width in enumerate(widths[1:], start=1):
-            if group and first + used + width > options.max_width:
+            if group and first + width_so_far + width > options.max_width:
                 yield self._part(group, longest)
-                group, used = [], 0
+                group, width_so_far = [], 0
             group.append(column)
-            used += width
+            width_so_far += width
         yield self._part(group, longest)
 
     def _part(self, columns: list[int], longest: list[int]) -> Any:
         from rich import box
         from rich.table import Table
 
-        made = Table(title=self.table.title, title_justify="left", box=box.SIMPLE_HEAD)
-        shown = (0, *columns)
-        for c in shown:
+        rich_table = Table(title=self.table.title, title_justify="left", box=box.SIMPLE_HEAD)
+        indices = (0, *columns)
+        for c in indices:
             sentences = longest[c] > self.TEXT
             justify: Any = "left" if c == 0 or sentences else "right"
-            made.add_column(self.table.header[c], justify=justify, overflow="fold", no_wrap=not sentences)
+            rich_table.add_column(self.table.header[c], justify=justify, overflow="fold", no_wrap=not sentences)
         for row in self.table.rows:
-            made.add_row(*(row[c] for c in shown))
-        return made
+            rich_table.add_row(*(row[c] for c in indices))
+        return rich_table
 
 
 def number(value: float | int | None) -> str:
-    """A figure for a table: integers whole, others to four significant digits or one decimal, None as a dash."""
+    """Format a value for a table: integers in full, others to four digits or one decimal, None as a dash."""
     if value is None:
         return "-"
     if isinstance(value, int):
@@ -246,7 +250,7 @@ def number(value: float | int | None) -> str:
 
 
 def settings(items: list[str], option: str) -> dict[str, str]:
-    """`["a=1", "b=2"]` -> `{"a": "1", "b": "2"}`."""
+    """Parse `["a=1", "b=2"]` as `{"a": "1", "b": "2"}`."""
     values: dict[str, str] = {}
     for item in items:
         key, equals, value = item.partition("=")
@@ -260,9 +264,10 @@ def settings(items: list[str], option: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def waiting(label: str, time_limit: float | None) -> Iterator[Callable[[str], None]]:
-    """A line on standard error that says for how long something runs, and at most; silent where that is no terminal.
+    """Show elapsed time and time limit on standard error if it is a terminal.
 
-    Yields a function that puts a few words behind the label.
+    Yields:
+        A function that appends a few words to the label.
     """
     if not sys.stderr.isatty():
         yield lambda words: None
@@ -279,7 +284,7 @@ def waiting(label: str, time_limit: float | None) -> Iterator[Callable[[str], No
 
 @contextlib.contextmanager
 def progress(label: str, total: float | None) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error; yields `update(completed)`. Silent when standard error is no terminal."""
+    """Show a progress bar on standard error if it is a terminal; yield `update(completed)`."""
     if not sys.stderr.isatty():
         yield lambda completed: None
         return

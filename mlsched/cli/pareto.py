@@ -1,4 +1,4 @@
-"""`mlsched pareto FILE OBJECTIVE OBJECTIVE...`: every non-dominated plan of an instance."""
+"""`mlsched pareto FILE OBJECTIVE OBJECTIVE...`: all non-dominated plans of an instance."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mlsched.cli.output import (
     Json,
     Seed,
     emit,
-    going_on,
     number,
     only_documents,
+    resume_hint,
     table,
     to_write,
     waiting,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mlsched.solvers.front import Front
     from mlsched.solvers.front.result import Box
 
-#: Open regions that are shown.
-MOST_REGIONS = 10
+#: Number of open regions that are printed.
+MAX_REGIONS = 10
 
 
 def pareto(
@@ -105,7 +105,7 @@ def pareto(
     if certify is not None:
         kind = api.check_objectives(instance, objectives)
         api.check_folder(certify, output, plot, resume, proof=kind)
-    with going_on(lambda: _way_on(resume)), _counter(time_limit) as update:
+    with resume_hint(lambda: _resume_message(resume)), _counter(time_limit) as update:
         front = api.pareto(
             instance,
             objectives,
@@ -122,28 +122,31 @@ def pareto(
         WRITERS[output.suffix](front, output)
     if plot is not None:
         _plot(front, plot)
-    proof, unproved = (None, None) if certify is None or kind is None else _certified(front, certify, kind, time_limit)
+    proof, proof_error = (
+        (None, None) if certify is None or kind is None else _certify_front(front, certify, kind, time_limit)
+    )
     certificate = {} if certify is None or proof is None else {"certificate": certified_document(certify, proof)}
     lines = [] if certify is None or proof is None else certified_lines(certify, proof)
-    figures = {name: column.tolist() for name, column in front.table().items()}
-    document = {"instance_hash": instance.hash, "objectives": objectives, "values": figures}
+    values = {name: column.tolist() for name, column in front.table().items()}
+    document = {"instance_hash": instance.hash, "objectives": objectives, "values": values}
     emit(as_json, lambda: {**document, **front.to_json(), **certificate}, lambda: [*_render(front), *lines])
     if front.status == "failed":
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
     if not len(front) and not len(front.unproven) and not front.complete:
         raise ChecksFailed(f"{file}: no point was found within the limits; give it more time, or resume")
-    if unproved is not None:
-        raise unproved
+    if proof_error is not None:
+        raise proof_error
     if certify is not None and proof is None:
         raise ChecksFailed(f"{certify}: was not made: the front is not complete; give it more time, or resume")
 
 
-def _certified(
+def _certify_front(
     front: Front, folder: Path, proof: Kind, time_limit: float | None
 ) -> tuple[Checked | None, MlschedError | None]:
-    """The proof that the front is whole, None where it is not known to be or none was found; and why none was.
+    """Return the certificate of the front, or None with the error that prevented it.
 
-    By prices, of a front that is not whole, how far its points are from all plans.
+    A logic proof needs a complete front. Dual proofs bound the distance of the points from all plans, even for a
+    partial front.
     """
     from mlsched import api
 
@@ -166,7 +169,7 @@ def _certified(
         return None, error
 
 
-def _way_on(resume: Path | None) -> str:
+def _resume_message(resume: Path | None) -> str:
     if resume is None:
         return "nothing is kept; with --resume FILE an interrupted front can go on"
     return f"the answers so far are in {resume}; the same command goes on"
@@ -174,7 +177,7 @@ def _way_on(resume: Path | None) -> str:
 
 @contextmanager
 def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
-    """Points, sub-problems and seconds so far on standard error; silent when that is no terminal."""
+    """Show points, sub-problems and seconds on standard error if it is a terminal."""
     if not sys.stderr.isatty():
         yield lambda points, solves: None
         return
@@ -191,7 +194,7 @@ def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
 
 
 def write_csv(front: Front, path: Path) -> None:
-    """One row per point: the objectives and what is compared before them, then the plan as JSON."""
+    """Write one row per point: the objectives and the primary criterion, then the plan as JSON."""
     columns = front.table()
     with atomic_write(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -207,7 +210,7 @@ def _write_json(front: Front, path: Path) -> None:
     api.save(front, path)
 
 
-#: Suffix of a file for a front -> what writes it.
+#: Suffix of a file for a front -> writer.
 WRITERS: Mapping[str, Callable[[Front, Path], None]] = {".csv": write_csv, ".json": _write_json}
 
 
@@ -222,8 +225,8 @@ def _render(front: Front) -> list[Any]:
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [[str(index), *map(number, values)] for index, values in enumerate(points)]
-    made = f"{count_of(len(front), 'point')} from {count_of(front.solves, 'solve')}"
-    line = f"{front.backend}, {front.method}: {front.status}: {made}"
+    counts = f"{count_of(len(front), 'point')} from {count_of(front.solves, 'solve')}"
+    line = f"{front.backend}, {front.method}: {front.status}: {counts}"
     if front.recalled:
         line += f" and {front.recalled} remembered"
     evidence = front.evidence if front.confirmed_by is None else f"{front.evidence} by {front.confirmed_by}"
@@ -231,18 +234,20 @@ def _render(front: Front) -> list[Any]:
     lines.append(table("", ["point", *columns], rows))
     if len(front.unproven):
         more = front.unproven_table()
-        found = zip(*(column.tolist() for column in more.values()), strict=True)
-        lines.append(table("plans without a proof", list(more), [list(map(number, values)) for values in found]))
+        unproven_rows = zip(*(column.tolist() for column in more.values()), strict=True)
+        lines.append(
+            table("plans without a proof", list(more), [list(map(number, values)) for values in unproven_rows])
+        )
     if front.open:
         names = front.objectives or tuple(columns)
-        shown = [_region(box, names) for box in front.open[:MOST_REGIONS]]
+        regions = [_region(box, names) for box in front.open[:MAX_REGIONS]]
         title = f"{count_of(len(front.open), 'open region')}: points may be missing there"
-        lines.append(table(title, list(names), shown))
-        if len(front.open) > MOST_REGIONS:
-            lines.append(f"and {len(front.open) - MOST_REGIONS} more (--json lists all)")
+        lines.append(table(title, list(names), regions))
+        if len(front.open) > MAX_REGIONS:
+            lines.append(f"and {len(front.open) - MAX_REGIONS} more (--json lists all)")
     return lines
 
 
 def _region(box: Box, names: Sequence[str]) -> list[str]:
-    """The ends of an open region, one text per objective."""
+    """Return the limits of an open region, one text per objective."""
     return [f"{number(low)} to {number(high)}" for low, high, _ in zip(box.lower, box.upper, names, strict=True)]

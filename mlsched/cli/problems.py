@@ -1,4 +1,4 @@
-"""Commands, and modules of commands, that a problem brings: packages `cli/<problem>/` of the core."""
+"""Commands, and modules of commands, of single problems: packages `cli/<problem>/` of the core."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def commands() -> list[Callable[..., None]]:
 
 def module(name: str) -> Any:
     """Return the module of this name in the folder of the first problem that has one."""
-    found = (f"{package}.{name}" for package in _packages())
-    return importlib.import_module(next(path for path in found if importlib.util.find_spec(path)))
+    candidates = (f"{package}.{name}" for package in _packages())
+    return importlib.import_module(next(path for path in candidates if importlib.util.find_spec(path)))
 
 
 def _packages() -> Iterator[str]:

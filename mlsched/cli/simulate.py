@@ -219,13 +219,23 @@ def simulate(
     from mlsched.cli.simulation_runs import RunOptions
     from mlsched.cli.simulation_workloads import WindowOptions, WorkloadOptions, loads_of
 
-    given, loads = settings(option or [], "--set"), loads_of(scale_load)
+    option_values, loads = settings(option or [], "--set"), loads_of(scale_load)
     workloads = WorkloadOptions(
-        trace, problem, simulator, read, strict, limit, cluster or [], read_cluster, loads=loads, given=given, seed=seed
+        trace,
+        problem,
+        simulator,
+        read,
+        strict,
+        limit,
+        cluster or [],
+        read_cluster,
+        loads=loads,
+        given=option_values,
+        seed=seed,
     )
     runs = RunOptions(
         scheduling_events, objective, time_limit, record, seed, isolate=isolate, memory_limit=memory_limit
     )
     windows = WindowOptions(start, end, every, tuple(by.split(",")) if by else ())
-    written = OutputOptions(output, jobs, plot, table, as_json, windows, tuple(reference or ()), parts)
-    make_runs(policies, workloads, runs, written)
+    output_options = OutputOptions(output, jobs, plot, table, as_json, windows, tuple(reference or ()), parts)
+    make_runs(policies, workloads, runs, output_options)

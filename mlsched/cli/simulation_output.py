@@ -23,7 +23,17 @@ from mlsched.cli.simulation_runs import (
     run_one,
     weights_name,
 )
-from mlsched.cli.simulation_tables import Report, about, as_data, blocks, flattened, rendered, scaled, why_not, worded
+from mlsched.cli.simulation_tables import (
+    Report,
+    about,
+    as_data,
+    blocks,
+    divisor_of,
+    flatten_measures,
+    line_name,
+    render_report,
+    why_not,
+)
 from mlsched.cli.simulation_workloads import Scenarios, WindowOptions, WorkloadOptions, scenarios
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
@@ -31,7 +41,7 @@ from mlsched.core.files import atomic_write, write_json
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation
 
-#: Parts of the names of figures of task graphs that are times, in ticks.
+#: Parts of the names of measures of task graphs that are times, in ticks.
 _IN_TICKS = ("jct", "makespan", "mean_waiting")
 TABLES = (".csv", ".parquet", ".md", ".tex", ".html")
 
@@ -64,54 +74,56 @@ class OutputOptions:
 
 
 def make_runs(policies: list[str], workloads: WorkloadOptions, runs: RunOptions, output: OutputOptions) -> None:
-    """Run the policies one after another and show them together.
+    """Run the policies one after another and print them together.
 
-    A policy that refuses or breaks does not keep the others from running. Refusals that are known before the first run
-    are printed first.
+    A rejected or failing policy does not prevent the others from running. Rejections that are known before the first
+    run are printed first.
 
     Raises:
-        ChecksFailed: A policy refused, broke or did not pass its replay; raised after everything is written.
-        InvalidInput: All policies refuse.
+        ChecksFailed: A policy was rejected, failed, or did not pass its replay; raised after all output is written.
+        InvalidInput: All policies are rejected.
     """
     world = workloads.world(policies)
     refuse_unlimited(world, policies, runs.time_limit)
     output.check(world)
-    found = scenarios(world, workloads)
-    trusted = _references(found, output)
-    made = prepare_runs(found, policies, runs)
-    notes = [] if found.log is None or output.as_json else list(found.log.notes)
-    started: list[PolicyRun] = []
+    scenario_set = scenarios(world, workloads)
+    trusted = _references(scenario_set, output)
+    policy_runs = prepare_runs(scenario_set, policies, runs)
+    notes = [] if scenario_set.log is None or output.as_json else list(scenario_set.log.notes)
+    attempted: list[PolicyRun] = []
     failures: list[str] = []
     try:
-        for one in made:
-            started.append(one)
-            if not one.refused:
-                run_one(one, notes, len(made) == 1, options=found.options, **dataclasses.asdict(runs))
+        for policy_run in policy_runs:
+            attempted.append(policy_run)
+            if not policy_run.refused:
+                run_one(
+                    policy_run, notes, len(policy_runs) == 1, options=scenario_set.options, **dataclasses.asdict(runs)
+                )
     finally:
-        # An interrupt keeps the policies that are done.
-        if any(one.run is not None for one in started):
-            kept = [one for one in started if one.run is not None or one.reason]
-            rows = None if found.log is None else found.log.account
-            failures = finish(world, kept, rows, runs.time_limit, output, trusted)
+        # An interrupt keeps the completed policies.
+        if any(policy_run.run is not None for policy_run in attempted):
+            completed = [policy_run for policy_run in attempted if policy_run.run is not None or policy_run.reason]
+            rows = None if scenario_set.log is None else scenario_set.log.account
+            failures = finish(world, completed, rows, runs.time_limit, output, trusted)
         else:
-            failures = [one.failed for one in started if one.reason]
-    if all(one.refused or one.invalid for one in made):
-        raise InvalidInput(made[0].reason)
+            failures = [policy_run.failed for policy_run in attempted if policy_run.reason]
+    if all(policy_run.refused or policy_run.invalid for policy_run in policy_runs):
+        raise InvalidInput(policy_runs[0].reason)
     if failures:
         for sentence in failures[1:]:
             say(sentence)
         raise ChecksFailed(failures[0])
 
 
-def _references(found: Scenarios, output: OutputOptions) -> list[Any]:
-    """Check the references by recomputation; refuse windows and parts that the workloads do not have."""
+def _references(scenario_set: Scenarios, output: OutputOptions) -> list[Any]:
+    """Check the references by recomputation; raise InvalidInput for windows and parts that the workloads lack."""
     if output.windows.used:
-        for workload in found.workloads:
+        for workload in scenario_set.workloads:
             output.windows.check(workload)
     if output.parts:
-        problems.module("run_references").refuse_parts(found.workloads)
+        problems.module("run_references").refuse_parts(scenario_set.workloads)
     folders = output.references
-    return [problems.module("run_references").checked_reference(folder, found.workloads) for folder in folders]
+    return [problems.module("run_references").checked_reference(folder, scenario_set.workloads) for folder in folders]
 
 
 def finish(
@@ -122,50 +134,61 @@ def finish(
     output: OutputOptions,
     trusted: list[Any],
 ) -> list[str]:
-    """Check the runs, write and print them; return the failures found."""
-    done = [(one, one.run) for one in made if one.run is not None]
-    failures = _wrong(made)
-    details = [describe(one, time_limit, output.windows, trusted, output.parts) for one in made]
+    """Check the runs, write and print them; return the failures.
+
+    Args:
+        world: The simulation.
+        made: The policies that ran or failed.
+        rows: Account of the log's rows.
+        time_limit: Wall seconds of exact searches.
+        output: Files to write.
+        trusted: Checked references.
+    """
+    completed = [(policy_run, policy_run.run) for policy_run in made if policy_run.run is not None]
+    failures = _failures_of(made)
+    details = [describe(policy_run, time_limit, output.windows, trusted, output.parts) for policy_run in made]
     if not output.as_json:
         unused = problems.module("run_references").unused_references
-        for sentence in unused([run for _, run in done], trusted) if trusted else []:
+        for sentence in unused([run for _, run in completed], trusted) if trusted else []:
             say(f"note: {sentence}")
     document = _document(made, rows)
-    several = len({one.scenario.label for one in made}) > 1
+    several = len({policy_run.scenario.label for policy_run in made}) > 1
     if output.output is not None:
-        every = [
+        run_documents = [
             run.to_json()
-            | ({"scenario": one.scenario.label} if several else {})
+            | ({"scenario": policy_run.scenario.label} if several else {})
             | {key: entry[key] for key in ("policy", "bounded_by", "gaps", "losses", "parts") if key in entry}
-            for (one, run), entry in zip(done, [entry for entry in details if "summary" in entry], strict=True)
+            for (policy_run, run), entry in zip(
+                completed, [entry for entry in details if "summary" in entry], strict=True
+            )
         ]
-        write_json(output.output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
+        write_json(output.output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": run_documents})
     if output.jobs is not None:
-        tables.write(_every_job(done, several), output.jobs)
+        tables.write(_job_table(completed, several), output.jobs)
     if output.plot is not None:
         from mlsched.benchmark.run_pictures import plot_runs
 
-        plot_runs({one.name: run for one, run in done}, output.plot)
-    report = Report(done[0][0].scenario.workload, rows, details, failures, output.windows)
+        plot_runs({policy_run.name: run for policy_run, run in completed}, output.plot)
+    report = Report(completed[0][0].scenario.workload, rows, details, failures, output.windows)
     if output.table is not None:
         write_table(report, output.table)
     emit(
         output.as_json,
         lambda: {**document, "runs": details, "tables": as_data(report), "violations": failures},
-        lambda: rendered(report),
+        lambda: render_report(report),
     )
     return failures
 
 
-def _wrong(made: list[PolicyRun]) -> list[str]:
+def _failures_of(made: list[PolicyRun]) -> list[str]:
     """Return the failures: policies without a run, findings of the replay, and decisions that do not replay."""
-    done = [(one, one.run) for one in made if one.run is not None]
-    failures = [one.failed for one in made if one.run is None]
-    failures += [f"{one.name}: {sentence}" for one, run in done for sentence in run.violations()]
-    failures += [f"{one.name}: no gap: {finding}" for one, run in done for finding in run.lint()]
-    for one, run in done:
+    completed = [(policy_run, policy_run.run) for policy_run in made if policy_run.run is not None]
+    failures = [policy_run.failed for policy_run in made if policy_run.run is None]
+    failures += [f"{policy_run.name}: {sentence}" for policy_run, run in completed for sentence in run.violations()]
+    failures += [f"{policy_run.name}: no gap: {finding}" for policy_run, run in completed for finding in run.lint()]
+    for policy_run, run in completed:
         failures += [
-            f"{one.name}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan
+            f"{policy_run.name}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan
         ]
     return failures
 
@@ -176,8 +199,8 @@ def _document(made: list[PolicyRun], rows: Account | None) -> dict[str, Any]:
     document = {"source": first.source, "workload_hash": first.hash, "cluster": first.cluster}
     if rows is not None:
         document["rows"] = rows.to_json()
-    known = {one.scenario.label: one.scenario for one in made}
-    if len(known) > 1:
+    scenarios_by_label = {policy_run.scenario.label: policy_run.scenario for policy_run in made}
+    if len(scenarios_by_label) > 1:
         document["scenarios"] = [
             {
                 "scenario": label,
@@ -186,20 +209,20 @@ def _document(made: list[PolicyRun], rows: Account | None) -> dict[str, Any]:
                 "cluster": scenario.workload.cluster,
                 "load": scenario.load,
             }
-            for label, scenario in known.items()
+            for label, scenario in scenarios_by_label.items()
         ]
     return document
 
 
-def _every_job(done: list[tuple[PolicyRun, Run]], several: bool) -> dict[str, Any]:
+def _job_table(completed: list[tuple[PolicyRun, Run]], several: bool) -> dict[str, Any]:
     """Concatenate the job tables of the runs, with the policy in front, and the scenario if there are several."""
-    found = [(one, run.table()) for one, run in done]
-    columns = list(found[0][1])
-    counts = [len(table["job"]) for _, table in found]
-    front = {"policy": np.repeat([one.policy for one, _ in found], counts)}
+    job_tables = [(policy_run, run.table()) for policy_run, run in completed]
+    columns = list(job_tables[0][1])
+    counts = [len(table["job"]) for _, table in job_tables]
+    front = {"policy": np.repeat([policy_run.policy for policy_run, _ in job_tables], counts)}
     if several:
-        front = {"scenario": np.repeat([one.scenario.label for one, _ in found], counts), **front}
-    return {**front, **{name: np.concatenate([t[name] for _, t in found]) for name in columns}}
+        front = {"scenario": np.repeat([policy_run.scenario.label for policy_run, _ in job_tables], counts), **front}
+    return {**front, **{name: np.concatenate([t[name] for _, t in job_tables]) for name in columns}}
 
 
 def check_target(path: Path) -> None:
@@ -214,19 +237,19 @@ def write_table(report: Report, path: Path) -> None:
     """Write one row per measure (.csv, .parquet), or the tables as they are shown (.md, .tex, .html)."""
     suffix = path.suffix.lower()
     if suffix in (".csv", ".parquet"):
-        tables.write(_long(report), path)
+        tables.write(_long_table(report), path)
         return
     if suffix == ".html":
         with atomic_write(path) as stream:
-            stream.write(_page(report))
+            stream.write(_html_page(report))
         return
     write, first = (to_markdown, []) if suffix == ".md" else (to_latex, [PREAMBLE])
     with atomic_write(path) as stream:
         stream.write("\n".join([*first, *map(write, blocks(report))]))
 
 
-def _long(report: Report) -> dict[str, list[Any]]:
-    """A row for every figure of every policy, scenario, window and group; times in the unit that `unit` names."""
+def _long_table(report: Report) -> dict[str, list[Any]]:
+    """Return one row per measure, policy, scenario, window and group; `unit` names the unit of times."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("scenario", "policy", "from", "to", "by", "group", "measure", "value", "unit")
     }
@@ -236,11 +259,11 @@ def _long(report: Report) -> dict[str, list[Any]]:
             column.append(value)
 
     for entry in report.ran:
-        ticking = "total_jct" in entry["summary"]  # of task graphs, whose times are ticks; others name their units
+        ticking = "total_jct" in entry["summary"]  # times of task graphs are ticks; others name their units
         front = (entry.get("scenario", ""), entry["policy"])
-        for name, value in flattened(entry["summary"]).items():
+        for name, value in flatten_measures(entry["summary"]).items():
             unit = "ticks" if ticking and any(word in name for word in _IN_TICKS) else ""
-            add(*front, "", "", "", "", worded(name), float(value), unit)
+            add(*front, "", "", "", "", line_name(name), float(value), unit)
         for name, share in entry.get("gaps", {}).items():
             add(*front, "", "", "", "", f"{name} above its bound", float(share), "")
         for weights, loss in entry.get("losses", {}).items():
@@ -254,25 +277,25 @@ def _long(report: Report) -> dict[str, list[Any]]:
             at = (f"{window['from']:.10g}", f"{window['to']:.10g}")
             for name, value in window["measures"].items():
                 if value is not None:
-                    add(*front, *at, "", "", name, value, entry["unit"] if scaled(name, 2.0) == 2.0 else "")
+                    add(*front, *at, "", "", name, value, entry["unit"] if divisor_of(name, 2.0) == 2.0 else "")
         for grouping, groups in entry.get("by", {}).items():
             for group, figures in groups.items():
                 for name, value in figures.items():
                     if value is not None:
-                        unit = entry["unit"] if scaled(name, 2.0) == 2.0 else ""
+                        unit = entry["unit"] if divisor_of(name, 2.0) == 2.0 else ""
                         add(*front, "", "", grouping, group, name, value, unit)
     return columns
 
 
-def _page(report: Report) -> str:
-    """A page that needs no network: what was run and under which simulator, every table, and what is wrong.
+def _html_page(report: Report) -> str:
+    """Return a page that works offline: workload and simulator, every table, and failures.
 
     Paths are shortened to their last name, so that the page can be published.
     """
     sections = [html.heading("What was run"), *(html.text(without_folders(line)) for line in about(report))]
     sections += [html.text(without_folders(line)) for line in why_not(report)]
-    wrong = report.failures or ["every run passed the independent replay check"]
-    sections += [html.text(without_folders(line)) for line in wrong]
+    verdict = report.failures or ["every run passed the independent replay check"]
+    sections += [html.text(without_folders(line)) for line in verdict]
     for block in blocks(report):
         title = without_folders(block.title or f"{block.name}, side by side")
         header, *rows = ([without_folders(cell) for cell in row] for row in (block.header, *block.rows))
@@ -285,27 +308,26 @@ def _page(report: Report) -> str:
     return html.page(without_folders(f"mlsched simulate: {policies}"), sections)
 
 
-#: Characters of a path, at most.
-_LONGEST = 400
-#: Where an absolute path may begin: not within a word, and not a division.
+#: Longest path, in characters.
+_MAX_PATH = 400
+#: Position where an absolute path may begin: outside a word, and not a division.
 _ROOT = re.compile(r"(?<![\w/.)\]|])/(?=[^\s/])")
 
 
 def without_folders(text: str) -> str:
     """Return a text with absolute paths shortened to their last name.
 
-    A path ends where the longest existing file or folder does, otherwise before the next blank, comma, colon or
-    bracket.
+    A path ends with the longest existing file or folder, otherwise before the next blank, comma, colon or bracket.
     """
-    parts, done = [], 0
-    for found in _ROOT.finditer(text):
-        begin = found.start()
-        if begin < done:
+    parts, position = [], 0
+    for match in _ROOT.finditer(text):
+        begin = match.start()
+        if begin < position:
             continue
-        ends = [begin + at.start() for at in re.finditer(r"\W|$", text[begin : begin + _LONGEST])][1:]
+        ends = [begin + at.start() for at in re.finditer(r"\W|$", text[begin : begin + _MAX_PATH])][1:]
         end = next((end for end in reversed(ends) if os.path.exists(text[begin:end])), None)  # noqa: PTH110 - False if too long
         if end is None:
             end = begin + len(re.split(r"[\s,;:()<>'\"]", text[begin:], maxsplit=1)[0])
-        parts += [text[done:begin], Path(text[begin:end]).name]
-        done = end
-    return "".join([*parts, text[done:]])
+        parts += [text[position:begin], Path(text[begin:end]).name]
+        position = end
+    return "".join([*parts, text[position:]])

@@ -52,7 +52,7 @@ class PolicyRun:
     run: Run | None = None
     reason: str = ""
     refused: bool = False  # known before any run
-    invalid: bool = False  # what it failed with says that the input or the call is wrong
+    invalid: bool = False  # the failure was an input error
 
     @property
     def status(self) -> str:
@@ -81,59 +81,88 @@ def refuse_unlimited(world: Simulation, policies: Sequence[str], time_limit: flo
             )
 
 
-def prepare_runs(found: Scenarios, policies: list[str], how: RunOptions) -> list[PolicyRun]:
-    """Pair every policy with every scenario and print which will be refused; raise InvalidInput if all are."""
-    made = [PolicyRun(scenario, policy) for scenario in found.every for policy in policies]
-    for one in made:
-        one.reason = api.refusal(
-            one.scenario.workload, one.policy, options=found.options, objective=how.objective, seed=how.seed
+def prepare_runs(scenario_set: Scenarios, policies: list[str], how: RunOptions) -> list[PolicyRun]:
+    """Pair every policy with every scenario and print rejections; raise InvalidInput if all are rejected."""
+    policy_runs = [PolicyRun(scenario, policy) for scenario in scenario_set.every for policy in policies]
+    for policy_run in policy_runs:
+        policy_run.reason = api.refusal(
+            policy_run.scenario.workload,
+            policy_run.policy,
+            options=scenario_set.options,
+            objective=how.objective,
+            seed=how.seed,
         )
-        one.refused = bool(one.reason)
-    if all(one.refused for one in made):
-        raise InvalidInput(made[0].reason)
-    for one in made:
-        if one.refused:
-            say(f"{one.name} will not run: {one.reason}")
-    return made
+        policy_run.refused = bool(policy_run.reason)
+    if all(policy_run.refused for policy_run in policy_runs):
+        raise InvalidInput(policy_runs[0].reason)
+    for policy_run in policy_runs:
+        if policy_run.refused:
+            say(f"{policy_run.name} will not run: {policy_run.reason}")
+    return policy_runs
 
 
-def run_one(one: PolicyRun, notes: list[str], alone: bool, **arguments: Any) -> None:
-    """Make one run and record its failure; an only run raises an error that is not the solver's."""
+def run_one(policy_run: PolicyRun, notes: list[str], alone: bool, **arguments: Any) -> None:
+    """Make one run and record its failure; the only run raises errors that the solver did not cause.
+
+    Args:
+        one: The policy and its scenario.
+        notes: Notes on the log, to be printed once.
+        alone: Whether this is the only run.
+        arguments: Arguments of `api.simulate`.
+    """
     try:
-        one.run = _run(one.scenario.workload, one.policy, one.name, notes, **arguments)
+        policy_run.run = _run(policy_run.scenario.workload, policy_run.policy, policy_run.name, notes, **arguments)
     except SolverError as error:
-        one.reason = str(error)
+        policy_run.reason = str(error)
     except InvalidInput as error:
-        one.reason, one.invalid = str(error), True
+        policy_run.reason, policy_run.invalid = str(error), True
     except MlschedError as error:
         if alone:
             raise
-        one.reason = f"{one.policy}: {error}"
+        policy_run.reason = f"{policy_run.policy}: {error}"
 
 
 def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: Any) -> Run:
-    """Simulate with a progress line; print the notes on the log once, when a run has begun."""
+    """Simulate with a progress line; print the notes on the log once, after a run has begun.
+
+    Args:
+        workload: The workload.
+        policy: The policy.
+        name: Label of the progress line.
+        notes: Notes on the log.
+        arguments: Arguments of `api.simulate`.
+    """
     count = len(workload.submit)
 
-    def moved(time: int, unfinished: int) -> None:
+    def show_progress(time: int, unfinished: int) -> None:
         while notes:
             say(f"note: {notes.pop(0)}")
         update(count - unfinished)
 
     with progress(name, count) as update, only_documents():
-        return api.simulate(workload, policy, progress=moved, **arguments)
+        return api.simulate(workload, policy, progress=show_progress, **arguments)
 
 
 def describe(
-    one: PolicyRun, time_limit: float | None, windows: WindowOptions, references: list[Any], parts: bool
+    policy_run: PolicyRun, time_limit: float | None, windows: WindowOptions, references: list[Any], parts: bool
 ) -> dict[str, Any]:
-    """Return the entry of a policy in a scenario: the measures of its run, or the reason that prevented it."""
-    named = {"policy": one.policy} | ({"scenario": one.scenario.label} if one.scenario.label else {})
-    run = one.run
+    """Return the entry of a policy in a scenario: the measures of its run, or the reason that prevented it.
+
+    Args:
+        one: The policy and its run.
+        time_limit: Wall seconds of exact searches.
+        windows: Windows to measure.
+        references: Checked references.
+        parts: Also split the gap into its causes.
+    """
+    labels = {"policy": policy_run.policy} | (
+        {"scenario": policy_run.scenario.label} if policy_run.scenario.label else {}
+    )
+    run = policy_run.run
     if run is None:
-        return {**named, "status": one.status, "reason": one.reason}
+        return {**labels, "status": policy_run.status, "reason": policy_run.reason}
     return {
-        **named,
+        **labels,
         "params": run.params,
         "options": dataclasses.asdict(run.options),
         "assumed": run.assumed,
@@ -141,17 +170,17 @@ def describe(
         "seed": run.seed,
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
-        **_bounded(run),
+        **_bound_entry(run),
         **(problems.module("run_references").regrets(run, references) if references else {}),
         **(problems.module("run_references").parts_of(run, references) if parts else {}),
-        **(_windowed(run, windows) if windows.used else {}),
+        **(_window_measures(run, windows) if windows.used else {}),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
         "versions": run.versions,
     }
 
 
-def _windowed(run: Run, windows: WindowOptions) -> dict[str, Any]:
+def _window_measures(run: Run, windows: WindowOptions) -> dict[str, Any]:
     """Return the measures of each window, and those of groups of all jobs of these windows."""
     view = run.windows()
     parts = windows.parts(run.workload)
@@ -164,7 +193,7 @@ def _windowed(run: Run, windows: WindowOptions) -> dict[str, Any]:
     }
 
 
-def _bounded(run: Run) -> dict[str, Any]:
+def _bound_entry(run: Run) -> dict[str, Any]:
     """Return the bound of the workload and the gaps of the run to it; empty without a bound."""
     if run.simulation.bound is None:
         return {}
@@ -177,7 +206,7 @@ def _bounded(run: Run) -> dict[str, Any]:
 def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
     """Return the gaps of the recorded decisions to the proven optimum of the problem's first objective."""
     if not any(decision.instance.objectives for decision in run.recorded):
-        return None  # nothing recorded, or decisions without an objective of their own
+        return None  # nothing recorded, or decisions without their own objective
     exact = registry().problem(run.simulation.problem).default
     gaps = []
     for decision in run.recorded:
@@ -195,22 +224,25 @@ def weights_name(weights: str) -> str:
 
 def gap_notes(ran: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Return the notes that explain gaps to bounds and references, and name the policies of each bound."""
-    of: dict[str, list[str]] = {}
+    policies_by_bound: dict[str, list[str]] = {}
     for entry in ran:
         if entry.get("gaps"):
-            of.setdefault(entry["bounded_by"], []).append(entry["policy"])
-    found = (BOUND_NOTE,) * bool(of)
-    found += tuple(f"The bound of {', '.join(dict.fromkeys(who))} is of {runs}." for runs, who in of.items())
-    return found + (LOSS_NOTE,) * any(entry.get("losses") for entry in ran)
+            policies_by_bound.setdefault(entry["bounded_by"], []).append(entry["policy"])
+    notes = (BOUND_NOTE,) * bool(policies_by_bound)
+    notes += tuple(
+        f"The bound of {', '.join(dict.fromkeys(policies))} is of {runs}."
+        for runs, policies in policies_by_bound.items()
+    )
+    return notes + (LOSS_NOTE,) * any(entry.get("losses") for entry in ran)
 
 
 def regret_lines(entry: dict[str, Any]) -> dict[str, str]:
     """Return the regret interval of a run by line name, for each reference."""
-    found = {}
+    lines = {}
     for weights, loss in entry.get("losses", {}).items():
         for key, share in loss.items():
-            found[f"{weights_name(weights)} loses {key.replace('_', ' ')}"] = gap(share)
-    return found
+            lines[f"{weights_name(weights)} loses {key.replace('_', ' ')}"] = gap(share)
+    return lines
 
 
 def regret_rows(entries: Sequence[dict[str, Any]]) -> list[list[str]]:

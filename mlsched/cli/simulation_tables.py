@@ -21,17 +21,17 @@ from mlsched.simulation.nodes import called
 
 #: Seconds of a tick -> the name of its length.
 LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
-#: Assumption -> beginning of the clause of a source that states the same.
-SAID_BELOW = {"pause cost": "a pause costs ", "movement": "movement=", "tick": "ticks of "}
-#: Figures of a window that are times.
+#: Assumption -> beginning of the source's clause with the same content.
+REPEATED_CLAUSES = {"pause cost": "a pause costs ", "movement": "movement=", "tick": "ticks of "}
+#: Measures of a window that are times.
 _TIMES = ("waiting", "completion", "response")
-#: Figures of a window by which policies and scenarios are compared.
-COMPARED = (
+#: Measures of a window by which policies and scenarios are compared.
+COMPARED_MEASURES = (
     *("mean waiting", "waiting p95", "mean completion", "mean bounded slowdown", "area-weighted response"),
     *("utilisation gpu", "utilisation cpu", "queue"),
 )
-#: Figures of groups, and how many groups of a kind are shown; a file has all.
-OF_GROUPS, MOST_GROUPS = ("mean waiting", "waiting p95", "mean bounded slowdown"), 20
+#: Measures of groups, and number of printed groups per grouping; files have all groups.
+OF_GROUPS, MAX_GROUPS = ("mean waiting", "waiting p95", "mean bounded slowdown"), 20
 WINDOW_NOTE = (
     "Counted are the jobs that were submitted in the window; those before and after it run as well, and are in their "
     "way. Utilisation and queue are means over the window's time."
@@ -73,19 +73,19 @@ def unit_of(report: Report) -> str:
     return "ticks" if not ticks else str(LENGTHS.get(ticks, f"ticks of {ticks:g} s"))
 
 
-def rendered(report: Report) -> list[Any]:
+def render_report(report: Report) -> list[Any]:
     """Return the lines and tables for the terminal."""
     details = report.ran
-    found: list[Any] = about(report)
+    lines: list[Any] = about(report)
     for block in blocks(report):
-        found += [block.title] if block.title else []
-        found += [table("", block.header, block.rows), *block.notes]
-    recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
-    found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
-    found += why_not(report)
+        lines += [block.title] if block.title else []
+        lines += [table("", block.header, block.rows), *block.notes]
+    gaps_of_decisions = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
+    lines += [GAP_NOTE, *apart_notes(gaps_of_decisions)] if gaps_of_decisions else []
+    lines += why_not(report)
     if not report.failures:
-        found.append("every run passed the independent replay check")
-    return found
+        lines.append("every run passed the independent replay check")
+    return lines
 
 
 def about(report: Report) -> list[str]:
@@ -93,17 +93,17 @@ def about(report: Report) -> list[str]:
     workload, details = report.workload, report.ran
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
-    found = [
+    lines = [
         _origin(workload.source, details[0]["assumed"]),
         f"{count_of(len(workload.submit), 'job')} on {workload.cluster}{unit}",
     ]
-    found += [f"rows: {sentence}" for sentence in report.account.sentences()] if report.account else []
-    return found + _assumed(details)
+    lines += [f"rows: {sentence}" for sentence in report.account.sentences()] if report.account else []
+    return lines + _assumed(details)
 
 
 def _origin(source: str, assumed: Collection[str]) -> str:
     """Return the source of a workload without the clauses that the lines on assumptions repeat."""
-    below = tuple(begin for name, begin in SAID_BELOW.items() if name in assumed)
+    below = tuple(begin for name, begin in REPEATED_CLAUSES.items() if name in assumed)
     return "; ".join(clause for clause in source.split("; ") if not clause.startswith(below))
 
 
@@ -115,10 +115,10 @@ def as_data(report: Report) -> list[dict[str, Any]]:
 def blocks(report: Report) -> list[TextTable]:
     """Return the tables of policies, of windows and groups, or of several scenarios; then those of parts."""
     if len(report.scenarios) > 1:
-        found = what_if(report)
+        tables = scenario_tables(report)
     else:
-        found = [*of_windows(report), *of_groups(report)] if report.windows.used else [_of_policies(report)]
-    return found + [block for label in report.scenarios for block in _of_parts(report, label)]
+        tables = [*of_windows(report), *of_groups(report)] if report.windows.used else [_of_policies(report)]
+    return tables + [block for label in report.scenarios for block in _of_parts(report, label)]
 
 
 def _of_policies(report: Report) -> TextTable:
@@ -132,12 +132,12 @@ def _of_policies(report: Report) -> TextTable:
         rows.append({"policy": entry["policy"], **flat})
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
-    body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
+    body = [[line_name(key), *row] for key, row in zip(header, cells, strict=True)]
     return TextTable("", ["", *names], body, gap_notes(report.ran), "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
-    flat = flattened({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
+    flat = flatten_measures({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
     flat |= regret_lines(entry)
     if entry["optimality"] is not None:
@@ -148,14 +148,14 @@ def _figures(entry: dict[str, Any]) -> dict[str, Any]:
 def _of_parts(report: Report, label: str) -> list[TextTable]:
     """Return the parts of the gaps to the bound in a scenario: one row per part."""
     entries = [entry for entry in report.ran if entry.get("scenario", "") == label]
-    told = [entry for entry in entries if "parts" in entry]
+    with_parts = [entry for entry in entries if "parts" in entry]
     sentences = tuple(f"{e['policy']}: no parts: {e['no_parts']}" for e in entries if "no_parts" in e)
-    if not told:
+    if not with_parts:
         return [TextTable("", ["", "parts"], [], sentences, "no parts")] if sentences else []
     parts = problems.module("run_references")
     title = parts.PARTS_TITLE + (f", {label}" if label else "")
-    header = ["", *(entry["policy"] for entry in told)]
-    return [TextTable(title, header, parts.part_rows(told), (parts.PARTS_NOTE, *sentences), "parts")]
+    header = ["", *(entry["policy"] for entry in with_parts)]
+    return [TextTable(title, header, parts.part_rows(with_parts), (parts.PARTS_NOTE, *sentences), "parts")]
 
 
 def why_not(report: Report) -> list[str]:
@@ -172,15 +172,17 @@ def _assumed(details: list[dict[str, Any]]) -> list[str]:
     """Return one line per assumption; if policies differ, one line for each version with their names."""
     lines = []
     for name in details[0]["assumed"]:
-        by: dict[str, list[str]] = {}
+        policies_by_assumption: dict[str, list[str]] = {}
         for entry in details:
-            by.setdefault(entry["assumed"][name], []).append(entry["policy"])
-        for said, who in by.items():
-            lines.append(f"{name}: {said}" + (f" ({', '.join(who)})" if len(by) > 1 else ""))
+            policies_by_assumption.setdefault(entry["assumed"][name], []).append(entry["policy"])
+        for assumption, policies in policies_by_assumption.items():
+            lines.append(
+                f"{name}: {assumption}" + (f" ({', '.join(policies)})" if len(policies_by_assumption) > 1 else "")
+            )
     return lines
 
 
-def worded(key: str) -> str:
+def line_name(key: str) -> str:
     """Return the name of a line with its resources under their common names."""
     return " ".join(called(word) for word in key.split())
 
@@ -195,12 +197,12 @@ def _gap_lines(gaps: Gaps) -> dict[str, Any]:
     return lines
 
 
-def flattened(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten_measures(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested measures as one dict, with the keys joined by spaces; None is left out."""
     flat: dict[str, Any] = {}
     for key, value in summary.items():
         if isinstance(value, dict):
-            flat |= flattened(value, f"{prefix}{key} ")
+            flat |= flatten_measures(value, f"{prefix}{key} ")
         elif value is not None:
             flat[f"{prefix}{key}"] = value
     return flat
@@ -213,7 +215,9 @@ def of_windows(report: Report) -> list[TextTable]:
     windows = ran[0]["windows"]
     fullest = max((w for entry in ran for w in entry["windows"]), key=lambda w: len(w["measures"]))
     names = list(fullest["measures"])
-    rows = [[said(name, unit), *(cell(values_of(entry, name, scale)) for entry in ran)] for name in names]
+    rows = [
+        [measure_label(name, unit), *(format_mean(values_of(entry, name, scale)) for entry in ran)] for name in names
+    ]
     rows += [
         [f"whole run: {name} above its bound", *(gap(entry.get("gaps", {}).get(name)) for entry in ran)]
         for name in dict.fromkeys(name for entry in ran for name in entry.get("gaps", {}))
@@ -228,40 +232,41 @@ def of_windows(report: Report) -> list[TextTable]:
     header = ["", *(entry["policy"] for entry in ran)]
     notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
     notes += gap_notes(ran)
-    found = [TextTable(title, header, rows, notes, "windows")]
+    tables = [TextTable(title, header, rows, notes, "windows")]
     if len(windows) > 1 and len(ran) > 1:
-        measures = [name for name in COMPARED if name in names]
+        measures = [name for name in COMPARED_MEASURES if name in names]
         comparisons = len(measures) * (len(ran) - 1)
         against = [
-            [said(name, ""), *(_difference(entry, ran[0], name, comparisons) for entry in ran[1:])] for name in measures
+            [measure_label(name, ""), *(_difference(entry, ran[0], name, comparisons) for entry in ran[1:])]
+            for name in measures
         ]
         first = ran[0]["policy"]
         note = AGAINST_NOTE.format(
             first=first, comparisons=count_of(comparisons, "comparison"), least=least_pairs(comparisons)
         )
-        found.append(TextTable(f"against {first}, window by window", ["", *header[2:]], against, (note,), "against"))
-    return found
+        tables.append(TextTable(f"against {first}, window by window", ["", *header[2:]], against, (note,), "against"))
+    return tables
 
 
 def of_groups(report: Report) -> list[TextTable]:
     """Return a table for each grouping and measure: one row per group, one column per policy."""
     ran = report.ran
     scale, unit = scale_of(ran)
-    found = []
+    tables = []
     for grouping in report.windows.by:
         groups = list(dict.fromkeys(name for entry in ran for name in entry["by"][grouping]))
-        more = len(groups) - MOST_GROUPS
+        more = len(groups) - MAX_GROUPS
         notes = (f"{more} more groups; --table FILE.csv has all",) if more > 0 else ()
         for name in OF_GROUPS:
             rows = []
-            for group in groups[:MOST_GROUPS]:
+            for group in groups[:MAX_GROUPS]:
                 first = next(entry["by"][grouping][group] for entry in ran if group in entry["by"][grouping])
                 values = [entry["by"][grouping].get(group, {}).get(name) for entry in ran]
-                cells = ["-" if v is None else number(v / scaled(name, scale)) for v in values]
+                cells = ["-" if v is None else number(v / divisor_of(name, scale)) for v in values]
                 rows.append([group, number(int(first["jobs"])), number(first.get("GPU hours")), *cells])
             header = [f"by {grouping}", "jobs", "GPU hours", *(entry["policy"] for entry in ran)]
-            found.append(TextTable(f"{said(name, unit)}, by {grouping}", header, rows, notes))
-    return found
+            tables.append(TextTable(f"{measure_label(name, unit)}, by {grouping}", header, rows, notes))
+    return tables
 
 
 def scale_of(entries: Sequence[dict[str, Any]]) -> tuple[float, str]:
@@ -272,44 +277,44 @@ def scale_of(entries: Sequence[dict[str, Any]]) -> tuple[float, str]:
     return (3600.0, "hours") if longest >= 7200 else (60.0, "minutes") if longest >= 120 else (1.0, "seconds")
 
 
-def scaled(name: str, scale: float) -> float:
+def divisor_of(name: str, scale: float) -> float:
     """Return the divisor of a measure: `scale` for times, else 1."""
     return scale if any(word in name for word in _TIMES) else 1.0
 
 
 def values_of(entry: dict[str, Any], name: str, scale: float) -> list[float | None]:
     """Return a measure in each window."""
-    found = [window["measures"].get(name) for window in entry["windows"]]
-    return [None if value is None else value / scaled(name, scale) for value in found]
+    values = [window["measures"].get(name) for window in entry["windows"]]
+    return [None if value is None else value / divisor_of(name, scale) for value in values]
 
 
-def said(name: str, unit: str) -> str:
+def measure_label(name: str, unit: str) -> str:
     """Return the name of a measure, followed by the unit if it is a time."""
     return f"{name}, {unit}" if unit and any(word in name for word in _TIMES) else name
 
 
-def cell(values: Sequence[float | None]) -> str:
+def format_mean(values: Sequence[float | None]) -> str:
     """Format a mean, with its interval if there are several values."""
-    found = mean_of(values)
-    if found is None:
+    summary = mean_of(values)
+    if summary is None:
         return "-"
-    mean = number(int(found.mean) if found.mean == int(found.mean) and len(values) == 1 else float(found.mean))
-    return mean if found.half is None else f"{mean} ± {number(float(found.half))}"
+    mean = number(int(summary.mean) if summary.mean == int(summary.mean) and len(values) == 1 else float(summary.mean))
+    return mean if summary.half is None else f"{mean} ± {number(float(summary.half))}"
 
 
 def _difference(entry: dict[str, Any], other: dict[str, Any], name: str, comparisons: int) -> str:
     """Format the difference of a policy from another: "-12.3 % [-16.1, -8.2] (less)"."""
-    found = compare_values(values_of(other, name, 1.0), values_of(entry, name, 1.0), comparisons)
-    if found is None:
+    difference = compare_values(values_of(other, name, 1.0), values_of(entry, name, 1.0), comparisons)
+    if difference is None:
         return "-"
     words = {-1: "less", 0: "alike", 1: "more", None: "undecided"}
-    return f"{_in_percent(found)} ({words[found.side]})"
+    return f"{_in_percent(difference)} ({words[difference.side]})"
 
 
-def _in_percent(found: Difference) -> str:
+def _in_percent(difference: Difference) -> str:
     """Format a difference with its interval: "-12.3 % [-16.1, -8.2]"."""
-    interval = bounds(found.interval, lambda share: signed(100 * share))
-    return f"{signed(100 * found.mean)} % {interval}".strip()
+    interval = bounds(difference.interval, lambda share: signed(100 * share))
+    return f"{signed(100 * difference.mean)} % {interval}".strip()
 
 
 def _length(window: dict[str, Any]) -> str:
@@ -325,21 +330,25 @@ def _at(workload: Any, seconds: float) -> str:
     import datetime
 
     of_log = seconds * workload.rate_ppm / 10**6 + workload.origin_ms / 1000
-    when = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=round(of_log))
+    date = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=round(of_log))
     zone = " UTC" if workload.clock == 3 else ""
-    return f"{after} ({when.isoformat(sep=' ', timespec='minutes')}{zone})"
+    return f"{after} ({date.isoformat(sep=' ', timespec='minutes')}{zone})"
 
 
-def what_if(report: Report) -> list[TextTable]:
+def scenario_tables(report: Report) -> list[TextTable]:
     """Return a table for each measure: one row per scenario, one column per policy; then the bounds."""
     first = report.scenarios[0]
     policies = list(dict.fromkeys(entry["policy"] for entry in report.details))
-    known = {(entry.get("scenario", ""), entry["policy"]): entry for entry in report.details}
+    entries = {(entry.get("scenario", ""), entry["policy"]): entry for entry in report.details}
     windowed = report.windows.used
     scale, unit = scale_of(report.ran) if windowed else (1.0, "")
-    names = [name for name in COMPARED if any(name in w["measures"] for e in report.ran for w in e.get("windows", []))]
+    names = [
+        name
+        for name in COMPARED_MEASURES
+        if any(name in w["measures"] for e in report.ran for w in e.get("windows", []))
+    ]
     figures: list[tuple[str, Callable[[dict[str, Any]], list[float | None]]]] = (
-        [(said(name, unit), lambda entry, name=name: values_of(entry, name, scale)) for name in names]  # type: ignore[misc]
+        [(measure_label(name, unit), lambda entry, name=name: values_of(entry, name, scale)) for name in names]  # type: ignore[misc]
         if windowed
         else [
             ("mean completion, " + unit_of(report), lambda entry: [entry["summary"].get("mean_jct")]),
@@ -348,28 +357,35 @@ def what_if(report: Report) -> list[TextTable]:
         ]
     )
     comparisons = len(figures) * (len(report.scenarios) - 1) * len(policies)
-    found = []
+    tables = []
     for title, values in figures:
         rows = []
         for label in report.scenarios:
             cells = [
-                _against(known.get((label, p)), None if label == first else known.get((first, p)), values, comparisons)
+                _against(
+                    entries.get((label, p)), None if label == first else entries.get((first, p)), values, comparisons
+                )
                 for p in policies
             ]
             rows.append([label, *cells])
-        found.append(TextTable(title, ["", *policies], rows))
-    return [*found, _bounds(report, known)]
+        tables.append(TextTable(title, ["", *policies], rows))
+    return [*tables, _bounds(report, entries)]
 
 
-def _bounds(report: Report, known: dict[tuple[str, str], dict[str, Any]]) -> TextTable:
-    """Return the bound of each scenario and the gaps of the policies to it; known: entries by scenario and policy."""
-    policies = list(dict.fromkeys(policy for _, policy in known))
+def _bounds(report: Report, entries: dict[tuple[str, str], dict[str, Any]]) -> TextTable:
+    """Return the bound of each scenario and the gaps of the policies to it.
+
+    Args:
+        report: The report.
+        known: Entries by scenario and policy.
+    """
+    policies = list(dict.fromkeys(policy for _, policy in entries))
     rows = []
     for label in report.scenarios:
-        gaps = [(known.get((label, policy)) or {}).get("gaps", {}).get("total_jct") for policy in policies]
+        gaps = [(entries.get((label, policy)) or {}).get("gaps", {}).get("total_jct") for policy in policies]
         bound = next((e for e in report.ran if e.get("scenario") == label and "bound" in e), None)
         mean = "-" if bound is None else number(bound["bound"]["total_jct"] / max(1, bound["summary"]["jobs"]))
-        lost = [(known.get((label, policy)) or {}).get("losses", {}).get("jobs") for policy in policies]
+        lost = [(entries.get((label, policy)) or {}).get("losses", {}).get("jobs") for policy in policies]
         rows.append([label, mean, *map(gap_with_regret, gaps, lost)])
     sentences = (
         "In brackets: (value - first row) / the larger of the two"
@@ -401,14 +417,21 @@ def _against(
     values: Callable[[dict[str, Any]], list[float | None]],
     comparisons: int,
 ) -> str:
-    """Format a measure of a policy in a scenario, with its difference from the first scenario."""
+    """Format a measure of a policy in a scenario, with its difference from the first scenario.
+
+    Args:
+        entry: Entry of the policy in the scenario.
+        other: Its entry in the first scenario, or None.
+        values: Returns the measure of an entry in each window.
+        comparisons: Number of comparisons that hold together.
+    """
     if entry is None:
         return "-"
     if "summary" not in entry:
         return str(entry["status"])
-    mine = values(entry)
+    own_values = values(entry)
     if other is None or "summary" not in other:
-        return cell(mine)
-    theirs = values(other)
-    found = compare_values(theirs, mine, comparisons) if len(mine) == len(theirs) else None
-    return cell(mine) if found is None else f"{cell(mine)} ({_in_percent(found)})"
+        return format_mean(own_values)
+    other_values = values(other)
+    difference = compare_values(other_values, own_values, comparisons) if len(own_values) == len(other_values) else None
+    return format_mean(own_values) if difference is None else f"{format_mean(own_values)} ({_in_percent(difference)})"

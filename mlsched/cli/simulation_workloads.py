@@ -17,9 +17,9 @@ from mlsched.simulation import Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.windows import GROUPINGS, Window, consecutive, moment, span
 
 #: Options of the reader of a log.
-READING = parameters_of(LogOptions)
+LOG_PARAMETERS = parameters_of(LogOptions)
 #: Largest factor of `--scale-load`.
-MOST_LOAD = 1000
+MAX_LOAD = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Scenario:
 
 @dataclasses.dataclass(frozen=True)
 class WorkloadOptions:
-    """Options that choose the workloads: the log or synthetic source, its reading, the clusters and the loads.
+    """Options that choose the workloads: log or synthetic source, its columns, clusters and loads.
 
-    given: options of the source and of the simulator, by key.
+    `given` has the options of the source and of the simulator, by key.
     """
 
     trace: str
@@ -59,12 +59,12 @@ class WorkloadOptions:
             else None
         )
         problem = self.problem or own or _problem_of(policies, self.trace)
-        found = api.simulation_of(self.trace, problem, self.simulator)
+        simulation_ = api.simulation_of(self.trace, problem, self.simulator)
         _refuse_repeated("POLICY", policies)
         for policy in policies:
-            if found.as_logged is None or policy != found.as_logged.name:
-                api.resolve_solver(found.problem, policy, {})
-        return found
+            if simulation_.as_logged is None or policy != simulation_.as_logged.name:
+                api.resolve_solver(simulation_.problem, policy, {})
+        return simulation_
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Scenarios:
 
 
 def scenarios(world: Simulation, options: WorkloadOptions) -> Scenarios:
-    """Read the log and make one scenario for each pair of cluster and load."""
+    """Read the log and create one scenario for each pair of cluster and load."""
     source, of_world = _split_options(world, options.trace, options.given)
     read: dict[str, Any] = {"limit": options.limit, "read": options.read, "strict": options.strict}
-    read |= resolve("--set", READING, {key: source.pop(key) for key in READING if key in source})
-    if options.trace.startswith("synthetic:") or world.from_file is not None:  # of its own
-        return Scenarios(_every(world, options, None, {**read, **source}), of_world, None)
+    read |= resolve("--set", LOG_PARAMETERS, {key: source.pop(key) for key in LOG_PARAMETERS if key in source})
+    if options.trace.startswith("synthetic:") or world.from_file is not None:  # a source of its own
+        return Scenarios(_create_scenarios(world, options, None, {**read, **source}), of_world, None)
     log = api.read_log(options.trace, **read)
-    return Scenarios(_every(world, options, log, source), of_world, log)
+    return Scenarios(_create_scenarios(world, options, log, source), of_world, log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,19 +125,19 @@ class WindowOptions:
 
     def parts(self, workload: Any) -> list[Window]:
         """Return the windows of equal length, or the one window."""
-        whole = self.whole(workload)
+        complete = self.whole(workload)
         if self.every is None:
-            return [whole]
-        found = list(consecutive(moment(workload, span(self.every)), whole))
-        if not found:
+            return [complete]
+        windows = list(consecutive(moment(workload, span(self.every)), complete))
+        if not windows:
             raise InvalidInput(
-                f"--every {self.every}: is longer than the {whole.end - whole.start:.6g} s from --from to --to; "
+                f"--every {self.every}: is longer than the {complete.end - complete.start:.6g} s from --from to --to; "
                 "give less"
             )
-        return found
+        return windows
 
     def check(self, workload: Any) -> None:
-        """Refuse, before any run, windows outside the log and groups that it does not name."""
+        """Raise InvalidInput, before any run, for windows outside the log and groups that it does not name."""
         self.parts(workload)
         for name in self.by:
             if name in ("group", "partition", "status") and not getattr(workload, f"{name}_names", ()):
@@ -146,10 +146,17 @@ class WindowOptions:
                 )
 
 
-def _every(
+def _create_scenarios(
     world: Simulation, options: WorkloadOptions, log: Trace | None, settings: Mapping[str, Any]
 ) -> list[Scenario]:
-    """Make the workload of every cluster with every load; settings: of the source."""
+    """Create the workload of every cluster with every load.
+
+    Args:
+        world: The simulation.
+        options: Options that choose the workloads.
+        log: The log, if any.
+        settings: Options of the source.
+    """
     clusters, loads = options.clusters, options.loads
     if len(loads) > 1 or loads[0] != 1:
         if log is None:
@@ -158,11 +165,11 @@ def _every(
             raise InvalidInput("--scale-load: without a cluster, nodes are made for the load; give --cluster")
     _refuse_repeated("--cluster", clusters)
     own = float(settings.get("arrivals", 1.0)) if loads != [1.0] else 1.0
-    found = []
-    every: Sequence[str | None] = clusters or [None]
-    for cluster in every:
+    scenarios_ = []
+    cluster_choices: Sequence[str | None] = clusters or [None]
+    for cluster in cluster_choices:
         for load in loads:
-            scaled = settings if load == 1 else {**settings, "arrivals": own * load}
+            scaled_settings = settings if load == 1 else {**settings, "arrivals": own * load}
             workload = api.workload(
                 options.trace if log is None else log,
                 world.problem,
@@ -170,14 +177,14 @@ def _every(
                 read_cluster=options.read_cluster,
                 seed=options.seed,
                 simulator=options.simulator,
-                **scaled,
+                **scaled_settings,
             )
-            found.append(Scenario(_label(cluster, load, clusters, loads), workload, cluster, load))
-    return found
+            scenarios_.append(Scenario(_label(cluster, load, clusters, loads), workload, cluster, load))
+    return scenarios_
 
 
 def _refuse_repeated(option: str, given: Sequence[str]) -> None:
-    """Raise InvalidInput if a word is given twice: rows and columns of tables are named by it."""
+    """Raise InvalidInput for a repeated word, because rows and columns of tables are named by it."""
     repeated = [word for word in given if given.count(word) > 1]
     if repeated:
         raise InvalidInput(f"{option} {shorten(repeated[0])}: is given twice; leave one out")
@@ -194,59 +201,67 @@ def loads_of(text: str | None) -> list[float]:
     if text is None:
         return [1.0]
     try:
-        found = [float(item) for item in text.split(",")]
+        loads = [float(item) for item in text.split(",")]
     except ValueError:
-        found = []
-    if not found or not all(0 < load <= MOST_LOAD for load in found) or len(set(found)) < len(found):
+        loads = []
+    if not loads or not all(0 < load <= MAX_LOAD for load in loads) or len(set(loads)) < len(loads):
         raise InvalidInput(
-            f"--scale-load: {shorten(text)}, expected numbers above 0 and at most {MOST_LOAD}, each once, "
+            f"--scale-load: {shorten(text)}, expected numbers above 0 and at most {MAX_LOAD}, each once, "
             "such as 0.8,1,1.2"
         )
-    return found
+    return loads
 
 
 def _problem_of(policies: list[str], trace: str) -> str:
     """Return the simulated problem that has every policy; of several, that of the workload."""
     as_logged = {s.as_logged.name: s.problem for s in every_simulation() if s.as_logged is not None}
     names = [split_settings(policy)[0] for policy in policies if not api.is_function(policy)]
-    logged, names = [name for name in names if name in as_logged], [name for name in names if name not in as_logged]
-    known = [p for p in simulations() if all((p, name) in registry().solvers for name in names)]
-    known = [p for p in known if all(as_logged[name] == p for name in logged)]
-    if len(known) > 1:
+    log_policies, names = (
+        [name for name in names if name in as_logged],
+        [name for name in names if name not in as_logged],
+    )
+    candidates = [p for p in simulations() if all((p, name) in registry().solvers for name in names)]
+    candidates = [p for p in candidates if all(as_logged[name] == p for name in log_policies)]
+    if len(candidates) > 1:
         own = api.problem_of(trace)
         if own is None and not trace.startswith("synthetic:"):
             own = of_logs().problem
-        known = [problem for problem in known if problem == own] or known
-    every = {name for problem in simulations() for p, name in registry().solvers if p == problem}
+        candidates = [problem for problem in candidates if problem == own] or candidates
+    policy_names = {name for problem in simulations() for p, name in registry().solvers if p == problem}
     for name in names:
-        if name not in every:
-            raise UnknownName(f"no policy '{name}'{did_you_mean(name, every)}; see `mlsched list solvers`")
-    if len(known) != 1:
-        if known:
-            reason = f"{' '.join(policies)}: {', '.join(known)} all know them; give --problem"
+        if name not in policy_names:
+            raise UnknownName(f"no policy '{name}'{did_you_mean(name, policy_names)}; see `mlsched list solvers`")
+    if len(candidates) != 1:
+        if candidates:
+            reason = f"{' '.join(policies)}: {', '.join(candidates)} all know them; give --problem"
         else:
-            reason = f"{'; '.join(map(_with_problems, names))}: run policies of one problem at a time"
+            reason = f"{'; '.join(map(_policy_with_problems, names))}: run policies of one problem at a time"
         raise UnknownName(f"{reason}, see `mlsched list solvers`")
-    return known[0]
+    return candidates[0]
 
 
-def _with_problems(policy: str) -> str:
-    """A policy with the simulated problems that know it: "fitgpp of preemption"."""
+def _policy_with_problems(policy: str) -> str:
+    """Return a policy with the simulated problems that have it: "fitgpp of preemption"."""
     return f"{policy} of {', '.join(p for p in simulations() if (p, policy) in registry().solvers)}"
 
 
-def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _split_options(
+    world: Simulation, trace: str, option_values: dict[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Split options into those of the workload's source and those of the simulator."""
     if trace.startswith("synthetic:"):
         maker = world.sources.get(split_settings(trace.removeprefix("synthetic:"))[0])
     else:
         maker = world.from_file or world.from_trace
-    of_source = set(parameters_of(maker)) - {"seed"} if maker else set()  # the seed has an option of its own
+    of_source = set(parameters_of(maker)) - {"seed"} if maker else set()  # the seed has its own option
     if not trace.startswith("synthetic:") and world.from_file is None:
-        of_source |= set(READING)
+        of_source |= set(LOG_PARAMETERS)
     of_world = {f.name for f in dataclasses.fields(world.options_type)}
-    for key in given:
+    for key in option_values:
         if key not in of_source | of_world:
-            known = sorted(of_source | of_world)
-            raise InvalidInput(f"--set {key}{did_you_mean(key, known)}: there are {', '.join(known)}")
-    return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})
+            names = sorted(of_source | of_world)
+            raise InvalidInput(f"--set {key}{did_you_mean(key, names)}: there are {', '.join(names)}")
+    return (
+        {k: v for k, v in option_values.items() if k in of_source},
+        {k: v for k, v in option_values.items() if k in of_world},
+    )

@@ -16,9 +16,9 @@ from mlsched.cli.output import (
     Seed,
     complete_solver,
     emit,
-    kept_at_stop,
     number,
     only_documents,
+    result_at_interrupt,
     settings,
     table,
     to_write,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from mlsched.core.contract import Instance, Plan
     from mlsched.core.result import Result
 
-#: Rows of a plan that are shown as a table.
-MOST_ROWS = 40
+#: Largest number of rows of a plan that is printed as a table.
+MAX_ROWS = 40
 Read = Annotated[
     list[str] | None,
     typer.Option(
@@ -48,7 +48,7 @@ Goal = Annotated[
 
 
 def read_instance(path: Path, options: list[str] | None = None) -> Instance:
-    """The instance in a file, of ours or of others; any other record is refused."""
+    """Return the instance in a file, in mlsched's or a foreign format; raise InvalidFile for other records."""
     from mlsched import api
     from mlsched.core.contract import Instance
 
@@ -59,18 +59,18 @@ def read_instance(path: Path, options: list[str] | None = None) -> Instance:
 
 
 def read_plan(path: Path) -> tuple[Plan, str | None]:
-    """The plan in a file of a plan or of a result, and the hash of the instance that it says it answers."""
+    """Return the plan in a file of a plan or of a result, and the hash of the instance that it answers."""
     from mlsched import api
     from mlsched.core.contract import Plan
     from mlsched.core.result import Result
 
-    loaded: Any
-    loaded, answers = api.load_with_hash(path)
-    if isinstance(loaded, Result) and loaded.plan is not None:
-        loaded, answers = loaded.plan, loaded.instance_hash
-    if not isinstance(loaded, Plan):
-        raise InvalidFile(f"{path}: kind: '{loaded.kind}', expected a plan; `mlsched solve -o` writes one")
-    return loaded, answers
+    content: Any
+    content, answers = api.load_with_hash(path)
+    if isinstance(content, Result) and content.plan is not None:
+        content, answers = content.plan, content.instance_hash
+    if not isinstance(content, Plan):
+        raise InvalidFile(f"{path}: kind: '{content.kind}', expected a plan; `mlsched solve -o` writes one")
+    return content, answers
 
 
 def solve(
@@ -121,11 +121,11 @@ def solve(
     instance = read_instance(file, read)
     if objective is None:
         objective = api.published_objective(file)
-    chosen = default_solver(instance, resolve_objective(instance, objective).name) if solver is None else solver
-    with kept_at_stop() as stopped, waiting(chosen, time_limit), only_documents():
+    solver_choice = default_solver(instance, resolve_objective(instance, objective).name) if solver is None else solver
+    with result_at_interrupt() as interrupted, waiting(solver_choice, time_limit), only_documents():
         result = api.solve(
             instance,
-            chosen,
+            solver_choice,
             objective=objective,
             time_limit=time_limit,
             threads=threads,
@@ -135,14 +135,14 @@ def solve(
             confirm=confirm,
             certify=certify,
         )
-    if stopped() and result.stopped_by != "proof":
+    if interrupted() and result.stopped_by != "proof":
         result = dataclasses.replace(result, stopped_by="interrupt")
     if output is not None and result.plan is not None:
         api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
         _plot(result, plot)
     emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.solver, confirm, certify))
-    if stopped():
+    if interrupted():
         raise KeyboardInterrupt
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.solver} found no plan within its limits; give it more time")
@@ -154,29 +154,37 @@ def _plot(result: Result, path: Path) -> None:
     plots.save(plan_pictures.plot(result).figure, path)
 
 
-def _render(instance: Instance, result: Result, asked: str, confirm: bool, certify: bool) -> list[Any]:
-    """asked: the solver with its parameters, as the call named it. confirm, certify: whether these were asked for."""
+def _render(instance: Instance, result: Result, solver_text: str, confirm: bool, certify: bool) -> list[Any]:
+    """Return the lines and tables of a result.
+
+    Args:
+        instance: The instance.
+        result: The result.
+        asked: The solver with its parameters, as in the call.
+        confirm: Whether confirmation was requested.
+        certify: Whether a certificate was requested.
+    """
     rows = []
     for goal in instance.objectives:
         optimised = goal.name == result.objective
         value = None if result.values is None else result.values[goal.name]
         bound, gap = (result.bound, result.gap) if optimised else (None, None)
-        shown = "-" if gap is None else f"{100 * gap:.4g} %"
+        gap_text = "-" if gap is None else f"{100 * gap:.4g} %"
         name = ("* " if optimised else "  ") + goal.name
-        rows.append([name, goal.sense, number(value), number(bound), shown, goal.unit])
+        rows.append([name, goal.sense, number(value), number(bound), gap_text, goal.unit])
     if result.primary is not None and result.values is not None:
-        fewest = None if result.sort_bound is None else result.primary.split(result.sort_bound)[0]
+        least_count = None if result.sort_bound is None else result.primary.split(result.sort_bound)[0]
         count = result.values[result.primary.column]
         column = result.primary.column
-        rows.append([f"  {column}", "min", number(count), number(fewest), "-", unit_of(instance, column)])
-    line = f"{asked}: {result.status} in {result.seconds:.3f} s{_evidence(result)}"
+        rows.append([f"  {column}", "min", number(count), number(least_count), "-", unit_of(instance, column)])
+    line = f"{solver_text}: {result.status} in {result.seconds:.3f} s{_evidence(result)}"
     if result.stopped_by in ("time limit", "work limit", "interrupt"):
         line += f" (stopped by the {result.stopped_by})"
     lines: list[Any] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
         *(["nothing to confirm: no optimum is proved"] if confirm and result.status == "feasible" else []),
-        *(_uncertified(instance, result) if certify else []),
+        *(_reason_without_certificate(instance, result) if certify else []),
         table("", ["objective", "sense", "value", "bound", "gap to bound", "unit"], rows),
     ]
     if result.plan is not None:
@@ -184,16 +192,16 @@ def _render(instance: Instance, result: Result, asked: str, confirm: bool, certi
     return lines
 
 
-def _uncertified(instance: Instance, result: Result) -> list[str]:
-    """Why there is no certificate, where there is none."""
+def _reason_without_certificate(instance: Instance, result: Result) -> list[str]:
+    """Return the reason of a missing certificate."""
     from mlsched.api.certified import missing_certificate
 
-    why = missing_certificate(instance, result)
-    return [] if why is None else [why]
+    reason = missing_certificate(instance, result)
+    return [] if reason is None else [reason]
 
 
 def unit_of(instance: Instance, figure: str) -> str:
-    """The unit of an objective, or of what objectives count before their value: "TE jobs" of "deferred TE jobs"."""
+    """Return the unit of an objective or of a primary criterion: "TE jobs" of "deferred TE jobs"."""
     for goal in instance.objectives:
         if goal.name == figure:
             return goal.unit
@@ -204,20 +212,20 @@ def unit_of(instance: Instance, figure: str) -> str:
 
 
 def _plan(instance: Instance, plan: Plan) -> Any:
-    """The plan as a table with names, where it is short; else its figures in a line."""
+    """Return the plan as a table with names if it is short; else its sizes in a line."""
     from mlsched.core import contract
 
     if type(instance).table is not contract.Instance.table:
         columns = instance.table(plan)
         rows = [[str(value) for value in row] for row in zip(*columns.values(), strict=True)]
-        if len(rows) <= MOST_ROWS:
+        if len(rows) <= MAX_ROWS:
             return table("", list(columns), rows)
     return repr(plan)
 
 
 def _evidence(result: Result) -> str:
-    """What the proof rests on: ", unconfirmed", ", confirmed (dp, 0.012 s)"; nothing where nothing is proved."""
+    """Return the evidence of the proof: ", unconfirmed", ", confirmed (dp, 0.012 s)", or "" without a proof."""
     if result.evidence is None:
         return ""
-    by = "" if result.confirmed_by is None else f" ({result.confirmed_by}, {result.confirm_seconds:.3f} s)"
-    return f", {result.evidence}{by}"
+    confirmation = "" if result.confirmed_by is None else f" ({result.confirmed_by}, {result.confirm_seconds:.3f} s)"
+    return f", {result.evidence}{confirmation}"

@@ -1,4 +1,4 @@
-"""What can be done with the stores of a benchmark: `mlsched export`, `compare`, `merge`, `rerun`."""
+"""Commands for stores of benchmarks: `mlsched export`, `compare`, `merge`, `rerun`."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def export(
     suites = sorted({row.suite for row in rows})
     if suite is not None and suite not in suites:
         raise UnknownName(f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites)}")
-    written = with_gaps([row for row in rows if suite in (None, row.suite)])
-    write(written, output, columns=titles, figure=figure)
-    emit(as_json, lambda: {"file": str(output), "rows": len(written)}, list)
+    selected = with_gaps([row for row in rows if suite in (None, row.suite)])
+    write(selected, output, columns=titles, figure=figure)
+    emit(as_json, lambda: {"file": str(output), "rows": len(selected)}, list)
 
 
 def compare(
@@ -98,8 +98,8 @@ def compare(
     if compare_runs.is_runs(first) or compare_runs.is_runs(second):
         if solver:
             raise InvalidInput("--solver: is for stores of benchmarks; runs are compared policy by policy")
-        found = compare_runs.compared(first, second)
-        emit(as_json, found.to_json, lambda: compare_runs.shown(found))
+        comparison = compare_runs.compare_files(first, second)
+        emit(as_json, comparison.to_json, lambda: compare_runs.comparison_lines(comparison))
         return
 
     lines = compared(read_rows(first), read_rows(second), solver)
@@ -109,14 +109,14 @@ def compare(
 def _tables(lines: list[Comparison]) -> list[Any]:
     header = ["solver", "verdict", "pairs", "better", "worse", "difference", "time", "only one"]
     titles = dict.fromkeys((line.problem, line.objective) for line in lines)
-    made: list[Any] = []
+    tables: list[Any] = []
     for problem, objective in titles:
         own = [line for line in lines if (line.problem, line.objective) == (problem, objective)]
-        made.append(table(f"{problem}: {objective}", header, [_cells(line) for line in own]))
-    return [*made, NOTE.format(comparisons=count_of(lines[0].comparisons, "comparison"))]
+        tables.append(table(f"{problem}: {objective}", header, [_comparison_row(line) for line in own]))
+    return [*tables, NOTE.format(comparisons=count_of(lines[0].comparisons, "comparison"))]
 
 
-def _cells(line: Comparison) -> list[str]:
+def _comparison_row(line: Comparison) -> list[str]:
     from mlsched.benchmark.formats import bounds, difference_texts
 
     name = line.first if line.first == line.second else f"{line.first} -> {line.second}"
@@ -154,26 +154,26 @@ def merge(
     from mlsched.benchmark.merge import merge as united
 
     merged = united(stores, output, any_versions=any_versions)
-    repeated = f"; {merged.repeated} were in more than one store" if merged.repeated else ""
-    sentence = f"{output}: {merged.rows} of {count_of(merged.total, 'row')} of suite {merged.suite}{repeated}"
+    repetition_note = f"; {merged.repeated} were in more than one store" if merged.repeated else ""
+    sentence = f"{output}: {merged.rows} of {count_of(merged.total, 'row')} of suite {merged.suite}{repetition_note}"
     emit(as_json, lambda: {**dataclasses.asdict(merged), "complete": merged.complete}, lambda: [sentence])
     lacking = merged.total - merged.rows
     if not merged.complete:
         raise ChecksFailed(
-            f"{output}: {count_of(lacking, 'row')} {'is' if lacking == 1 else 'are'} missing: {_missing(merged)}"
+            f"{output}: {count_of(lacking, 'row')} {'is' if lacking == 1 else 'are'} missing: {_missing_rows(merged)}"
         )
 
 
-def _missing(merged: Merged) -> str:
-    """Why rows are missing, and what to do about it."""
-    why = []
+def _missing_rows(merged: Merged) -> str:
+    """Return why rows are missing, with a remedy."""
+    reasons = []
     if merged.absent:
-        shown = ", ".join(f"{number}/{count}" for number, count in merged.absent[:8])
+        shards = ", ".join(f"{number}/{count}" for number, count in merged.absent[:8])
         rest = f" and {len(merged.absent) - 8} more" if len(merged.absent) > 8 else ""
-        why.append(f"no store has shard {shown}{rest}")
+        reasons.append(f"no store has shard {shards}{rest}")
     if merged.unfinished:
-        why.append(f"{', '.join(merged.unfinished[:4])} did not finish: repeat the call with --resume")
-    return "; ".join(why) or "mlsched bench --resume with the merged store computes them"
+        reasons.append(f"{', '.join(merged.unfinished[:4])} did not finish: repeat the call with --resume")
+    return "; ".join(reasons) or "mlsched bench --resume with the merged store computes them"
 
 
 def rerun(
@@ -198,19 +198,19 @@ def rerun(
     before = rows[row - 1]
     after = again(before, isolate)
     differing = differences(before, after)
-    document = {"then": _plain(before), "now": _plain(after), "differences": differing}
-    emit(as_json, lambda: document, lambda: [f"{before.place}, {before.solver}", _both(before, after)])
+    document = {"then": _flat_row(before), "now": _flat_row(after), "differences": differing}
+    emit(as_json, lambda: document, lambda: [f"{before.place}, {before.solver}", _table_of_both(before, after)])
     if differing:
         raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(differing)}")
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _flat_row(row: Row) -> dict[str, Any]:
     from mlsched.benchmark.export import flat
 
     return flat(row)
 
 
-def _both(before: Row, after: Row) -> Any:
+def _table_of_both(before: Row, after: Row) -> Any:
     rows = [["status", before.status, after.status]]
     for name in ("sort_key", "sort_bound", "seconds", "cpu_seconds", "peak_mib"):
         rows.append([name, number(getattr(before, name)), number(getattr(after, name))])

@@ -1,4 +1,4 @@
-"""`mlsched worst SOLVER`: the instances on which a rule loses most, its plan beside the optimum."""
+"""`mlsched worst SOLVER`: the instances with the largest gaps of a solver, its plans beside the optimum."""
 
 from __future__ import annotations
 
@@ -117,10 +117,12 @@ def worst(
                 best=best,
                 objective=objective,
                 time_limit=time_limit,
-                report=lambda found: tell(f"worst so far {found[0].gap} on {found[0].name}" if found else ""),
+                report=lambda losses_so_far: tell(
+                    f"worst so far {losses_so_far[0].gap} on {losses_so_far[0].name}" if losses_so_far else ""
+                ),
             )
-        except losses.Interrupted as stopped:
-            worst_losses, count, interrupted = stopped.losses, stopped.done, True
+        except losses.Interrupted as interruption:
+            worst_losses, count, interrupted = interruption.losses, interruption.done, True
     if output is not None:
         _write(worst_losses, output)
     if plot is not None and worst_losses:
@@ -131,7 +133,7 @@ def worst(
 
 
 def _write(worst_losses: Losses, folder: Path) -> None:
-    """The instance, the solver's result and the best one of each."""
+    """Write the instance, the solver's result and the best result of each gap."""
     from mlsched import api
 
     try:

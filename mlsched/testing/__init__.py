@@ -1,7 +1,7 @@
-"""Property tests for anyone's scheduler: `check_scheduler(my_function, "preemption")`. See docs/guides/testing.md.
+"""Property tests for any scheduler: `check_scheduler(my_function, "preemption")`. See docs/guides/testing.md.
 
-Needs the `testing` extra (Hypothesis); `parametrize_with_checks` also needs pytest. Names are imported at first use,
-since pytest loads this package as a plugin in every run.
+They need the `testing` extra (Hypothesis); `parametrize_with_checks` also needs pytest. Names are imported at first use
+because pytest loads this package as a plugin in every run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The properties that every scheduling rule must have, by name, and what one instance says of them."""
+"""Properties that every scheduling rule must have, by name, and their check on one instance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
 from mlsched.testing.subject import NoFeasiblePlan
 
-#: Check -> what it holds a scheduler to.
+#: Check -> required property.
 CHECKS = {
     "answers": "it raises nothing and returns a plan of the problem's type",
     "feasible": "the judge finds no fault with the plan",
@@ -29,7 +29,7 @@ CHECKS = {
 
 
 class Failed(Exception):
-    """A check failed on an instance. Each check has a class of its own, so that shrinking keeps to one fault."""
+    """Failure of a check on an instance; each check has its own subclass, so that shrinking keeps to one fault."""
 
     def __init__(self, counterexample: Counterexample) -> None:
         super().__init__(counterexample.sentence)
@@ -39,20 +39,37 @@ class Failed(Exception):
 FAILURES: dict[str, type[Failed]] = {name: type(f"Failed_{name}", (Failed,), {}) for name in CHECKS}
 
 
-def fail(check: str, sentence: str, instance: Instance | None = None, plan: Any = None, second: Any = None) -> Failed:
-    """The failure of a check, to be raised; second: another answer to the same instance."""
+def failure(
+    check: str, sentence: str, instance: Instance | None = None, plan: Any = None, second: Any = None
+) -> Failed:
+    """Return the failure of a check, to be raised.
+
+    Args:
+        check: Name of the check.
+        sentence: The fault.
+        instance: Instance on which the check failed.
+        plan: The scheduler's answer.
+        second: Another answer to the same instance.
+    """
     return FAILURES[check](Counterexample(check, sentence, instance, plan, second=second))
 
 
 @dataclasses.dataclass
 class Examiner:
-    """Holds a scheduler to the checks that are `active`, instance after instance, and keeps what it saw.
+    """Examiner that applies the `active` checks to a scheduler, instance after instance, and collects results.
 
-    answer: the scheduler as a function of the instance, with a fresh rng at every call. best: the proven answer of an
-    instance, or None for no comparison. roomy: as of `Problem`. seen: instances examined; starved: of these, those that
-    a rolled-out rule leaves with jobs that wait for ever, and serves where there is room; gaps: of those that were
-    compared; known: some of the instances with the plans that were given for them;
-    raised: the first exception of the scheduler.
+    Attributes:
+        answer: The scheduler as a function of the instance, with a fresh rng at every call.
+        goal: Objective by which plans are compared.
+        best: Returns the proven answer of an instance, or None to skip the comparison.
+        active: Names of the active checks.
+        largest_gap: Largest gap that is allowed on one instance.
+        roomy: As in `Problem`.
+        seen: Number of examined instances.
+        starved: Number of these in which a rolled-out rule lets jobs wait forever that it serves in a larger cluster.
+        gaps: Gaps of the compared instances.
+        examined: Some of the instances with the scheduler's plans.
+        first_error: First exception of the scheduler.
     """
 
     answer: Callable[[Instance], Any]
@@ -64,18 +81,18 @@ class Examiner:
     seen: int = 0
     starved: int = 0
     gaps: list[Gap] = dataclasses.field(default_factory=list)
-    known: list[tuple[Instance, Any]] = dataclasses.field(default_factory=list)
-    raised: BaseException | None = None
+    examined: list[tuple[Instance, Any]] = dataclasses.field(default_factory=list)
+    first_error: BaseException | None = None
 
     def __call__(self, instance: Instance) -> None:
-        """Examine one instance; raises Failed. What the reference or a rule's world finds infeasible is passed over."""
+        """Examine one instance; raise Failed for a fault. Instances that are infeasible are skipped."""
         best = self.best(instance)
         if best is not None and best.status == "infeasible":
             return
         self.seen += 1
         before = copy.deepcopy(instance.to_json())
         try:
-            plan, again = self.answer(instance), self.answer(instance)
+            plan, second_plan = self.answer(instance), self.answer(instance)
         except NoFeasiblePlan:
             self.seen -= 1
             return
@@ -83,27 +100,29 @@ class Examiner:
             if self._serves_with_room(instance):
                 self.starved += 1
             else:
-                self._found("answers", str(error), instance)
+                self._raise_if_active("answers", str(error), instance)
             return
         except MlschedError as error:
-            # Adapters ask rules themselves, and refuse what is wrong with their rounds.
-            self.raised = self.raised or error
-            self._found("feasible" if "infeasible plan" in str(error) else "answers", str(error), instance)
+            # Adapters call rules themselves, and reject faulty rounds.
+            self.first_error = self.first_error or error
+            self._raise_if_active("feasible" if "infeasible plan" in str(error) else "answers", str(error), instance)
             return
         except Exception as error:
-            self.raised = self.raised or error
-            self._found("answers", f"the scheduler raised {describe_exception(error)}", instance)
+            self.first_error = self.first_error or error
+            self._raise_if_active("answers", f"the scheduler raised {describe_exception(error)}", instance)
             return
-        for check, sentence in self._wrong(instance, before, plan, again):
-            self._found(check, sentence, instance, plan, again if check == "reproducible" else None)
+        for check, sentence in self._wrong(instance, before, plan, second_plan):
+            self._raise_if_active(check, sentence, instance, plan, second_plan if check == "reproducible" else None)
         if isinstance(plan, instance.plan_type) and not instance.violations(plan):
             if best is not None:
                 self._compare(instance, plan, best)
-            if len(self.known) < 32:
-                self.known.append((instance, plan))
+            if len(self.examined) < 32:
+                self.examined.append((instance, plan))
 
     def _serves_with_room(self, instance: Instance) -> bool:
-        """Whether a rule that is stuck in a small cluster serves the same jobs in a large one (`testing/room.py`)."""
+        """Return whether a rule that is stuck in a small cluster serves the same jobs in a large one
+        (`testing/room.py`).
+        """
         if self.roomy is None:
             return False
         try:
@@ -112,9 +131,11 @@ class Examiner:
             return False
         return True
 
-    def _found(self, check: str, sentence: str, instance: Instance, plan: Any = None, second: Any = None) -> None:
+    def _raise_if_active(
+        self, check: str, sentence: str, instance: Instance, plan: Any = None, second: Any = None
+    ) -> None:
         if check in self.active:
-            raise fail(check, sentence, instance, plan, second)
+            raise failure(check, sentence, instance, plan, second)
 
     @staticmethod
     def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[tuple[str, str]]:
@@ -133,7 +154,7 @@ class Examiner:
             yield "untouched", "the scheduler changed the instance"
 
     def _compare(self, instance: Instance, plan: Any, best: Result) -> None:
-        """Against the proven optimum."""
+        """Compare a plan with the proven optimum."""
         name, value = self.goal.name, instance.evaluate(plan)[self.goal.name]
         if best.status != "optimal" or best.sort_key is None:
             raise AssertionError(f"{best.solver} did not prove an optimum on {instance!r}")
@@ -146,30 +167,32 @@ class Examiner:
             tolerance=instance.tolerance,
         )
         if gap.difference < 0:
-            self._found("bounded", f"{name} = {value} beats the proven optimum {best.sort_key}", instance, plan)
+            self._raise_if_active(
+                "bounded", f"{name} = {value} beats the proven optimum {best.sort_key}", instance, plan
+            )
         self.gaps.append(gap)
-        unbounded = gap.share is None and gap.difference > 0  # the rank decides, or the optimum is 0
+        unbounded = gap.share is None and gap.difference > 0  # the primary criterion decides, or the optimum is 0
         if self.largest_gap is not None and (unbounded or gap > self.largest_gap):
             sentence = (
                 f"{name} = {value} is {gap} worse than the optimum {best.sort_key}: {self.largest_gap:g} is allowed"
             )
-            self._found("gap", sentence, instance, plan)
+            self._raise_if_active("gap", sentence, instance, plan)
 
     def again(self, calls: int) -> None:
-        """Ask about each known instance once more, in turns, and on until so many calls have been made in all."""
-        for number in range(max(len(self.known), calls - 2 * self.seen) if self.known else 0):
-            instance, plan = self.known[number % len(self.known)]
+        """Call the scheduler for the examined instances again, in turn, until `calls` calls have been made in total."""
+        for number in range(max(len(self.examined), calls - 2 * self.seen) if self.examined else 0):
+            instance, plan = self.examined[number % len(self.examined)]
             try:
-                now = self.answer(instance)
+                repeated = self.answer(instance)
             except Exception as error:
-                now = describe_exception(error)
-            if now != plan:
+                repeated = describe_exception(error)
+            if repeated != plan:
                 sentence = f"call {2 * self.seen + number + 1} answers an instance otherwise than an earlier one did"
-                self._found("reproducible", sentence, instance, plan, now)
+                self._raise_if_active("reproducible", sentence, instance, plan, repeated)
 
 
-def exact(reference: str | None, objective: str) -> Callable[[Instance], Result | None]:
-    """What proves the optimum of an instance; None where it is too large for that."""
+def exact_reference(reference: str | None, objective: str) -> Callable[[Instance], Result | None]:
+    """Return a function that solves an instance to optimality, or returns None if it is too large."""
 
     def best(instance: Instance) -> Result | None:
         if reference is None:

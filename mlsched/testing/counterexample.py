@@ -1,4 +1,4 @@
-"""An instance on which a scheduler fails: in print in under thirty lines, as a file, and as a picture."""
+"""Counterexamples: instances on which a scheduler fails, as text of under thirty lines, file and picture."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.testing.combined import features_of
 
-#: Most fields shown of an instance and of a plan, and most characters of a line.
+#: Most fields of an instance and of a plan in the text, and most characters of a line.
 FIELDS, PLAN_FIELDS, WIDTH = 16, 5, 110
 
 
 @dataclasses.dataclass(frozen=True)
 class Counterexample:
-    """What was asked and what was answered (None: nothing, or nothing that is a plan).
+    """Instance and answer with a fault.
 
-    second: the other answer to the same instance, of a scheduler that is not reproducible.
+    Attributes:
+        check: Name of the failed check.
+        sentence: The fault.
+        instance: The instance, or None.
+        plan: The answer, or None.
+        file: File of the saved instance.
+        picture: File of the picture.
+        second: Second answer to the same instance, of a scheduler that is not reproducible.
     """
 
     check: str
@@ -36,22 +43,25 @@ class Counterexample:
     second: Any = None
 
     def __str__(self) -> str:
-        """Under thirty lines: what is wrong, the instance, the plan, and where they are kept."""
-        lines = [_cut(f"{self.check}: {self.sentence}", 3 * WIDTH)]
+        """Describe fault, instance, plan and files in under thirty lines."""
+        lines = [_shorten_line(f"{self.check}: {self.sentence}", 3 * WIDTH)]
         if self.instance is not None:
             features = features_of(registry().problem(self.instance.problem), self.instance)
             which = f" ({', '.join(features)})" if features else ""
-            lines += [_cut(f"on this {self.instance.kind}{which}:", 3 * WIDTH), *_fields(self.instance, FIELDS)]
+            lines += [
+                _shorten_line(f"on this {self.instance.kind}{which}:", 3 * WIDTH),
+                *_field_lines(self.instance, FIELDS),
+            ]
         for begin, plan in (("with this", self.plan), ("and then with this", self.second)):
             if isinstance(plan, Plan):
-                lines += [f"{begin} {plan.kind}:", *_fields(plan, PLAN_FIELDS)]
+                lines += [f"{begin} {plan.kind}:", *_field_lines(plan, PLAN_FIELDS)]
             elif plan is not None:
-                lines.append(_cut(f"{begin} answer: {plan!r}"))
+                lines.append(_shorten_line(f"{begin} answer: {plan!r}"))
         lines += [f"kept in {path}" for path in (self.file, self.picture) if path is not None]
         return "\n".join(lines)
 
-    def kept(self, folder: str | Path, scheduler: str) -> Counterexample:
-        """The same, written to a folder: the instance, the plan beside it, and a picture where one can be drawn."""
+    def saved_to(self, folder: str | Path, scheduler: str) -> Counterexample:
+        """Save instance, plan and, if possible, a picture to a folder; return the counterexample with its files."""
         from mlsched import api
 
         if self.instance is None:
@@ -66,11 +76,11 @@ class Counterexample:
             api.save(self.plan, place / f"{name}.plan.json")
             if isinstance(self.second, self.instance.plan_type):
                 api.save(self.second, place / f"{name}.second-plan.json")
-            picture = self._drawn(place / f"{name}.png")
+            picture = self._draw_picture(place / f"{name}.png")
         return dataclasses.replace(self, file=file, picture=picture)
 
-    def _drawn(self, path: Path) -> Path | None:
-        """A picture; None without matplotlib, where the problem has none, and where the plan makes no sense."""
+    def _draw_picture(self, path: Path) -> Path | None:
+        """Draw a picture; return None without matplotlib, without a drawing function, or for a senseless plan."""
         assert self.instance is not None
         problem = registry().problem(self.instance.problem)
         if problem.draw is None or type(self.instance) is not problem.instance_type:
@@ -85,20 +95,20 @@ class Counterexample:
         return None
 
 
-def _cut(text: str, most: int = WIDTH) -> str:
+def _shorten_line(text: str, most: int = WIDTH) -> str:
     text = text.replace("\n", " ")
     return text if len(text) <= most else text[: most - 4] + " ..."
 
 
-def _fields(record: Record, most: int) -> list[str]:
-    """A line a field; those that are empty or as they are by default say nothing and are left out."""
-    shown = []
+def _field_lines(record: Record, most: int) -> list[str]:
+    """Return one line per field, without fields that are empty or equal to their default."""
+    lines = []
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
         if isinstance(value, np.ndarray):
             if value.size and not bool((value == field.metadata.get("default")).all()):
-                shown.append(_cut(f"  {field.name} = {value.tolist()}"))
+                lines.append(_shorten_line(f"  {field.name} = {value.tolist()}"))
         elif value not in ((), "", field.default):
-            shown.append(_cut(f"  {field.name} = {value!r}"))
-    hidden = len(shown) - most
-    return shown if hidden <= 0 else [*shown[: most - 1], f"  ... and {hidden + 1} more fields"]
+            lines.append(_shorten_line(f"  {field.name} = {value!r}"))
+    hidden = len(lines) - most
+    return lines if hidden <= 0 else [*lines[: most - 1], f"  ... and {hidden + 1} more fields"]

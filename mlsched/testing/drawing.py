@@ -1,4 +1,4 @@
-"""Drawing with Hypothesis, as every check here does it: the same draws each time, and nothing kept on disk."""
+"""Draws with Hypothesis for all checks: reproducible, and without a database on disk."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from collections.abc import Callable
 from typing import Any
 
 from mlsched.core.record import Record
-from mlsched.testing.checks import fail
+from mlsched.testing.checks import failure
 
 ONCE = "an instance fails once and not when it is asked again: calls depend on earlier ones"
 
 
 @functools.lru_cache(maxsize=32)
-def _kept(strategy: Any, count: int) -> list[Record]:
-    """What was drawn in this process, of the latest few strategies; empty where nothing was yet."""
+def _cached_draws(strategy: Any, count: int) -> list[Record]:
+    """Return the cached draws of a strategy in this process; initially empty."""
     return []
 
 
-def drawn(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
-    """Examine `count` draws of records; raises what the minimal failing one raises.
+def examine_draws(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
+    """Examine `count` draws of records; raise the exception of the minimal failing one.
 
-    All schedulers of a process are given the same draws, which are kept: Hypothesis takes longer to make them than most
-    schedulers to answer. Each examination has records of its own, whatever an earlier one did to them.
+    All schedulers in a process get the same cached draws, because drawing takes longer than most schedulers. Each
+    examination gets its own copies, so that a scheduler cannot affect later ones.
     """
-    known = _kept(strategy, count)
-    if not known:
-        made: list[Record] = []
+    cache = _cached_draws(strategy, count)
+    if not cache:
+        records: list[Record] = []
 
-        def noted(record: Record) -> None:
-            made.append(record)
+        def record_and_examine(record: Record) -> None:
+            records.append(record)
             examine(record.replace())
 
-        _search(noted, strategy, count)
-        known[:] = made
+        _search_failure(record_and_examine, strategy, count)
+        cache[:] = records
         return
-    for record in tuple(known):
+    for record in tuple(cache):
         try:
             examine(record.replace())
-        except Exception as found:
-            _search(examine, strategy, count)
-            # Hypothesis also draws constants of the modules that are imported by now, and may not meet it again.
+        except Exception as error:
+            _search_failure(examine, strategy, count)
+            # Hypothesis also draws constants of imported modules, so it may miss the failure in a second search.
             examine(record.replace())
-            raise fail("reproducible", ONCE) from found
+            raise failure("reproducible", ONCE) from error
 
 
-def _search(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
-    """Examine draws, and where one fails, smaller ones until one raises what is raised."""
+def _search_failure(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
+    """Examine draws; for a failure, search for the smallest draw with the same exception."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis.errors import Flaky
 
@@ -66,8 +66,8 @@ def _search(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
 
     try:
         with warnings.catch_warnings():
-            # On Python 3.14, Hypothesis can warn of its own generator. As an error, that would hide the failure.
+            # On Python 3.14, Hypothesis can warn about its own generator. As an error, that would hide the failure.
             warnings.filterwarnings("ignore", message="It looks like `register_random`")
             draw()
     except Flaky as flaky:
-        raise fail("reproducible", ONCE) from flaky
+        raise failure("reproducible", ONCE) from flaky

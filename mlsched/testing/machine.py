@@ -1,10 +1,11 @@
-"""The clock as a stateful Hypothesis machine: wake after wake, anything that may happen to jobs happens.
+"""Stateful Hypothesis machine of the clock: arbitrary sequences of events and decisions.
 
-Jobs are submitted and finish as time passes; answers start, preempt, pause, resume, migrate and stop them and empty
-nodes, by a world's own verbs (`Simulation.drawn`) or by the scheduler under test. After every step the world must keep
-its promises, and when the run has come to its end its log must pass the replay check. Hypothesis shrinks what fails.
+Jobs are submitted and finish as time passes. Answers start, preempt, pause, resume, migrate and stop them and empty
+nodes, by the simulator's own verbs (`Simulation.drawn`) or by the scheduler under test. The simulator's invariants are
+checked after every step, and the log of a finished run must pass the replay. Hypothesis shrinks failures.
 
-Not here: a node that stays down. None of the worlds has such an event; "empty a node" is the moment of its failure.
+A node that stays down is not covered: none of the simulators has such an event, and "empty a node" is the moment of its
+failure.
 """
 
 from __future__ import annotations
@@ -21,35 +22,37 @@ from mlsched.simulation import simulation as simulation_of
 from mlsched.simulation.clock import decision_rng
 from mlsched.simulation.run import Drawn, Simulation
 from mlsched.simulation.wake import Wake
-from mlsched.testing.room import served_with_room
+from mlsched.testing.room import serves_in_larger_cluster
 from mlsched.testing.subject import Subject, subject
 
-#: Decisions after which a run of a small workload can be said not to end.
-MOST_DECISIONS = 5000
+#: Decisions after which a run of a small workload counts as endless.
+MAX_DECISIONS = 5000
 
 
-class Stepped:
-    """A run that is made step by step, as `clock.run` makes it at once, and what must hold after each step."""
+class SteppedRun:
+    """Run made step by step, like `clock.run`, with invariants after each step."""
 
     def __init__(
         self,
         simulation: Simulation,
-        tested: Subject | None,
+        subject_under_test: Subject | None,
         workload: Any,
-        readings: Any,
+        option_values: Any,
         scheduling_events: str,
         seed: int,
     ) -> None:
-        implied = {} if tested is None else tested.solver.world_options(tested.params)
-        self.simulation, self.tested, self.workload, self.seed = simulation, tested, workload, seed
-        self.given = {**readings, **implied}
+        implied = (
+            {} if subject_under_test is None else subject_under_test.solver.world_options(subject_under_test.params)
+        )
+        self.simulation, self.tested, self.workload, self.seed = simulation, subject_under_test, workload, seed
+        self.given = {**option_values, **implied}
         self.options = simulation.options(self.given)
         self.world = simulation.world(workload, self.options)
         self.scheduling_events = Wake.parse(scheduling_events)
         self._cadence = self.scheduling_events.in_units(simulation.parts_of_second(workload))
-        self._rule = None if tested is None else tested.rule()
+        self._rule = None if subject_under_test is None else subject_under_test.rule()
         self.now, self.number, self.memory = -1, 0, None
-        self.wanted: int | None = None
+        self.requested_time: int | None = None
         self.starved = False
         self.question: Instance | None = None
         self._remaining = self.world.unfinished()
@@ -57,52 +60,54 @@ class Stepped:
 
     @property
     def over(self) -> bool:
-        """Whether all jobs are done, or those that are not wait for more room than there is."""
+        """Whether all jobs are done, or the remaining ones wait for more capacity than the cluster has."""
         return self.starved or not self.world.unfinished()
 
     def proceed(self) -> None:
-        """To the next scheduling event: jobs are submitted, and finish."""
+        """Advance to the next scheduling event: jobs are submitted and finish."""
         time = self._cadence.next(self.now, self.world.next_event(), self.world.pending())
-        time = min((t for t in (time, self.wanted) if t is not None), default=None)
+        time = min((t for t in (time, self.requested_time) if t is not None), default=None)
         if time is None:
-            self.starved = self.tested is not None and served_with_room(
+            self.starved = self.tested is not None and serves_in_larger_cluster(
                 self.tested, self.simulation, self.workload, self.given, self.scheduling_events, self.seed
             )
             assert self.starved, "jobs wait, nothing runs and nothing will arrive; the run is stuck"
             return
         assert time > self.now, f"the clock is to go from {self.now} to {time}"
         self.now = time
-        self.wanted = None if self.wanted is not None and self.wanted <= time else self.wanted
+        self.requested_time = (
+            None if self.requested_time is not None and self.requested_time <= time else self.requested_time
+        )
         self.world.advance(time)
         self._ask()
 
     def _ask(self) -> None:
         self.question = self.world.ask()
         if self.question is not None:
-            read = type(self.question).from_json(self.question.to_json())
-            assert read == self.question, "the question is not what a file of it would say"
+            restored = type(self.question).from_json(self.question.to_json())
+            assert restored == self.question, "the question is not what a file of it would say"
 
     def answer(self, verb: Callable[..., Any] | None = None) -> None:
-        """Answer the question, by a verb or by the scheduler under test."""
-        asked = self.question
-        assert asked is not None
+        """Answer the instance by a verb or by the scheduler under test."""
+        instance = self.question
+        assert instance is not None
         rng = decision_rng(self.seed, self.number)
         if verb is not None:
-            plan = verb(asked, rng=rng)
+            plan = verb(instance, rng=rng)
         else:
             assert self._rule is not None
-            plan, self.memory = self._rule.call(asked, self.memory, rng)
-            json.dumps(self.memory)  # a memory is JSON-able
-        wrong = asked.violations(plan)
-        assert not wrong, f"decision {self.number} at {self.now}: infeasible plan: {wrong[0]}"
+            plan, self.memory = self._rule.call(instance, self.memory, rng)
+            json.dumps(self.memory)  # a memory must be JSON-able
+        faults = instance.violations(plan)
+        assert not faults, f"decision {self.number} at {self.now}: infeasible plan: {faults[0]}"
         self.number += 1
-        wish = self.world.apply(plan)
-        if wish is not None and wish > self.now:
-            self.wanted = wish
+        requested_time = self.world.apply(plan)
+        if requested_time is not None and requested_time > self.now:
+            self.requested_time = requested_time
         self._ask()
 
     def check(self) -> None:
-        """What holds between any two steps."""
+        """Check the invariants between two steps."""
         world = self.world
         remaining, rows = world.unfinished(), list(world.log.rows)
         assert 0 <= remaining <= self._remaining, f"{remaining} jobs are unfinished: there were {self._remaining}"
@@ -113,18 +118,18 @@ class Stepped:
         self._remaining, self._rows = remaining, rows
 
     def finish(self, verb: Callable[..., Any] | None) -> None:
-        """Run on to the end and replay the log."""
+        """Run to the end and replay the log."""
         decisions = self.number
         while not self.over:
             if self.question is None:
                 self.proceed()
             else:
                 self.answer(verb)
-            assert self.number - decisions < MOST_DECISIONS, f"after {MOST_DECISIONS} more decisions there is no end"
+            assert self.number - decisions < MAX_DECISIONS, f"after {MAX_DECISIONS} more decisions there is no end"
         if self.starved:
-            return  # the replay check is of whole runs
-        wrong = self.simulation.violations(self.workload, self.options, self.scheduling_events, self.world.log)
-        assert not wrong, f"the replay check says: {wrong[0]}"
+            return  # the replay check needs a complete run
+        faults = self.simulation.violations(self.workload, self.options, self.scheduling_events, self.world.log)
+        assert not faults, f"the replay check says: {faults[0]}"
 
 
 @validate_arguments
@@ -136,16 +141,19 @@ def clock_machine(
     stateful: bool = False,
     called: Question | None = "online",
 ) -> Any:
-    """A `RuleBasedStateMachine` of one problem's world; pytest runs its `TestCase`.
+    """Return a `RuleBasedStateMachine` of one problem's simulator; pytest runs its `TestCase`.
 
     Args:
-        problem: whose world.
-        scheduler: the rule under test, as for `check_scheduler`; it answers every question. Rules without memory must
-            also cope with what others did before: they take turns with the world's own verbs. None: the world itself is
-            tested, by its verbs alone.
-        simulator: which world, where a problem has several.
-        stateful: whether the rule has a memory.
-        called: what the rule answers, where a problem has several questions.
+        problem: Name of the problem.
+        scheduler: The rule under test, as for `check_scheduler`; it answers every instance. A rule without memory must
+            also handle the effects of other decisions: it takes turns with the simulator's verbs. None: only the
+            simulator is tested, by its verbs.
+        simulator: One of the problem's simulators if it has several.
+        stateful: Whether the rule has a memory.
+        called: Form of the instances that the rule answers, if the problem has several.
+
+    Returns:
+        The class of the machine.
 
     Examples:
         >>> TestFifo = mlsched.testing.clock_machine("preemption", "fifo").TestCase
@@ -157,13 +165,13 @@ def clock_machine(
     world = simulation_of(problem, simulator)
     if world.drawn is None:
         raise InvalidInput(f"{problem}: its world says nothing of what to draw (Simulation.drawn)")
-    drawn: Drawn = world.drawn
+    draws: Drawn = world.drawn
     tested = None
     if scheduler is not None:
         goal = registry().problem(problem).instance_type.objectives[0].name
         tested = subject(scheduler, problem, goal, stateful, called)
-    alone = tested is not None and tested.solver.stateful
-    final = None if tested is not None else drawn.verbs["anything"]
+    own_decisions_only = tested is not None and tested.solver.stateful
+    final = None if tested is not None else draws.verbs["anything"]
 
     class ClockMachine(RuleBasedStateMachine):
         """Steps of one run."""
@@ -171,14 +179,14 @@ def clock_machine(
         steps = 0  # of all runs of this class
 
         @initialize(
-            workload=drawn.workloads(),
-            readings=drawn.options(),
-            scheduling_events=st.sampled_from(drawn.wakes),
+            workload=draws.workloads(),
+            readings=draws.options(),
+            scheduling_events=st.sampled_from(draws.wakes),
             seed=st.integers(0, 99),
         )
         def begin(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
             note(f"{readings} {workload.to_json()}")
-            self.run = Stepped(world, tested, workload, readings, scheduling_events, seed)
+            self.run = SteppedRun(world, tested, workload, readings, scheduling_events, seed)
 
         @precondition(lambda self: not self.run.over and self.run.question is None)
         @rule()
@@ -190,24 +198,24 @@ def clock_machine(
         def ask_the_scheduler(self) -> None:
             self.run.answer()
 
-        @precondition(lambda self: not alone and self.run.question is not None)
-        @rule(verb=st.sampled_from(list(drawn.verbs)))
+        @precondition(lambda self: not own_decisions_only and self.run.question is not None)
+        @rule(verb=st.sampled_from(list(draws.verbs)))
         def do(self, verb: str) -> None:
-            self.run.answer(drawn.verbs[verb])
+            self.run.answer(draws.verbs[verb])
 
         @precondition(lambda self: self.run.over)
         @rule(
-            workload=drawn.workloads(),
-            readings=drawn.options(),
-            scheduling_events=st.sampled_from(drawn.wakes),
+            workload=draws.workloads(),
+            readings=draws.options(),
+            scheduling_events=st.sampled_from(draws.wakes),
             seed=st.integers(0, 99),
         )
-        def begin_anew(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
+        def begin_next_run(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
             self.run.finish(final)
             self.begin(workload, readings, scheduling_events, seed)
 
         @invariant()
-        def the_world_keeps_its_promises(self) -> None:
+        def simulator_invariants(self) -> None:
             type(self).steps += 1
             self.run.check()
 

@@ -1,4 +1,4 @@
-"""`@parametrize_with_checks({"preemption": [my_rule, "fitgpp"]})`: a test for every scheduler and every check."""
+"""`@parametrize_with_checks({"preemption": [my_rule, "fitgpp"]})`: one test per scheduler and check."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mlsched.testing.checks import CHECKS
 from mlsched.testing.report import Report
 from mlsched.testing.scheduler import check_scheduler
 
-#: Examples of one test; `pytest --mlsched-examples` sets another number.
+#: Examples per test; `pytest --mlsched-examples` sets another number.
 EXAMPLES = 50
-#: What the command line of pytest sets for all of them (`plugin.py`).
+#: Settings from the command line of pytest for all tests (`plugin.py`).
 SETTINGS: dict[str, Any] = {}
 
 Scheduler = str | Callable[..., Any]
@@ -20,7 +20,7 @@ Scheduler = str | Callable[..., Any]
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One check of one scheduler; calling it makes it, and raises CheckFailed. `REPORTS` keeps what came of it."""
+    """One check of one scheduler; a call runs it, raises CheckFailed, and appends its report to `REPORTS`."""
 
     scheduler: Scheduler
     problem: str
@@ -34,7 +34,7 @@ class Check:
         return report
 
     def __str__(self) -> str:
-        return f"{self.problem}-{_name(self.scheduler)}-{self.name}"
+        return f"{self.problem}-{_scheduler_name(self.scheduler)}-{self.name}"
 
 
 #: Reports of the checks that passed in this process, for the summary.
@@ -47,13 +47,16 @@ def parametrize_with_checks(
     expected_failures: Mapping[str, Mapping[str, str]] | None = None,
     **settings: Any,
 ) -> Any:
-    """A pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
+    """Return a pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
 
     Args:
-        schedulers: problem -> rules, by name or as functions.
-        expected_failures: scheduler's name -> check -> the reason why it is known to fail; such a test is an `xfail`
-            with that reason.
-        settings: further keywords are those of `check_scheduler`, for all.
+        schedulers: Problem -> rules, by name or as functions.
+        expected_failures: Scheduler's name -> check -> reason of a known failure; such a test is an `xfail` with that
+            reason.
+        settings: Further keywords are arguments of `check_scheduler`, for all tests.
+
+    Returns:
+        The decorator.
 
     Examples:
         >>> @mlsched.testing.parametrize_with_checks({"preemption": ["fifo"], "quality": ["slaq"]}, examples=20)
@@ -62,18 +65,18 @@ def parametrize_with_checks(
     """
     import pytest
 
-    cases, known = [], expected_failures or {}
+    cases, reasons = [], expected_failures or {}
     for problem, rules in schedulers.items():
         for scheduler in rules:
             for name in CHECKS:
                 if name == "gap" and not {"largest_gap", "mean_gap"} & set(settings):
                     continue
                 check = Check(scheduler, problem, name, settings)
-                reason = known.get(_name(scheduler), {}).get(name)
+                reason = reasons.get(_scheduler_name(scheduler), {}).get(name)
                 marks = [pytest.mark.xfail(reason=reason, raises=AssertionError)] if reason is not None else []
                 cases.append(pytest.param(check, id=str(check), marks=marks))
     return pytest.mark.parametrize("check", cases)
 
 
-def _name(scheduler: Scheduler) -> str:
+def _scheduler_name(scheduler: Scheduler) -> str:
     return scheduler if isinstance(scheduler, str) else getattr(scheduler, "__name__", type(scheduler).__name__)

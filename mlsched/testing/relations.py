@@ -1,7 +1,8 @@
-"""Hold a solver to what is known of the optimum of a changed instance (`Problem.relations`).
+"""Metamorphic tests: compare a solver's answers on an instance and on a transformed copy
+(`Problem.metamorphic_relations`).
 
-Two answers are compared with each other, so no third one is trusted. Exact solvers must keep every relation; of a
-rule one may ask those that it is meant to keep.
+A reference solver is not needed. Exact solvers must satisfy every relation. For a heuristic, select the relations that
+it is meant to satisfy.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from mlsched.core.gap import sum_up
 from mlsched.core.params import Number
 from mlsched.core.registry import registry
 from mlsched.testing.counterexample import Counterexample
-from mlsched.testing.drawing import drawn
+from mlsched.testing.drawing import examine_draws
 from mlsched.testing.report import CheckFailed, Outcome, Report
 
 
-class _Broken(Exception):
-    """A relation that does not hold; `counterexample` says on what."""
+class _ViolatedRelation(Exception):
+    """Violated relation, with its counterexample."""
 
     def __init__(self, counterexample: Counterexample) -> None:
         super().__init__(counterexample.sentence)
@@ -40,22 +41,23 @@ def check_metamorphic_relations(
     examples: Number = 50,
     relations: Collection[str] | None = None,
 ) -> Report:
-    """Check that a solver keeps the problem's relations between the optimum of an instance and that of a changed one.
+    """Check that a solver satisfies the problem's relations between the optima of an instance and of a changed
+    instance.
 
-    Instances that it finds infeasible, or too large, are passed over.
+    Instances that the solver finds infeasible or too large are skipped.
 
     Args:
-        solver: anything that `solve` takes.
-        problem: its name.
-        objective: by which instances are solved; the problem's first by default.
-        examples: how many instances for each relation.
-        relations: only these, by name.
+        solver: Any solver argument of `solve`.
+        problem: Name of the problem.
+        objective: Objective of the instances; by default the problem's first.
+        examples: Number of instances for each relation.
+        relations: Names of the relations to check; by default all.
 
     Returns:
-        What was seen of every relation.
+        The outcome of every relation.
 
     Raises:
-        CheckFailed: an AssertionError, with the first counterexample.
+        CheckFailed: A relation is violated; an AssertionError with the first counterexample.
 
     Examples:
         >>> report = mlsched.testing.check_metamorphic_relations("brute-force", "quality", examples=2)
@@ -72,17 +74,17 @@ def check_metamorphic_relations(
     outcomes, title = {}, solver if isinstance(solver, str) else getattr(solver, "__name__", "solver")
     strategies = [entry.strategy(), *([entry.contended()] if entry.contended else [])]
     for name in names:
-        compared = _Compared(solver, goal, name, entry.metamorphic_relations[name])
+        comparison = _Comparison(solver, goal, name, entry.metamorphic_relations[name])
         try:
-            for strategy in strategies if goal.name in compared.relation.says else ():
-                drawn(compared, strategy, max(1, examples // len(strategies)))
-        except _Broken as broken:
-            outcomes[name] = Outcome(name, "failed", compared.count, "", broken.counterexample)
+            for strategy in strategies if goal.name in comparison.relation.says else ():
+                examine_draws(comparison, strategy, max(1, examples // len(strategies)))
+        except _ViolatedRelation as violation:
+            outcomes[name] = Outcome(name, "failed", comparison.count, "", violation.counterexample)
             continue
-        known = goal.name in compared.relation.says
-        why = "it never applied" if known else f"nothing is known of {goal.name}"
+        applies = goal.name in comparison.relation.says
+        reason = "it never applied" if applies else f"nothing is known of {goal.name}"
         outcomes[name] = Outcome(
-            name, "passed" if compared.count else "skipped", compared.count, "" if compared.count else why
+            name, "passed" if comparison.count else "skipped", comparison.count, "" if comparison.count else reason
         )
     count = sum(o.count for o in outcomes.values())
     report = Report(title, problem, goal.name, count, sum_up([]), outcomes)
@@ -91,8 +93,8 @@ def check_metamorphic_relations(
     return report
 
 
-class _Compared:
-    """Compares the answers to an instance and to the changed one; called on instance after instance."""
+class _Comparison:
+    """Comparison of the answers to an instance and to its changed copy; called on instance after instance."""
 
     def __init__(self, solver: Any, goal: Objective, name: str, relation: MetamorphicRelation) -> None:
         self.solver, self.goal, self.name, self.relation = solver, goal, name, relation
@@ -106,27 +108,28 @@ class _Compared:
             before, after = (api.solve(i, self.solver, objective=self.goal.name) for i in (instance, changed))
         except TooLarge:
             return
-        if before.sort_key is None:  # infeasible: what is changed need not be
+        if before.sort_key is None:  # infeasible: the changed instance may differ
             return
         self.count += 1
         says = self.relation.says[self.goal.name]
         if after.sort_key is None or not self._holds(says, instance, changed, before.sort_key, after.sort_key):
-            what = f"is multiplied by {says}" if isinstance(says, int) else f"is {says}"
+            effect = f"is multiplied by {says}" if isinstance(says, int) else f"is {says}"
             sentence = (
-                f"{self.relation.doc}, so {self.goal.name} {what}; it was {before.sort_key} and is {after.sort_key} "
+                f"{self.relation.doc}, so {self.goal.name} {effect}; it was {before.sort_key} and is {after.sort_key} "
                 f"({after.status}) for the changed instance {changed!r}"
             )
-            raise _Broken(Counterexample(self.name, sentence, instance, before.plan))
+            raise _ViolatedRelation(Counterexample(self.name, sentence, instance, before.plan))
 
     def _holds(self, says: Any, instance: Instance, changed: Instance, before: float, after: float) -> bool:
         if isinstance(says, int):
             return after == says * before
-        ranks = instance.primary(self.goal.name), changed.primary(self.goal.name)
-        # A rank weighs more or less in a changed instance; what it counts comes first in both.
-        one, two = (
-            (value,) if rank is None else rank.split(value) for rank, value in zip(ranks, (before, after), strict=True)
+        criteria = instance.primary(self.goal.name), changed.primary(self.goal.name)
+        # The weight of the primary criterion may differ in a changed instance; its count comes first in both.
+        before_key, after_key = (
+            (value,) if rank is None else rank.split(value)
+            for rank, value in zip(criteria, (before, after), strict=True)
         )
         if says == "equal":
-            return one == two
-        worse = two > one if self.goal.sense == "min" else two < one
-        return not worse if says == "no worse" else worse or one == two
+            return before_key == after_key
+        worse = after_key > before_key if self.goal.sense == "min" else after_key < before_key
+        return not worse if says == "no worse" else worse or before_key == after_key

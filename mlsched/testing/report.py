@@ -1,4 +1,4 @@
-"""What a scheduler was held to, and what came of it."""
+"""Reports of checks of a scheduler."""
 
 from __future__ import annotations
 
@@ -16,9 +16,15 @@ Status = Literal["passed", "failed", "expected", "skipped"]
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """One check. count: of what it looked at.
+    """Outcome of one check.
 
-    reason: why it was skipped, or why its failure was expected. note: what else is to be said of one that passed.
+    Attributes:
+        check: Name of the check.
+        status: "passed", "failed", "expected" (a known failure) or "skipped".
+        count: Number of examined instances or runs.
+        reason: Why it was skipped, or why its failure was expected.
+        counterexample: Counterexample of a failure.
+        note: Remark on a passed check.
     """
 
     check: str
@@ -29,23 +35,29 @@ class Outcome:
     note: str = ""
 
     def __str__(self) -> str:
-        said = f"{self.check:13} {self.status}"
+        line = f"{self.check:13} {self.status}"
         if self.status == "skipped":
-            return f"{said}: {self.reason}"
-        said += f" on {self.count} {'runs' if self.check == 'runs' else 'instances'}"
+            return f"{line}: {self.reason}"
+        line += f" on {self.count} {'runs' if self.check == 'runs' else 'instances'}"
         if self.status == "passed" and self.reason:
-            said += f", though a failure was expected: {self.reason}"
-            return f"{said}; {self.note}" if self.note else said
+            line += f", though a failure was expected: {self.reason}"
+            return f"{line}; {self.note}" if self.note else line
         if self.note:
-            return f"{said}: {self.note}"
-        return f"{said}: {self.reason}" if self.reason else said
+            return f"{line}: {self.note}"
+        return f"{line}: {self.reason}" if self.reason else line
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a check of a scheduler saw: every check by name, on how many instances, and the gaps to proven optima.
+    """Report of a scheduler: the outcome of every check by name, and the gaps to proven optima.
 
-    gaps: of no instance when nothing was compared.
+    Attributes:
+        scheduler: Name of the scheduler.
+        problem: Name of the problem.
+        objective: Objective of the comparison.
+        instances: Number of examined instances.
+        gaps: Gaps to proven optima; empty without a comparison.
+        outcomes: Check -> outcome.
     """
 
     scheduler: str
@@ -60,30 +72,30 @@ class Report:
         return short_repr(self, f"{self.scheduler} on {self.problem}", str(self), f"fails {failed}" if failed else None)
 
     def _repr_html_(self) -> str:
-        """For notebooks: every check, and the gaps."""
+        """Show every check and the gaps in a notebook."""
         rows = [[o.check, o.status, o.count, o.reason or o.note] for o in self.outcomes.values()]
         checks = html.html_table(["check", "status", "looked at", "note"], rows)
         return html.titled_block(f"{self.scheduler} on {self.problem}, {self.objective}", [str(self)], checks)
 
     @property
     def failures(self) -> tuple[Counterexample, ...]:
-        """The counterexamples of the checks that failed unexpectedly."""
+        """Counterexamples of the checks that failed unexpectedly."""
         examples = [o.counterexample for o in self.outcomes.values() if o.status == "failed"]
         return tuple(c for c in examples if c is not None)
 
     def __str__(self) -> str:
-        """One line: how many instances, how often optimal, and the gaps."""
+        """Summarise in one line: number of instances, share of optima, and gaps."""
         if self.gaps.optimal is None:
             return count_of(self.instances, "instance")
         return f"{count_of(self.instances, 'instance')}: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
 
     def lines(self) -> list[str]:
-        """The whole report, a line a check."""
+        """Return the complete report, one line per check."""
         title = f"{self.scheduler}, {self.problem}, {self.objective}: {self}"
         return [title, *(f"  {outcome}" for outcome in self.outcomes.values())]
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON data."""
+        """Return the report as plain JSON data."""
         return {
             "scheduler": self.scheduler,
             "problem": self.problem,
@@ -100,7 +112,7 @@ class Report:
 
 
 class CheckFailed(AssertionError):
-    """A scheduler failed checks; `report` has all of them. Its text is the first counterexample, under thirty lines."""
+    """Raised if a scheduler failed checks; its text is the first counterexample, `report` has all of them."""
 
     def __init__(self, report: Report) -> None:
         first, *more = report.failures

@@ -1,10 +1,9 @@
-"""What a run that is stuck says of a scheduler: whether it would serve every job if only there were room.
+"""Second run of a stuck scheduler in a larger cluster, to distinguish a rule's choice from a fault.
 
-A rule may leave jobs waiting that the cluster could serve: one that never splits a job over nodes waits for a node that
-holds it whole, one that gives all jobs equal shares gives nobody anything where a share would be nothing. Where such
-jobs wait for ever, the run is stuck, and that is the rule's choice and no mistake. So a rule that is stuck is asked
-again about the same jobs in a cluster in which every node has room for all of them at once. What is stuck there as well
-leaves jobs out.
+A rule may let jobs wait that the cluster could serve. A rule that never splits a job over nodes waits for a node with
+enough space; a rule with equal shares gives jobs nothing if a share rounds to zero. If such jobs wait forever, the run
+is stuck by the rule's choice, not by a fault. The rule is therefore run again with the same jobs in a cluster in which
+every node has space for all of them. If it is stuck there as well, it omits jobs.
 """
 
 from __future__ import annotations
@@ -19,22 +18,31 @@ from mlsched.simulation.wake import Wake
 from mlsched.testing.subject import Subject
 
 
-def served_with_room(
-    tested: Subject,
+def serves_in_larger_cluster(
+    scheduler: Subject,
     simulation: Simulation,
     workload: Any,
     options: Mapping[str, Any],
     scheduling_events: Wake,
     seed: int = 0,
 ) -> bool:
-    """Whether a run of the same jobs comes to its end where every node has room for all of them."""
+    """Return whether a run of the same jobs ends if every node has space for all of them.
+
+    Args:
+        tested: The scheduler.
+        simulation: Simulation of the workload.
+        workload: The workload.
+        options: Simulator options.
+        scheduling_events: Cadence of decisions.
+        seed: Random seed.
+    """
     if simulation.drawn is None or simulation.drawn.roomy is None:
         return False
     world = simulation.world(simulation.drawn.roomy(workload), simulation.options(options))
     try:
         run(
             world,
-            tested.rule(),
+            scheduler.rule(),
             scheduling_events=scheduling_events,
             seed=seed,
             unit=simulation.parts_of_second(workload),

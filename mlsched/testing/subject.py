@@ -1,4 +1,4 @@
-"""A scheduler under test, by name or as a function, as the checks call it."""
+"""Scheduler under test, by name or as a function, in the form in which the checks call it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlsched.simulation.clock import Rule
 
 
 class NoFeasiblePlan(Exception):
-    """The world in which a rule would be rolled out finds that the instance has none: that is no fault of the rule."""
+    """Raised if the simulator that rolls a rule out finds the instance infeasible, which is not a fault of the rule."""
 
 
 class Subject(Setup):
@@ -30,9 +30,10 @@ class Subject(Setup):
         return self.solver.name
 
     def call(self, instance: Instance) -> Any:
-        """Its plan for one instance, with a fresh rng and no memory; a rule that decides now is rolled out.
+        """Return its plan for one instance, with a fresh rng and without memory; a rule that decides now is rolled out.
 
-        Raises NoFeasiblePlan where the world refuses the instance.
+        Raises:
+            NoFeasiblePlan: The simulator rejects the instance.
         """
         request = self.on(instance)
         if not self.solver.answers(instance.called):
@@ -41,24 +42,34 @@ class Subject(Setup):
                 raise NoFeasiblePlan
             return plan
         rng = np.random.default_rng(0)
-        assert self.solver.rule is not None  # `subject` refuses the others
+        assert self.solver.rule is not None  # `subject` rejects the others
         return self.solver.rule(
             instance.shown(self.solver.information), memory=None, rng=rng, limits=NO_LIMITS, **self.params
         )[0]
 
     def rule(self) -> Rule:
-        """The scheduler as the clock calls it."""
+        """Return the scheduler as a rule of the clock."""
         return as_rule(self)
 
     def decides(self, called: Question) -> bool:
-        """Whether the clock can ask it at every scheduling event, where the problem's instances ask for `called`."""
+        """Return whether the clock can call it at every scheduling event if the problem's instances are of form
+        `called`.
+        """
         return (self.solver.called or called) == "online"
 
 
 def subject(
     scheduler: str | Callable[..., Any], problem: str, objective: str, stateful: bool, called: Question | None
 ) -> Subject:
-    """The scheduler under test; refuses exact solvers, which are held to other things."""
+    """Return the scheduler under test; reject exact solvers, which have other checks.
+
+    Args:
+        scheduler: A function, or the name of a registered rule.
+        problem: Name of the problem.
+        objective: Objective by which plans are compared.
+        stateful: The rule takes and returns memory.
+        called: Form of the instances that it answers.
+    """
     if isinstance(scheduler, str):
         entry, params = api.resolve_solver(problem, scheduler, {})
         if entry.rule is None:

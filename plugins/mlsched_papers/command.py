@@ -8,17 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.cli import groups
-from mlsched.cli.output import Json, completing, emit, progress, to_write
+from mlsched.cli.output import Json, emit, name_completion, progress, to_write
 from mlsched.core.files import atomic_write
 
 
-@groups.grouped(groups.PAPERS)
+@groups.in_group(groups.PAPERS)
 def reproduce(
     experiment: Annotated[
         str,
         typer.Argument(
             help="Choose the experiment, e.g. fitgpp; see `mlsched list experiments`.",
-            autocompletion=completing("experiments"),
+            autocompletion=name_completion("experiments"),
         ),
     ],
     quick: Annotated[

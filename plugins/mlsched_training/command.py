@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.cli import groups
-from mlsched.cli.output import Json, Seed, emit, going_on, number, progress, settings, table, to_write
+from mlsched.cli.output import Json, Seed, emit, number, progress, resume_hint, settings, table, to_write
 from mlsched.core.errors import InvalidInput
 
 
-@groups.grouped(groups.PAPERS)
+@groups.in_group(groups.PAPERS)
 def train(
     policy: Annotated[
         str, typer.Argument(help="Choose the policy, e.g. chic-plus; harmony-reward trains the reward of harmony.")
@@ -72,7 +72,7 @@ def train(
     if reserved := sorted(own & set(given)):
         raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0].replace('_', '-')}")
     way_on = _way_on(training.checkpoint_of(target), resume)
-    with going_on(way_on), progress(f"training {policy}", float(total)) as update:
+    with resume_hint(way_on), progress(f"training {policy}", float(total)) as update:
         done = training.train(
             policy,
             iterations=iterations,

@@ -8,9 +8,9 @@ import sys
 
 from documentation import DOCS
 
-from mlsched.cli.main import everything
+from mlsched.cli.main import complete_app
 
-APP = everything()
+APP = complete_app()
 COMMANDS = sorted(str(c.name or c.callback.__name__) for c in (*APP.registered_commands, *APP.registered_groups))
 #: Commands that the distribution's plug-ins add.
 OF_PLUGINS = {"judge", "reproduce", "train"}

@@ -83,9 +83,9 @@ def test_what_is_kept_of_lists_is_what_there_is(tmp_path, monkeypatch):
     assert [e["name"] for e in first] == [a.name for a in registry().available()]
     monkeypatch.setattr(inventory, "_solvers", lambda: [{"name": "new"}])
     assert inventory.entries("solvers") == json.loads(json.dumps(first))
-    place = inventory._place()
+    place = inventory._cache_folder()
     monkeypatch.setattr(inventory, "_files", lambda folder: iter([("a.py", 1, 2)]))
-    assert inventory._place() != place
+    assert inventory._cache_folder() != place
     assert inventory.entries("solvers") == [{"name": "new"}]
     (next(tmp_path.glob("mlsched/list-*/solvers.json"))).write_text("{")
     monkeypatch.undo()
@@ -156,10 +156,10 @@ COMPLETED = {
 def test_the_shell_completes_names():
     """As bash asks typer's completion script to, one after the other in one process."""
     code = (
-        "import os, sys\nfrom mlsched.cli.main import everything\n"
+        "import os, sys\nfrom mlsched.cli.main import complete_app\n"
         "for words in sys.argv[1:]:\n"
         "    os.environ |= {'COMP_WORDS': f'mlsched {words}', 'COMP_CWORD': str(len(words.split()))}\n"
-        "    try:\n        everything()(prog_name='mlsched')\n"
+        "    try:\n        complete_app()(prog_name='mlsched')\n"
         "    except SystemExit:\n        print('.')"
     )
     done = subprocess.run(

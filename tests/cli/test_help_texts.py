@@ -10,7 +10,7 @@ from prose import VERBS, WEAK, Prose
 from typer.main import get_command
 
 from mlsched.cli import groups
-from mlsched.cli.main import everything
+from mlsched.cli.main import complete_app
 
 #: First words of help texts: imperatives, also those that only commands need.
 IMPERATIVES = VERBS | {"certify", "install", "maintain", "reproduce", "submit"}
@@ -26,7 +26,7 @@ def commands() -> Iterator[tuple[str, Any]]:
         for key, inside in getattr(command, "commands", {}).items():
             yield from below(inside, f"{name} {key}")
 
-    return below(get_command(everything()), "mlsched")
+    return below(get_command(complete_app()), "mlsched")
 
 
 def options() -> Iterator[tuple[str, Any]]:
@@ -63,14 +63,14 @@ def test_an_option_has_a_verb_an_example_and_a_default(place: str) -> None:
 
 
 def test_every_command_is_in_a_group() -> None:
-    app = everything()
+    app = complete_app()
     found = [entry.rich_help_panel for entry in (*app.registered_commands, *app.registered_groups)]
     assert set(found) == set(groups.ORDER) - {groups.OTHERS}
 
 
 def test_a_command_of_another_distribution_is_in_the_group_of_plugins() -> None:
     assert groups.group_of(print) == groups.OTHERS
-    assert groups.group_of(groups.grouped(groups.PAPERS)(lambda: None)) == groups.PAPERS
+    assert groups.group_of(groups.in_group(groups.PAPERS)(lambda: None)) == groups.PAPERS
 
 
 def test_help_texts_keep_the_rules_of_prose() -> None:

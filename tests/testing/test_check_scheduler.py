@@ -20,8 +20,8 @@ from mlsched.instances.preemption import Instance
 from mlsched.simulation import every_simulation
 from mlsched.simulation.placement import SIMULATION as PLACEMENT
 from mlsched.testing import CHECKS, CheckFailed, check_scheduler, runs
-from mlsched.testing.checks import Examiner, Failed, exact
-from mlsched.testing.scheduler import _on_average
+from mlsched.testing.checks import Examiner, Failed, exact_reference
+from mlsched.testing.scheduler import _mean_gap_failure
 
 #: By default two of each problem, of all checks but `untouched`, that are shrunk in a moment: others take seconds.
 QUICK = {
@@ -151,14 +151,14 @@ def test_where_the_optimum_is_0_no_gap_is_small_enough():
     one = easy.plan_type(te_node=[], victims=np.flatnonzero(easy.preemptible)[:1])
 
     def examiner(largest: float | None) -> Examiner:
-        best = exact("brute-force", "victim_count")
+        best = exact_reference("brute-force", "victim_count")
         return Examiner(lambda instance: one, easy.objective("victim_count"), best, {"gap"}, largest)
 
     with pytest.raises(Failed, match="victim_count = 1 is 1 jobs worse than the optimum 0: 100 is allowed"):
         examiner(100.0)(easy)
     on_average = examiner(None)
     on_average(easy)
-    assert "1 jobs worse on average: a mean gap of 100 is allowed" in str(_on_average(on_average, 100.0))
+    assert "1 jobs worse on average: a mean gap of 100 is allowed" in str(_mean_gap_failure(on_average, 100.0))
 
 
 def test_a_rule_that_beats_the_optimum_is_found(monkeypatch):

@@ -14,9 +14,9 @@ from planted_bugs import good
 import mlsched
 from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.registry import registry
-from mlsched.testing.combined import Recipe, features_of, minimal, recipes
-from mlsched.testing.drawing import drawn
-from mlsched.testing.scheduler import shares
+from mlsched.testing.combined import Recipe, features_of, minimal_recipe, recipes
+from mlsched.testing.drawing import examine_draws
+from mlsched.testing.scheduler import split_examples
 
 PROBLEMS = [name for name, problem in registry().problems.items() if problem.features]
 
@@ -25,9 +25,9 @@ PROBLEMS = [name for name, problem in registry().problems.items() if problem.fea
 def examples(name, count=200):
     """The instances that `check_scheduler` draws by default, and how many of them combine features."""
     problem, found = registry().problem(name), []
-    strategies, each, generated, combined = shares(problem, count)
+    strategies, each, generated, combined = split_examples(problem, count)
     for strategy in strategies:
-        drawn(found.append, strategy, each)
+        examine_draws(found.append, strategy, each)
     sizes = problem.presets["small"].sizes if "small" in problem.presets else {}
     found += [problem.generate(np.random.default_rng(seed), **sizes) for seed in range(generated)]
     found += [recipe.make(problem) for recipe in recipes(problem, list(found), combined)]
@@ -78,7 +78,7 @@ def test_a_failing_combination_is_made_smaller():
         return len(instance.te_demand) >= 3 and instance.node_draining.any()
 
     assert fails(recipe.make(problem))
-    smallest = minimal(problem, recipe, fails)
+    smallest = minimal_recipe(problem, recipe, fails)
     assert fails(smallest.make(problem))
     assert len(smallest.names) <= 3 < len(names)
 

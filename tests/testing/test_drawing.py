@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlsched.instances import strategies
-from mlsched.testing.drawing import drawn
+from mlsched.testing.drawing import examine_draws
 
 
 def test_what_one_examination_did_to_a_record_no_other_sees():
@@ -13,10 +13,10 @@ def test_what_one_examination_did_to_a_record_no_other_sees():
         seen.append(record.capacity.tolist())
         object.__setattr__(record, "capacity", record.capacity + 1)
 
-    drawn(spoil, strategy, 5)
+    examine_draws(spoil, strategy, 5)
     first = list(seen)
     assert first
     for _ in range(2):
         seen.clear()
-        drawn(spoil, strategy, 5)
+        examine_draws(spoil, strategy, 5)
         assert seen == first

@@ -14,7 +14,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.registry import registry
 from mlsched.testing import CheckFailed, check_metamorphic_relations
-from mlsched.testing.relations import _Compared
+from mlsched.testing.relations import _Comparison
 
 MAIN = {name: problem.instance_type.called for name, problem in registry().problems.items()}
 EXACT = [
@@ -45,7 +45,7 @@ def test_what_is_claimed_falsely_is_found(monkeypatch):
 def test_each_way_of_saying_it(says, after):
     """A total completion time was 10; what it may be now."""
     instance = mlsched.generate("workers", "small")
-    compared = _Compared("dp", instance.objectives[0], "", MetamorphicRelation("", lambda i, rng: i, {}))
+    compared = _Comparison("dp", instance.objectives[0], "", MetamorphicRelation("", lambda i, rng: i, {}))
     assert {value for value in (9, 10, 11, 20) if compared._holds(says, instance, instance, 10, value)} == after
 
 
@@ -54,7 +54,7 @@ def test_the_rank_comes_first():
     other = mlsched.generate("preemption", "small").replace(preemption_limit=UNLIMITED)
     one = other.replace(preemption_limit=0)
     weights = [i.primary("victim_count").weight for i in (one, other)]
-    compared = _Compared("fifo", one.objective("victim_count"), "", MetamorphicRelation("", lambda i, rng: i, {}))
+    compared = _Comparison("fifo", one.objective("victim_count"), "", MetamorphicRelation("", lambda i, rng: i, {}))
     assert weights[0] == 1 < weights[1]
     assert compared._holds("no worse", one, other, 2 * weights[0], weights[1] + 1)
     assert not compared._holds("no worse", one, other, 2 * weights[0], 3 * weights[1])

@@ -1,4 +1,4 @@
-"""Commands and parts of commands about task graphs alone."""
+"""Commands, and parts of commands, for task graphs only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mlsched reference LOG`: how good the best schedule of a log can be, and is, with a certificate."""
+"""`mlsched reference LOG`: bounds on the best schedule of a log from both sides, with a certificate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mlsched.cli.output import (
     ChecksFailed,
     Json,
     Seed,
-    checking,
+    checking_limits,
     emit,
-    going_on,
     number,
     only_documents,
+    resume_hint,
     settings,
     waiting,
 )
@@ -26,8 +26,8 @@ from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.safe_open import shown_path
 
-#: Sentences on what does not hold that are shown.
-MOST_SHOWN = 20
+#: Largest number of faults that are printed.
+MAX_FAULTS = 20
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.reference.folder import Reference
@@ -99,69 +99,83 @@ def reference(
         raise InvalidInput(f"time_limit: {time_limit}, expected a number from 0 on")
     workload = _workload(log, given)
     deadline = Deadline(time_limit)
-    many = {} if moves is None else {"moves": moves}
+    moves_option = {} if moves is None else {"moves": moves}
     with waiting(f"reference of {count_of(len(workload.submit), 'job')}", time_limit) as tell, only_documents():
 
-        def told(stage: str, made: int, value: int) -> bool:
+        def report(stage: str, made: int, value: int) -> bool:
             tell(f"{stage}: {value}" + (f" after {count_of(made, 'move')}" if made else ""))
             return deadline.passed()
 
-        with going_on(lambda: _kept(output)):
-            found = api.make_reference(
-                workload, output, pausing=pausing, weights=weights, seed=seed, log_options=given, progress=told, **many
+        with resume_hint(lambda: _resume_message(output)):
+            result = api.make_reference(
+                workload,
+                output,
+                pausing=pausing,
+                weights=weights,
+                seed=seed,
+                log_options=given,
+                progress=report,
+                **moves_option,
             )
-    emit(as_json, lambda: document(output, found), lambda: shown(output, found))
+    emit(as_json, lambda: document(output, result), lambda: shown(output, result))
 
 
-def _kept(output: Path) -> str:
+def _resume_message(output: Path) -> str:
     if is_reference(output):
         return f"what was reached is in {output}; the same command goes on with it"
     return f"nothing was reached yet that could be kept in {output}"
 
 
-def _workload(log: str, given: dict[str, Any]) -> Any:
+def _workload(log: str, log_options: dict[str, Any]) -> Any:
     from mlsched import api
     from mlsched.core.params import parameters_of, resolve
     from mlsched.instances.traces.builder import LogOptions
 
-    options = dict(given["set"])
-    reading = parameters_of(LogOptions)
-    options |= resolve("--set", reading, {name: options.pop(name) for name in reading if name in options})
+    options = dict(log_options["set"])
+    log_parameters = parameters_of(LogOptions)
+    options |= resolve("--set", log_parameters, {name: options.pop(name) for name in log_parameters if name in options})
     own = {p.name for p in inspect.signature(api.workload).parameters.values() if p.kind is not p.VAR_KEYWORD}
-    for name in sorted((own & set(options)) - set(reading)):
+    for name in sorted((own & set(options)) - set(log_parameters)):
         raise InvalidInput(f"--set {name}: is no option of a log; what has an option of its own is given with that")
-    return api.workload(log, "taskgraph", cluster=given["cluster"], read=given["read"], limit=given["limit"],
-                        simulator=_simulator(log), **options)  # fmt: skip
+    return api.workload(
+        log,
+        "taskgraph",
+        cluster=log_options["cluster"],
+        read=log_options["read"],
+        limit=log_options["limit"],
+        simulator=_simulator(log),
+        **options,
+    )
 
 
 def _simulator(log: str) -> str | None:
-    """Task graphs of synthetic names run by iterations here; a file says itself what it is."""
+    """Return "iterations", the simulator of synthetic task graphs here, or None for a file, which names its own."""
     return "iterations" if log.startswith("synthetic:") else None
 
 
-def document(folder: Path, found: Reference) -> dict[str, Any]:
-    """A reference as JSON."""
-    return {"folder": str(folder), **dataclasses.asdict(found), "width": found.width}
+def document(folder: Path, reference_: Reference) -> dict[str, Any]:
+    """Return a reference as JSON."""
+    return {"folder": str(folder), **dataclasses.asdict(reference_), "width": reference_.width}
 
 
-def shown(folder: Path, found: Reference) -> list[str]:
-    """The same for people."""
+def shown(folder: Path, reference_: Reference) -> list[str]:
+    """Return a reference as lines."""
     from mlsched.benchmark.formats import gap
 
-    kind = "with pauses" if found.pausing else "without pauses"
-    weighted = "" if found.weights == "jobs" else f", weighted by {found.weights}"
-    unit = "ticks" if found.weights == "jobs" else "ticks x weight"
+    kind = "with pauses" if reference_.pausing else "without pauses"
+    weight_note = "" if reference_.weights == "jobs" else f", weighted by {reference_.weights}"
+    unit = "ticks" if reference_.weights == "jobs" else "ticks x weight"
     return [
-        f"{found.source}",
-        f"{count_of(found.jobs, 'job')} on {found.cluster}, {kind}{weighted}",
-        f"no schedule has less than {number(found.bound)} {unit} of completion - arrival in all; one has "
-        f"{number(found.value)}, {gap(found.width)} more ({found.how})",
+        f"{reference_.source}",
+        f"{count_of(reference_.jobs, 'job')} on {reference_.cluster}, {kind}{weight_note}",
+        f"no schedule has less than {number(reference_.bound)} {unit} of completion - arrival in all; one has "
+        f"{number(reference_.value)}, {gap(reference_.width)} more ({reference_.how})",
         f"{folder}: `mlsched check {folder} --log LOG` recomputes both",
     ]
 
 
 def is_reference(folder: Path) -> bool:
-    """Whether a folder is one that this command made; else it may be a certificate, of which a file is missing."""
+    """Return whether a folder was written by this command; a certificate with missing files is not a reference."""
     from mlsched.simulation.taskgraph.iterations.reference.folder import MANIFEST
 
     certificate = any(os.path.lexists(folder / name) for name in ("instance.json", "checker.py"))
@@ -181,13 +195,13 @@ def check(folder: Path, log: str, seconds: float, as_json: bool) -> None:
     if not isinstance(given.get("set", {}), dict):
         raise InvalidFile(f"{folder}: log_options: set: expected an object")
     workload = _workload(log, {"cluster": None, "read": None, "limit": None, "set": {}, **given})
-    with waiting(f"checking {shown_path(folder.name)}", None), checking(folder, seconds):
-        claim, values, wrong = api.check_reference(folder, workload, time_limit=seconds)
-    if not wrong:  # what the log is called, and how its cluster is, the log itself says
+    with waiting(f"checking {shown_path(folder.name)}", None), checking_limits(folder, seconds):
+        claim, values, faults = api.check_reference(folder, workload, time_limit=seconds)
+    if not faults:  # names of log and cluster, which the log itself states
         claim = dataclasses.replace(claim, source=said(workload.source), cluster=workload.cluster)
-    found = document(folder, claim) | {"recomputed": values, "violations": wrong}
+    checked_document = document(folder, claim) | {"recomputed": values, "violations": faults}
     lines = [*shown(folder, claim)[:3], "both sides hold: recomputed from the log"]
-    more = [f"and {len(wrong) - MOST_SHOWN} more"] if len(wrong) > MOST_SHOWN else []
-    emit(as_json, lambda: found, lambda: wrong[:MOST_SHOWN] + more or lines)
-    if wrong:
-        raise ChecksFailed(f"{folder}: does not hold: {wrong[0]}")
+    omission = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+    emit(as_json, lambda: checked_document, lambda: faults[:MAX_FAULTS] + omission or lines)
+    if faults:
+        raise ChecksFailed(f"{folder}: does not hold: {faults[0]}")

@@ -38,9 +38,9 @@ def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
             f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
             "`mlsched reference` makes one with the same options"
         )
-    wrong = api.check_reference(folder, workload)[2]
-    if wrong:
-        raise InvalidInput(f"--reference {folder}: does not hold: {wrong[0]}; make it anew")
+    faults = api.check_reference(folder, workload)[2]
+    if faults:
+        raise InvalidInput(f"--reference {folder}: does not hold: {faults[0]}; make it anew")
     return claim
 
 
@@ -49,20 +49,20 @@ def regrets(run: Run, references: list[Reference]) -> dict[str, Any]:
 
     Of several references of one kind, each side comes from the tightest.
     """
-    found: dict[str, dict[str, float]] = {}
+    intervals: dict[str, dict[str, float]] = {}
     for reference in references:
         if _fits(run, reference):
             least, most = api.losses(run, reference)
-            known = found.get(reference.weights, {"at_least": least, "at_most": most})
-            found[reference.weights] = {
-                "at_least": max(least, known["at_least"]),
-                "at_most": min(most, known["at_most"]),
+            interval = intervals.get(reference.weights, {"at_least": least, "at_most": most})
+            intervals[reference.weights] = {
+                "at_least": max(least, interval["at_least"]),
+                "at_most": min(most, interval["at_most"]),
             }
-    return {"losses": found} if found else {}
+    return {"losses": intervals} if intervals else {}
 
 
 def refuse_parts(workloads: list[Any]) -> None:
-    """Refuse --parts before any run if a workload has none."""
+    """Raise InvalidInput about --parts, before any run, if a workload lacks parts."""
     if not all(isinstance(workload, Jobs) for workload in workloads):
         raise InvalidInput("--parts: is for logs and their like (task graphs by iterations); leave it out")
 
@@ -102,13 +102,13 @@ def _of_it(run: Run, reference: Reference) -> bool:
     return bool(reference.workload_hash == identity(run.workload))
 
 
-def part_rows(told: Sequence[dict[str, Any]]) -> list[list[str]]:
+def part_rows(entries: Sequence[dict[str, Any]]) -> list[list[str]]:
     """Return one row per part of the gaps, one column per run; then the sum and the best rule beside it."""
-    tables = [entry["parts"]["table"] for entry in told]
+    tables = [entry["parts"]["table"] for entry in entries]
     names = list(dict.fromkeys(name for table in tables for name in table["part"][:-1]))
     names.sort(key=lambda name: name in LAST_PARTS)
-    found = [[name, *(part_cell(table, name) for table in tables)] for name in [*names, SUM]]
-    return [*found, ["running times known", *(entry["parts"]["beside"] for entry in told)]]
+    rows = [[name, *(part_cell(table, name) for table in tables)] for name in [*names, SUM]]
+    return [*rows, ["running times known", *(entry["parts"]["beside"] for entry in entries)]]
 
 
 def part_cell(table: dict[str, list[Any]], name: str) -> str:

@@ -27,7 +27,7 @@ _HEADS = {
 }
 
 
-@groups.grouped(groups.CLUSTERS)
+@groups.in_group(groups.CLUSTERS)
 def judge(
     states: Annotated[
         list[Path],
