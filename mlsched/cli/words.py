@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command line: options instead of Python's keywords."""
+"""Messages of the library in the terms of the command line: options instead of Python's keywords."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ from collections.abc import Sequence, Set
 
 from mlsched.core.errors import shorten
 
-#: Options that take KEY=VALUE for what has no option of its own; a command has one of them at most.
+#: Options that take KEY=VALUE for settings without their own option; a command has at most one.
 OPEN = ("--set", "--size", "--read")
-#: Options named like a keyword of the library that mean something else: the file that `simulate --jobs` writes.
-OTHERS = frozenset({"--jobs"})
-#: "trace: error: 'many', expected ...": the beginning of the library's messages on options that --set takes.
+#: Options named like a keyword of the library with another meaning: the file that `simulate --jobs` writes.
+OTHER_MEANING = frozenset({"--jobs"})
+#: "trace: error: 'many', expected ...": beginning of a library message about a setting of --set.
 OF_SET = re.compile(r"^(?:trace|log|\w+ world): (\w+): ('?)(.*?)\2(?=, expected )")
 NONE_OF_SET = re.compile(r"^(?:trace|log): has no parameter '(\w+)'; it has ")
 
 
 def as_options(message: str, options: Set[str]) -> str:
-    """Return the message with options as someone types them instead of Python's keywords.
+    """Return a message with options in place of keywords, for a command with the given `options`.
 
-    "time_limit: 0.0, expected above 0" becomes "--time-limit: 0.0, expected above 0" if there is such an option.
-    "give processors=4" becomes "give --read processors=4" if the command reads options of files so, "read start=BEGIN"
-    becomes "give --read start=BEGIN", and "trace: error: nan, expected ..." becomes "--set: error=nan, expected ...".
+    "time_limit: 0.0, expected above 0" becomes "--time-limit: 0.0, expected above 0" if there is such an option. "give
+    processors=4" becomes "give --read processors=4" if the command reads options of files with --read. "read
+    start=BEGIN" becomes "give --read start=BEGIN", and "trace: error: nan, expected ..." becomes "--set: error=nan,
+    expected ...".
     """
-    options = options - OTHERS
+    options = options - OTHER_MEANING
 
-    def placed(match: re.Match[str]) -> str:
+    def rewrite_beginning(match: re.Match[str]) -> str:
         option = _option(match[1])
         return option if option in options else match[0]
 
-    def given(match: re.Match[str]) -> str:
+    def rewrite_remedy(match: re.Match[str]) -> str:
         verb, name, value = match[1], match[2], match[3]
         if (option := _option(name)) in options:
             return f"{verb} {option}" + ("" if value == "True" else f" {value}")
-        way = next((way for way in OPEN if way in options), None)
-        return match[0] if way is None else f"{verb} {way} {name}={value}"
+        open_option = next((open_option for open_option in OPEN if open_option in options), None)
+        return match[0] if open_option is None else f"{verb} {open_option} {name}={value}"
 
     if "--set" in options:
         message = OF_SET.sub(r"--set: \1=\3", message)
@@ -42,8 +43,8 @@ def as_options(message: str, options: Set[str]) -> str:
     if "--read" in options:
         message = re.sub(r"(?<!-)\bread (?=[a-z_]+=)", "give --read ", message)
     message = re.sub(r"^([a-z_]+) = (.*?): ", r"\1: \2, ", message)
-    message = re.sub(r"^([a-z_]+)(?=: )", placed, message)
-    return re.sub(r"(?<!-)\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)
+    message = re.sub(r"^([a-z_]+)(?=: )", rewrite_beginning, message)
+    return re.sub(r"(?<!-)\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", rewrite_remedy, message)
 
 
 def of_usage(message: str, arguments: Sequence[str]) -> str:
