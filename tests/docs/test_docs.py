@@ -19,7 +19,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("tool", "make", "page"), [("make_solvers", "table", "solvers"), ("make_fields", "page", "fields")]
+    ("tool", "make", "page"),
+    [
+        ("make_solvers", "table", "solvers"),
+        ("make_fields", "page", "fields"),
+        ("make_api", "page", "api"),
+        ("make_command_line", "page", "command-line"),
+    ],
 )
 def test_a_generated_page_is_up_to_date(tool: str, make: str, page: str) -> None:
     module = runpy.run_path(str(ROOT / "tools" / f"{tool}.py"))

@@ -34,7 +34,7 @@ PUBLIC = (
 ENTRY = re.compile(r"\.\. auto(?P<kind>\w+):: (?P<name>[\w.]+)")
 ENTRIES = [
     (entry["name"], entry["kind"])
-    for page in sorted((DOCS / "reference").glob("*.md"))
+    for page in sorted((DOCS / "reference").rglob("*.md"))
     for entry in ENTRY.finditer(page.read_text(encoding="utf-8"))
 ]
 
