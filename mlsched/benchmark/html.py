@@ -154,8 +154,8 @@ def folded(title: str, sections: Sequence[str]) -> str:
     return f'<details class="more"><summary>{html.escape(title)}</summary>{"".join(sections)}</details>'
 
 
-def page(title: str, sections: Sequence[str]) -> str:
-    """The whole document, with its contents where there are several headings."""
+def page(title: str, sections: Sequence[str], *, summary: str) -> str:
+    """Return the complete document: a summary table on the first screen, the contents, then the sections."""
     numbers = itertools.count(1)
     headings: list[tuple[int, str, str]] = []
 
@@ -172,7 +172,8 @@ def page(title: str, sections: Sequence[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="data:,"><title>{name}</title><style>{theme.style_sheet()}</style></head>'
         f'<body><button type="button" class="theme" aria-label="Light or dark colours">Dark</button><h1>{name}</h1>'
-        f"{_contents(headings)}<main>{body}</main><script>{theme.script()}</script></body></html>\n"
+        f'<section class="summary" aria-label="Summary">{summary}</section>{_contents(headings)}<main>{body}</main>'
+        f"<script>{theme.script()}</script></body></html>\n"
     )
 
 

@@ -10,6 +10,7 @@ from mlsched.benchmark import citation, html
 from mlsched.benchmark.formats import GAP_NOTE, NONE
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.report_pictures import pictures
+from mlsched.benchmark.report_summary import summary
 from mlsched.benchmark.report_tables import best_rule, cost_table, gap_tables, overview, paired
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import HardnessLine, gap_lines, group_by, hardness_lines, verified, version_sets
@@ -77,7 +78,7 @@ def report(rows: Sequence[Row], *, title: str | None = None, written: str | None
         sections += _hardness(problem, [line for line in hardness if line.problem == problem])
     sections += _skipped(rows)
     sections += _cite(rows)
-    return html.page(title or f"mlsched bench: {suites}", sections)
+    return html.page(title or f"mlsched bench: {suites}", sections, summary=summary(answers, gaps))
 
 
 def _trouble(rows: Sequence[Row]) -> Iterator[str]:

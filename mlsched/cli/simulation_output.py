@@ -13,7 +13,7 @@ import numpy as np
 from mlsched.benchmark import html
 from mlsched.benchmark.text_table import PREAMBLE, to_latex, to_markdown
 from mlsched.cli import problems
-from mlsched.cli.output import ChecksFailed, emit, say
+from mlsched.cli.output import ChecksFailed, emit, number, say
 from mlsched.cli.simulation_runs import (
     PolicyRun,
     RunOptions,
@@ -31,7 +31,9 @@ from mlsched.cli.simulation_tables import (
     divisor_of,
     flatten_measures,
     line_name,
+    measures_of,
     render_report,
+    unit_of,
     why_not,
 )
 from mlsched.cli.simulation_workloads import Scenarios, WindowOptions, WorkloadOptions, scenarios
@@ -305,7 +307,32 @@ def _html_page(report: Report) -> str:
         ]
         sections += [html.text(without_folders(sentence), note=True) for sentence in block.notes]
     policies = ", ".join(dict.fromkeys(entry["policy"] for entry in report.details))
-    return html.page(without_folders(f"mlsched simulate: {policies}"), sections)
+    return html.page(without_folders(f"mlsched simulate: {policies}"), sections, summary=_summary(report))
+
+
+#: Most rows and measures of the summary of a page: more would not fit on the first screen.
+_SUMMARY_ROWS, _SUMMARY_MEASURES = 12, 5
+#: Measures that the summary shows first.
+_FIRST = ("above its bound", "mean_jct", "mean_waiting", "makespan", "utilisation", "optimal")
+
+
+def _summary(report: Report) -> str:
+    """Return one row per policy and scenario with the first measures."""
+    several = len(report.scenarios) > 1
+    entries = report.details[:_SUMMARY_ROWS]
+    figures = [measures_of(entry) if "summary" in entry else {} for entry in entries]
+    names = list(dict.fromkeys(name for flat in figures for name in flat))
+    names.sort(key=lambda name: next((k for k, first in enumerate(_FIRST) if first in name), len(_FIRST)))
+    names = names[:_SUMMARY_MEASURES]
+    rows = []
+    for entry, flat in zip(entries, figures, strict=True):
+        label = f"{entry['policy']}, {entry.get('scenario', '')}" if several else entry["policy"]
+        cells = [value if isinstance(value := flat.get(name), str) else number(value) for name in names]
+        rows.append([without_folders(label), *cells])
+    header = ["policy", *map(line_name, names)]
+    timed = bool(report.ran) and "tick_seconds" in report.ran[0]["summary"]
+    caption = f"times in {unit_of(report)}" if timed else ""
+    return html.table(header, rows, caption=caption, label="Summary")
 
 
 #: Longest path, in characters.

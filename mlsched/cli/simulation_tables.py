@@ -127,7 +127,7 @@ def _of_policies(report: Report) -> TextTable:
     failed = len(report.ran) < len(report.details)
     for entry in report.details:
         flat: dict[str, Any] = {"status": entry.get("status", "ran")} if failed else {}
-        flat |= _figures(entry) if "summary" in entry else {}
+        flat |= measures_of(entry) if "summary" in entry else {}
         header += [key for key in flat if key not in header]
         rows.append({"policy": entry["policy"], **flat})
     names = [row["policy"] for row in rows]
@@ -136,7 +136,8 @@ def _of_policies(report: Report) -> TextTable:
     return TextTable("", ["", *names], body, gap_notes(report.ran), "policies")
 
 
-def _figures(entry: dict[str, Any]) -> dict[str, Any]:
+def measures_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the measures of a run by name: its summary, gaps, regrets and the gaps of decisions."""
     flat = flatten_measures({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
     flat |= regret_lines(entry)

@@ -214,7 +214,14 @@ class Report:
         sections.append(html.heading("Figures"))
         sections += [html.picture(figure.svg(), f"{figure.name}: {figure.caption}") for figure in self.figures]
         sections += [html.heading("Measurement"), self._evidence_html()]
-        return html.page(self.title, sections)
+        return html.page(self.title, sections, summary=self._verdicts_html())
+
+    def _verdicts_html(self) -> str:
+        """Return the number of claims by verdict; of a quick report, by the recorded verdict."""
+        verdicts = [self.recorded.get(c.name, "not recorded") if self.quick else c.verdict for c in self.claims]
+        counts = {verdict: str(verdicts.count(verdict)) for verdict in dict.fromkeys(verdicts)}
+        title = QUICK_VERDICT if self.quick else "verdict"
+        return html.table([title, "claims"], list(counts.items()), label="Summary")
 
     def _claims_html(self) -> str:
         header = ["claim", "in the paper", "tested", "from the lowest to the highest"]

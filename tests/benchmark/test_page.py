@@ -82,10 +82,18 @@ def test_a_picture_scrolls_by_itself():
 
 
 def test_contents_list_sections_and_their_parts():
-    made = html.page("t", [html.heading("A & B"), html.heading("part", 3), html.heading("part", 3), html.heading("C")])
+    made = html.page(
+        "t", [html.heading("A & B"), html.heading("part", 3), html.heading("part", 3), html.heading("C")], summary=""
+    )
     assert (
         '<ol><li><a href="#s1">A &amp; B</a><ul><li><a href="#s2">part</a></li><li><a href="#s3">part</a></li></ul>'
         '</li><li><a href="#s4">C</a></li></ol>' in made
     )
     assert '<h3 id="s3">part</h3>' in made
-    assert "<nav" not in html.page("t", [html.heading("only")])
+    assert "<nav" not in html.page("t", [html.heading("only")], summary="")
+
+
+def test_the_summary_comes_before_the_contents_and_the_sections():
+    page = html.page("t", [html.heading("A"), html.heading("B")], summary=html.table(["best"], [["fifo"]]))
+    body = page.partition("<body>")[2]
+    assert body.index("<table") < body.index("<nav") < body.index("<main")

@@ -338,3 +338,10 @@ def test_it_is_written_whole_or_not_at_all(tmp_path):
     assert re.search(r"<dt>written</dt><dd>\d{4}-\d\d-\d\d \d\d:\d\d UTC</dd>", text)
     with pytest.raises(InvalidFile, match="cannot be written"):
         write_report([], tmp_path / "missing" / "report.html")
+
+
+def test_the_summary_has_one_row_per_problem_and_objective():
+    page = report(with_gaps([row(), rule(12), rule(11, solver="better")]))
+    summary = re.search(r'<section class="summary".*?</section>', page, re.DOTALL)[0]
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", summary.partition("<tbody>")[2])
+    assert cells[2:] == ["1", "1", "better", "10.0 %"]

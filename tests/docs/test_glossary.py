@@ -14,7 +14,6 @@ TERMS = {
     "bounded slowdown": "Bounded slowdown",
     "certified": "Evidence",
     "confirmed": "Evidence",
-    "deferred": "Deferred",
     "engine": "Engine",
     "feasible": "Status",
     "gap": "Gap",
