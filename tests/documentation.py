@@ -11,25 +11,12 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: Everything that is written in Markdown for readers.
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "research").rglob("*.md")])
-#: Guides whose blocks of code need files or names of the page around them.
-NOT_RUN = (
-    "benchmark",
-    "formats",
-    "isolation",
-    "own-logs",
-    "audit",
-    "own-logs-columns",
-    "assumptions",
-    "tables",
-    "testing",
-)
 #: Pages whose blocks of code are run as they stand.
 RUN = [
     ROOT / "README.md",
     DOCS / "index.md",
-    DOCS / "learn" / "start.md",
-    DOCS / "learn" / "concepts.md",
-    *(page for page in sorted(DOCS.glob("guides/*.md")) if page.stem not in NOT_RUN),
+    *(DOCS / "learn" / f"{name}.md" for name in ("start", "concepts", "log-to-table")),
+    *sorted(DOCS.glob("guides/*.md")),
     *(page for page in sorted(DOCS.glob("problems/*.md")) if not page.stem.endswith("-model")),
     *sorted(DOCS.glob("explanation/*.md")),
 ]

@@ -11,7 +11,7 @@ from mlsched.core.safe_open import open_file, shown_path
 
 #: Number of bytes of a file that are inspected.
 _HEAD = 1 << 16
-_SACCT = "run `sacct --parsable2` for a log (docs/guides/own-logs.md)"
+_SACCT = "run `sacct --parsable2` for a log (docs/guides/formats.md)"
 #: Suffix -> kind of file and remedy.
 SUFFIXES = {
     ".mm": ("a multi-mode project of PSPLIB", "give a single-mode project (.sm)"),

@@ -10,7 +10,7 @@ from option_tables import RUNS, Case, cases, rows
 
 #: The problems of the core.
 PROBLEMS = ("taskgraph", "preemption", "placement", "quality", "workers")
-OF_LOGS = "| `--set` | what it does | without it |"
+OF_LOGS = "| `--set` | Effect | Default |"
 NODES = "name,gpus,partition,model\n" + "".join(f"n{k},16,a100|v100,{'a100' if k < 2 else 'v100'}\n" for k in range(4))
 
 

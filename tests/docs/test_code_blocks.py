@@ -2,8 +2,9 @@
 
 A page is run from its first block to its last, in a folder of its own: Python blocks share names, a block whose first
 line is a file's name (`# my_rules.py`) is that file, `mlsched ...` goes through the command line of this process.
-What a line promises (`print(x)  # 3`) is held against what is printed. Outside the thorough profile the bounds of runs
-are looser than a reader's; no page promises one.
+What a line promises (`print(x)  # 3`) is compared with the output, and so is each line of a block of text after a block
+that ran; `...` stands for lines left out. Outside the thorough profile the bounds of runs are looser than a reader's:
+lines about bounds are compared in that profile only.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def _commands(text: str) -> list[list[str]]:
     return [words for line in lines if (words := shlex.split(line.removeprefix("$ "), comments=True))]
 
 
-def _run_shell(block: Block, place: str) -> None:
+def _run_shell(block: Block, place: str, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
     for words in _commands(block.text):
         if words[0] == "mlsched":
             assert run(words[1:]) == 0, f"{place}: {shlex.join(words)}"
@@ -54,14 +56,28 @@ def _run_shell(block: Block, place: str) -> None:
             subprocess.run([sys.executable, *words[1:]], check=True, timeout=300)
         else:
             pytest.fail(f"{place}: {words[0]} is not run in tests; mark the block: <!-- not run: REASON -->")
+    captured = capsys.readouterr()
+    return captured.out + captured.err
 
 
-def _run_python(block: Block, place: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def _run_python(block: Block, place: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     exec(compile("\n" * block.line + block.text, place, "exec"), names)
-    printed = iter(capsys.readouterr().out.splitlines())
+    output = capsys.readouterr().out
+    printed = iter(output.splitlines())
     for promised in PROMISE.findall(block.text):
         assert promised in printed, f"{place}: does not print {promised!r}, or not in this order"
+    return output
+
+
+def _compare(block: Block, place: str, output: str) -> None:
+    """Compare a block of text with the output before it; line breaks and runs of blanks do not matter."""
+    rest = " ".join(output.split())
+    for line in filter(None, (" ".join(line.split()) for line in block.text.splitlines())):
+        if line == "..." or (" bound " in f"{line} " and not THOROUGH):
+            continue
+        _, found, rest = rest.partition(line)
+        assert found, f"{place}: does not print {line!r}, or not in this order"
 
 
 @pytest.mark.usefixtures("bounds_to_show")
@@ -71,7 +87,7 @@ def test_blocks_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    modules, names = set(sys.modules), {"__name__": "__main__"}
+    modules, names, output = set(sys.modules), {"__name__": "__main__"}, ""
     try:
         for block in blocks(page):
             place = f"{name_of(page)}:{block.line}"
@@ -81,11 +97,13 @@ def test_blocks_run(
                 (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / block.file).write_text(block.text, encoding="utf-8")
             elif block.language == "python":
-                _run_python(block, place, names, capsys)
+                output = _run_python(block, place, names, capsys)
             elif block.language in SHELLS:
-                _run_shell(block, place)
+                output = _run_shell(block, place, capsys)
+            elif block.language == "text":
+                _compare(block, place, output)
             else:
-                assert block.language in ("text", "toml", "{toctree}"), f"{place}: nothing runs {block.language}"
+                assert block.language in ("toml", "{toctree}"), f"{place}: nothing runs {block.language}"
     finally:  # the page's own modules: another page may have one of the same name
         for module in set(sys.modules) - modules:
             if (file := getattr(sys.modules[module], "__file__", None)) and Path(file).is_relative_to(tmp_path):
@@ -105,6 +123,13 @@ def test_a_promise_that_is_not_kept_is_noticed(capsys: pytest.CaptureFixture[str
         _run_python(block, "page.md:1", {}, capsys)
 
 
-def test_a_command_that_nothing_runs_must_be_marked() -> None:
+def test_a_transcript_is_compared_with_the_output() -> None:
+    output = "jobs   400\nmean_jct  213.1\ntotal_jct above its bound   1.0 %\n"
+    _compare(Block(1, "text", "jobs  400\n...\nmean_jct 213.1\n", None, ""), "page.md:1", output)
+    with pytest.raises(AssertionError, match=r"'mean_jct 213\.2'"):
+        _compare(Block(1, "text", "jobs 400\nmean_jct 213.2\n", None, ""), "page.md:1", output)
+
+
+def test_a_command_that_nothing_runs_must_be_marked(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(pytest.fail.Exception, match="mark the block"):
-        _run_shell(Block(1, "bash", "make demo  # all\n", None, ""), "page.md:1")
+        _run_shell(Block(1, "bash", "make demo  # all\n", None, ""), "page.md:1", capsys)

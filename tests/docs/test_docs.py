@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
     [
         ("make_solvers", "table", "solvers"),
         ("make_fields", "page", "fields"),
+        ("make_columns", "page", "log-columns"),
         ("make_api", "page", "api"),
         ("make_command_line", "page", "command-line"),
     ],

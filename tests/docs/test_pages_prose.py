@@ -17,7 +17,7 @@ from prose import ROOT, WEAK, Prose, prose_of
 
 COUNTS = Path(__file__).with_name("prose_counts.txt")
 PAGES = sorted([ROOT / "README.md", ROOT / "paper.md", *(ROOT / "docs").rglob("*.md")])
-RULES = tuple(Prose().counts())
+RULES = ("errors", "weak", "relatives")
 #: Most words of a guide's running text, and of longer ones.
 GUIDE, LONGER = 600, {"docs/guides/judge.md": 800, "docs/guides/formats.md": 800, "docs/guides/benchmark.md": 700}
 
@@ -33,6 +33,11 @@ def allowed_counts() -> dict[str, dict[str, int]]:
     return {page: dict(zip(RULES, map(int, counts), strict=True)) for page, *counts in rows}
 
 
+def counts(prose: Prose) -> dict[str, int]:
+    """Return the counts of an unfinished page, which may only fall."""
+    return {rule: prose.counts()[rule] for rule in RULES}
+
+
 def excess(prose: Prose) -> list[str]:
     """Return the rates above twice the mean of seven well-written projects, and the share of nested sentences."""
     over = [f"{rule}: {prose.rate(rule):.0f}" for rule, (_, most) in WEAK.items() if prose.rate(rule) > most]
@@ -46,7 +51,7 @@ def test_a_page_has_no_forbidden_phrase(page: Path) -> None:
     if allowed is None:
         assert not prose.errors, "\n".join(prose.errors)
     else:
-        risen = {rule: (allowed[rule], n) for rule, n in prose.counts().items() if n > allowed[rule]}
+        risen = {rule: (allowed[rule], n) for rule, n in counts(prose).items() if n > allowed[rule]}
         assert not risen, f"hits rose (before, now): {risen}; `python tests/prose.py {name_of(page)}` lists phrases"
 
 
@@ -79,10 +84,15 @@ def write() -> None:
     rows = [" ".join(["page", *RULES])]
     for page in PAGES:
         prose = prose_of([page])
-        counts = prose.counts()
-        weak = any(prose.weak[rule] > max(3, most * prose.words / 1e4) for rule, (_, most) in WEAK.items())
-        if prose.errors or weak or 200 * counts["weak"] > prose.words or 20 * prose.relatives > prose.sentences + 20:
-            rows.append(" ".join([name_of(page), *map(str, counts.values())]))
+        found = counts(prose)
+        weak = any(prose.weak[rule] > 3 + most * prose.words / 1e4 for rule, (_, most) in WEAK.items())
+        if (
+            prose.errors
+            or weak
+            or 200 * found["weak"] > prose.words + 200 * (prose.words > 60)
+            or 20 * prose.relatives > prose.sentences + 20
+        ):
+            rows.append(" ".join([name_of(page), *map(str, found.values())]))
     COUNTS.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 

@@ -48,7 +48,7 @@ exec "{python}" -m mlsched "$@"
 def commands() -> list[list[str]]:
     """The five commands of the page."""
     page = (ROOT / "docs" / "guides" / "benchmark.md").read_text(encoding="utf-8")
-    block = re.search(r"## From three files to a table\n.*?```\n(.*?)```", page, re.DOTALL)
+    block = re.search(r"## From three files to a table\n.*?```bash\n(.*?)```", page, re.DOTALL)
     assert block is not None
     return [shlex.split(line, comments=True) for line in block[1].splitlines()]
 
