@@ -34,6 +34,7 @@ extensions = [
     "sphinx_copybutton",
     "markdown_docstrings",
     "record_fields",
+    "appendix",
     "constants",
     "contributors",
     "keywords",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,16 @@ def test_the_sites_search_puts_guides_first() -> None:
     )
 
 
+def test_the_search_leaves_out_results() -> None:
+    read = runpy.run_path(str(DOCS / "extensions" / "appendix.py"))["read"]
+    pages = {name: ["# A page\n"] for name in ("results/fitgpp", "guides/gap")}
+    for name, source in pages.items():
+        read(None, name, source)
+    assert pages["results/fitgpp"] == ["---\nnosearch: true\n---\n\n# A page\n"]
+    assert pages["guides/gap"] == ["# A page\n"]
+    assert '"appendix"' in (DOCS / "conf.py").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("query", "guide"),
     [
@@ -120,7 +131,7 @@ def test_the_sites_search_puts_guides_first() -> None:
 )
 def test_a_search_finds_the_guide_first(query: str, guide: str) -> None:
     wanted = _words(query)
-    scores = {page: _score(page, wanted) for page in SITE}
+    scores = {page: _score(page, wanted) for page in SITE if page.parent.name != "results"}
     best = max(scores.values())
     first = {page.relative_to(DOCS).as_posix() for page, score in scores.items() if score == best}
     assert f"guides/{guide}.md" in first
