@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import mlsched
+from mlsched.certificates.by_prices import statement_of
 from mlsched.cli.main import run
 from mlsched.core.registry import registry
 
@@ -87,3 +88,11 @@ def test_examples_run(example: Path, capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(sys, "argv", [str(example), *FEWER.get(example.name, [])])
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("problem", ["placement", "preemption", "quality", "taskgraph", "workers"])
+def test_checkers_are_as_short_as_the_explanation_promises(problem: str) -> None:
+    checker = statement_of(mlsched.generate(problem, "small", 1)).checker()
+    assert len(checker.splitlines()) <= 500
+    statement = (ROOT / "mlsched" / "certificates" / problem / "prices.py").read_text(encoding="utf-8")
+    assert len(statement.splitlines()) <= 160
