@@ -47,7 +47,10 @@ def _read_specs(cls: type[Record]) -> dict[str, Spec]:
     lacking = [name for name, spec in specs.items() if not isinstance(spec, Spec)]
     if lacking:
         raise TypeError(f"{cls.__name__}: fields without a specification: {', '.join(lacking)}")
-    return {name: spec for name, spec in specs.items() if isinstance(spec, Spec)}
+    # A default's length follows from the fields before it: those without a default come first, also across bases.
+    optional = {f.name for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING}
+    ordered = sorted(specs, key=optional.__contains__)
+    return {name: spec for name in ordered if isinstance(spec := specs[name], Spec)}
 
 
 def defaults(of: Any) -> dict[str, Any]:
@@ -103,9 +106,9 @@ def lazy_record(cls: type[AnyRecord], unread: Callable[[str], Any], /, **fields:
 
 def drop_class_defaults(cls: type[Record], names: Iterable[str]) -> None:
     """Delete the class attributes of fields with defaults, which would hide that a record lacks the field."""
-    for name in names:
-        if name in vars(cls):
-            delattr(cls, name)
+    for base in cls.__mro__:
+        for name in vars(base).keys() & set(names):
+            delattr(base, name)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +129,8 @@ class Record:
     def __init_subclass__(cls, **options: Any) -> None:
         """Append the fields' descriptions to the class's docstring, so that `help` shows shapes, ranges and units."""
         super().__init_subclass__(**options)
-        specs = {name: f.metadata.get("spec") for name, f in vars(cls).items() if isinstance(f, dataclasses.Field)}
+        specs = {f.name: f.metadata.get("spec") for base in cls.__bases__ for f in dataclasses.fields(base)}
+        specs |= {name: f.metadata.get("spec") for name, f in vars(cls).items() if isinstance(f, dataclasses.Field)}
         lines = [f"    {name} ({spec.form()}): {spec.doc}" for name, spec in specs.items() if isinstance(spec, Spec)]
         if lines and cls.__doc__:
             cls.__doc__ = inspect.cleandoc(cls.__doc__) + "\n\nFields:\n" + "\n".join(lines)
@@ -174,10 +178,11 @@ class Record:
         return {"kind": self.kind, "version": self.version, **body}
 
     def stated_fields(self, names: Container[str]) -> list[str]:
-        """Return the named fields that differ from their default, in declaration order."""
-        specifications, dims = specs(type(self)), dict[str, int]()
-        fields = [field for field in dataclasses.fields(self) if field.name in names]
-        return [f.name for f in fields if not specifications[f.name].implied(getattr(self, f.name), f.default, dims)]
+        """Return the named fields that differ from their default, in the order of `specs`."""
+        known, dims = specs(type(self)), dict[str, int]()
+        usual = defaults(type(self))
+        asked = [name for name in known if name in names]
+        return [n for n in asked if not known[n].implied(getattr(self, n), usual.get(n, dataclasses.MISSING), dims)]
 
     def visible(self) -> list[str]:
         """Return the field names; for an instance without secrets (`Instance.shown`), only those it has."""

@@ -17,9 +17,7 @@ from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, ints, labels, refuse_first, text
 from mlsched.instances.taskgraph import checks, gpus, judge
-
-#: Accuracies are in parts per million.
-FULL_ACCURACY = 10**6
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY, Cluster, Graph, Terms, Units
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +39,8 @@ class Timetable(contract.Plan):
     gpu: IntArray = array("runs", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a part of one; -1: none named")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Instance(contract.Instance):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Instance(Cluster, Terms, Graph, Units, contract.Instance):
     """A horizon of training jobs (MLFS Eq. 1).
 
     Time is in ticks, whose length the instance's maker chooses. Tasks are listed job by job. Job j runs n iterations,
@@ -79,28 +77,11 @@ class Instance(contract.Instance):
         Objective("makespan", "min", "ticks", "latest completion minus earliest arrival"),
     )
 
-    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
-    node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
-    arrival: IntArray = array("jobs", high=UNLIMITED, doc="arrival of each job, ticks")
-    deadline: IntArray = array("jobs", high=UNLIMITED, doc="deadline of each job, ticks; UNLIMITED for none")
-    urgency: IntArray = array("jobs", high=1000, doc="urgency of each job, larger is more urgent")
-    required: IntArray = array("jobs", high=FULL_ACCURACY, doc="required accuracy, ppm")
-    min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
-    max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
     accuracy: IntArray = array("jobs", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations")
     task_job: IntArray = array("tasks", high=UNLIMITED, doc="job of each task, non-decreasing")
     duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that one run takes")
-    demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand while it runs")
     eligible: IntArray = array("tasks", "nodes", high=1, doc="1: the node may run the task")
-    parameters: IntArray = array("tasks", doc="model parameters that the task holds")
-    edge_from: IntArray = array("edges", high=UNLIMITED, doc="task that sends")
-    edge_to: IntArray = array("edges", high=UNLIMITED, doc="task that receives")
-    edge_lag: IntArray = array("edges", high=1, doc="0: in the same iteration; 1: in the next")
-    edge_volume: IntArray = array("edges", doc="traffic in each iteration, if between nodes")
-    edge_delay: IntArray = array("edges", high=UNLIMITED, doc="ticks that the transfer takes, if between nodes")
     movement: str = text(choices=("none", "between_iterations"), default="none", doc="whether tasks may change node")
-    accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
-    tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     now: int = integer(high=UNLIMITED, default=0, doc="no new run starts earlier, ticks")
     finished: IntArray = array("jobs", high=10**6, fill=0, doc="iterations finished before now")
     on_time: IntArray = array("jobs", high=10**6, fill=0, doc="of these, those that ended by the deadline")
@@ -110,11 +91,6 @@ class Instance(contract.Instance):
     fixed_node: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="where")
     fixed_start: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="when")
     fixed_gpu: IntArray = array("fixed", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a part of one; or -1")
-    gpu_unit: int = integer(
-        high=UNLIMITED, default=0, doc="how much of the GPU resource one GPU has; 0: a node's are one pool"
-    )
-    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
-    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model it is of")
     job_names: tuple[str, ...] = labels(
         "jobs", default=(), distinct=False, display_only=True, doc="name of each job, for people"
     )

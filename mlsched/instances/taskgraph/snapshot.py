@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from mlsched.core import contract
 from mlsched.core.contract import Objective
-from mlsched.core.fields import UNLIMITED, ArraySpec, IntArray, array, integer, ints, labels, text
+from mlsched.core.fields import UNLIMITED, ArraySpec, IntArray, array, integer, ints, text
 from mlsched.core.record import drop_class_defaults, specs
 from mlsched.instances.taskgraph import gpus, snapshot_checks, snapshot_judge
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY, Cluster, Graph, People, Terms, Types, Units
 from mlsched.instances.taskgraph.round import Round
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 
@@ -29,37 +29,13 @@ Flags = npt.NDArray[np.bool_]
 
 #: What a snapshot shares with a residual instance, under the same names and rules.
 SHARED = (
-    "resources",
-    "node_capacity",
-    "arrival",
-    "deadline",
-    "urgency",
-    "required",
-    "min_iterations",
-    "max_iterations",
-    "task_job",
-    "duration",
-    "demand",
-    "parameters",
-    "role",
-    "replica",
-    "edge_from",
-    "edge_to",
-    "edge_lag",
-    "edge_volume",
-    "edge_delay",
-    "accuracy_at",
-    "tick_ms",
-    "now",
-    "finished",
-    "on_time",
-    "home",
-    "last_end",
+    *(name for group in (Cluster, Terms, Graph) for name in specs(group)),
+    *("task_job", "duration", "tick_ms", "now", "finished", "on_time", "home", "last_end"),
 )
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Snapshot(contract.Instance):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Snapshot(Cluster, Terms, Graph, Units, People, Types, contract.Instance):
     """What a scheduler sees of a cluster of training jobs at time `now`.
 
     Jobs, tasks, edges and nodes mean what they mean in `Instance`; which nodes may run a task is said by class, and
@@ -93,17 +69,9 @@ class Snapshot(contract.Instance):
     secrets: ClassVar[tuple[str, ...]] = ("slowness",)
     least_information: ClassVar[contract.Information] = "profiled"
 
-    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
-    node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
     in_use: IntArray = array("nodes", "resources", doc="what is in use of it now")
     now: int = integer(high=UNLIMITED, doc="the time, ticks")
     job_id: IntArray = array("jobs", high=UNLIMITED, doc="name of each job, the same in every snapshot of a run")
-    arrival: IntArray = array("jobs", high=UNLIMITED, doc="arrival of each job, ticks")
-    deadline: IntArray = array("jobs", high=UNLIMITED, doc="deadline of each job, ticks; UNLIMITED for none")
-    urgency: IntArray = array("jobs", high=1000, doc="urgency of each job, larger is more urgent")
-    required: IntArray = array("jobs", high=FULL_ACCURACY, doc="required accuracy, ppm")
-    min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
-    max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
     stop_after: IntArray = array("jobs", low=1, high=10**6, doc="iterations after which the job stops, as told so far")
     accuracy: IntArray = array("tables", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations")
     accuracy_table: IntArray = array("jobs", high=UNLIMITED, doc="row of `accuracy` that is each job's estimated table")
@@ -117,12 +85,10 @@ class Snapshot(contract.Instance):
     preemptions: IntArray = array("jobs", high=UNLIMITED, doc="how often runs of the job were paused")
     task_job: IntArray = array("tasks", high=UNLIMITED, doc="job of each task, non-decreasing")
     duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that one run takes, estimated")
-    demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand while it runs")
     task_class: IntArray = array(
         "tasks", high=UNLIMITED, doc="class of each task: those of one may run on the same nodes"
     )
     eligible: IntArray = array("classes", "nodes", high=1, doc="1: the node may run the tasks of the class")
-    parameters: IntArray = array("tasks", doc="model parameters that the task holds")
     state: IntArray = array("tasks", high=3, doc="in the current iteration: 0 waits, 1 runs, 2 is paused, 3 is done")
     node: IntArray = array("tasks", low=-1, high=UNLIMITED, doc="where that run is or was last, -1: waits")
     start: IntArray = array(
@@ -132,50 +98,23 @@ class Snapshot(contract.Instance):
     progress: IntArray = array("tasks", high=UNLIMITED, doc="ticks of its work done before it last started or resumed")
     home: IntArray = array("tasks", low=-1, high=UNLIMITED, doc="node of the last finished iteration's run, -1: none")
     last_end: IntArray = array("tasks", high=UNLIMITED, doc="end of that run, ticks; 0: none")
-    edge_from: IntArray = array("edges", high=UNLIMITED, doc="task that sends")
-    edge_to: IntArray = array("edges", high=UNLIMITED, doc="task that receives")
-    edge_lag: IntArray = array("edges", high=1, doc="0: in the same iteration; 1: in the next")
-    edge_volume: IntArray = array("edges", doc="traffic in each iteration, if between nodes")
-    edge_delay: IntArray = array("edges", high=UNLIMITED, doc="ticks that the transfer takes, if between nodes")
     movement: str = text(choices=("none", "between_iterations", "anytime"), default="none", doc="may tasks change node")
     pausing: str = text(choices=("none", "keep", "restart"), default="none", doc="may runs be paused, and their work")
-    accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     gang: IntArray = array("jobs", high=1, fill=0, doc="1: the job's tasks start in one round, and pause in one round")
     simulator: str = text(choices=("tasks", "iterations"), default="tasks", doc="what a start begins")
-    tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
-    user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
-    option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
-    permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
-    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
-    time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
     pause_cost: IntArray = array(
         "jobs", high=UNLIMITED, fill=0, doc="ticks without work when it goes on after a pause or a move"
-    )
-    priority: IntArray = array(
-        "jobs", high=UNLIMITED, fill=0, doc="class of each job: rules that order jobs serve a larger first"
     )
     sample_job: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="job of each loss seen, non-decreasing")
     sample_iteration: IntArray = array("samples", high=10**6, fill=-1, doc="after how many iterations, rising in a job")
     sample_loss: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="the loss, ppm of the untrained model's")
-    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
-    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model it is of")
     waiting_since: IntArray = array(
         "tasks", high=UNLIMITED, fill=0, doc="since when it waits for room, else now; ticks"
     )
     usage: IntArray = array("tasks", "resources", fill=0, doc="what it uses now; 0 where it does not run")
-    gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
     gpu: IntArray = array("tasks", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a running task of one GPU or less")
     gpu_in_use: IntArray = array("nodes", "gpus", fill=0, doc="what is in use of each GPU of each node")
     gpu_holder: IntArray = array("nodes", "gpus", low=-1, high=UNLIMITED, fill=-1, doc="task that holds the whole GPU")
-    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, doc="type of each node")
-    slowness: IntArray = array(
-        "classes",
-        "types",
-        low=1,
-        high=10**12,
-        fill=10**6,
-        doc="how long tasks of the class take on nodes of the type, ppm of their duration; no columns: as estimated",
-    )
 
     def check(self) -> None:
         snapshot_checks.check(self)

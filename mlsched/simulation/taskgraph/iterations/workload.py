@@ -13,18 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
-from mlsched.core.record import Record, specs
+from mlsched.core.fields import UNLIMITED, IntArray, array, refuse_falling, refuse_first, text
+from mlsched.core.record import specs
 from mlsched.instances.taskgraph import checks, gpus
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY, Cluster, Graph, People, Terms, Types, Units
 from mlsched.simulation.nodes import described
+from mlsched.simulation.taskgraph.iterations.logged import Failures, LoggedRuns, Names
 
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Jobs(Record):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Jobs(Cluster, Terms, Graph, Units, People, Types, LoggedRuns, Names, Failures):
     """Jobs that arrive over time, in order of arrival, the cluster that they run on, and what schedulers are told.
 
     Tasks and edges are those of templates; a task of job j takes `duration * scale[j] / 10^6` ticks in each iteration,
@@ -45,8 +46,6 @@ class Jobs(Record):
     kind: ClassVar[str] = "taskgraph.jobs"
     problem: ClassVar[str] = "taskgraph"
 
-    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
-    node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
     eligible: IntArray = array("classes", "nodes", high=1, doc="1: the node may run the tasks of the class")
     accuracy: IntArray = array("tables", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations")
     gang: IntArray = array("templates", high=1, doc="1: the tasks start in one round, and pause in one round")
@@ -54,30 +53,14 @@ class Jobs(Record):
     task_template: IntArray = array("tasks", high=UNLIMITED, doc="template of each task, non-decreasing")
     duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks of one run, for a scale of 10^6")
     estimate: IntArray = array("tasks", high=UNLIMITED, doc="what schedulers are told of it, for `told` of 10^6")
-    demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand of each task")
     task_class: IntArray = array("tasks", high=UNLIMITED, doc="class of each task")
-    parameters: IntArray = array("tasks", doc="model parameters that the task holds")
-    edge_from: IntArray = array("edges", high=UNLIMITED, doc="task that sends")
-    edge_to: IntArray = array("edges", high=UNLIMITED, doc="task that receives")
-    edge_lag: IntArray = array("edges", high=1, doc="0: in the same iteration; 1: in the next")
-    edge_volume: IntArray = array("edges", doc="traffic in each iteration, if between nodes")
-    edge_delay: IntArray = array("edges", high=UNLIMITED, doc="ticks that the transfer takes, if between nodes")
     template: IntArray = array("jobs", high=UNLIMITED, doc="template of each job")
-    arrival: IntArray = array("jobs", high=UNLIMITED, doc="arrival of each job, ticks, non-decreasing")
     scale: IntArray = array("jobs", low=1, high=10**15, doc="factor on the durations, ppm")
     told: IntArray = array("jobs", low=1, high=10**15, doc="factor on the estimates, ppm")
-    deadline: IntArray = array("jobs", high=UNLIMITED, doc="deadline of each job, ticks; UNLIMITED for none")
-    urgency: IntArray = array("jobs", high=1000, doc="urgency of each job, larger is more urgent")
-    required: IntArray = array("jobs", high=FULL_ACCURACY, doc="required accuracy, ppm")
-    min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
-    max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
     movement: str = text(
         choices=("none", "between_iterations", "anytime"), default="none", doc="may tasks change node; see `moving`"
     )
-    accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
-    tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     source: str = text(default="", doc="where the jobs come from and under which interpretations")
-    gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
     accuracy_told: IntArray = array(
         "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `accuracy` that schedulers are told; -1: the true one"
     )
@@ -85,58 +68,12 @@ class Jobs(Record):
     loss_table: IntArray = array(
         "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `loss` that is each template's; -1: none"
     )
-    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
-    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model the task is of")
     usage: IntArray = array("tasks", "resources", high=10**8, fill=WHOLE, doc="mean use, ppm of the demand")
-    user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
-    option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
-    permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
-    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
-    time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
     pause_cost: IntArray = array(
         "jobs",
         high=10**15,
         fill=0,
         doc="how long a job that goes on after a pause or a move makes no progress, 10^-6 ticks",
-    )
-    job_names: tuple[str, ...] = labels("jobs", default=(), doc="name of each job, for people; may be left out")
-    user_names: tuple[str, ...] = labels("users", default=(), doc="name of each user, for people; may be left out")
-    priority: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rules that order jobs serve a larger one first")
-    group: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="group that each job belongs to")
-    group_names: tuple[str, ...] = labels("groups", default=(), doc="name of each group, for people")
-    partition: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="partition that each job asked for")
-    partition_names: tuple[str, ...] = labels("partitions", default=(), doc="name of each, for people")
-    status: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="how each job ended in the log")
-    status_names: tuple[str, ...] = labels("statuses", default=(), doc="name of each, for people")
-    node_names: tuple[str, ...] = labels("nodes", default=(), doc="name of each node, for people")
-    failure_node: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, doc="a node that fails")
-    failure_from: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, doc="from when on, ticks")
-    failure_to: IntArray = array(
-        "failures", low=-1, high=UNLIMITED, fill=-1, doc="when it is back, ticks; UNLIMITED: never"
-    )
-    origin_ms: int = integer(
-        low=-EXACT, default=0, doc="when tick 0 is on the log's clock, ms since 1970 or its own zero"
-    )
-    clock: int = integer(high=3, default=0, doc="of the log: 0 not known, 1 numbers, 2 dates, 3 dates with a zone")
-    rate_ppm: int = integer(low=1, default=WHOLE, doc="arrivals come so many times as fast as in the log, ppm")
-    made_for_load: int = integer(high=1, default=0, doc="1: nodes made for a load, which the log's own run may exceed")
-    submit_ms: IntArray = array("jobs", low=-1, fill=-1, doc="submit as logged, ms after `origin_ms`")
-    logged_job: IntArray = array("runs", low=-1, fill=-1, doc="job of each run as logged, non-decreasing")
-    logged_start: IntArray = array("runs", low=-EXACT, fill=-EXACT, doc="when it began, ms after `origin_ms`")
-    logged_end: IntArray = array("runs", low=-EXACT, fill=-EXACT, doc="when it ended, likewise")
-    place_run: IntArray = array("places", low=-1, fill=-1, doc="a node of a logged run: which run")
-    place_name: IntArray = array("places", low=-2, fill=-2, doc="which of `place_names`, -1: none is said")
-    place_gpus: IntArray = array("places", low=-2, fill=-2, doc="1/1000 GPUs that the run held there, -1: not said")
-    place_names: tuple[str, ...] = labels("hosts", default=(), doc="nodes as the log calls them")
-    type_names: tuple[str, ...] = labels("types", default=(), doc="name of each type of nodes, for people")
-    node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, doc="type of each node")
-    slowness: IntArray = array(
-        "classes",
-        "types",
-        low=1,
-        high=10**12,
-        fill=WHOLE,
-        doc="how long tasks of the class take on nodes of the type, ppm of their duration; no columns: as stated",
     )
 
     def check(self) -> None:
@@ -162,31 +99,10 @@ class Jobs(Record):
         if len(self.loss) and not self.loss.shape[1]:
             raise InvalidInput("loss: has no column, expected at least one, or no table")
         gpus.check(self)
-        nodes = len(self.node_capacity)
-        wrong = (self.failure_node < 0) | (self.failure_node >= nodes)
-        refuse_first(wrong, "failure_node", self.failure_node, f"expected below {nodes}")
-        refuse_first(self.failure_from < 0, "failure_from", self.failure_from, "expected at least 0")
-        refuse_first(self.failure_to <= self.failure_from, "failure_to", self.failure_to, "expected after failure_from")
-        self._check_logged()
+        self.check_failures(len(self.node_capacity))
+        self.check_logged()
         self._check_types()
         self._check_lengths()
-
-    def _check_logged(self) -> None:
-        """What the log says of its runs names jobs, runs and hosts that there are."""
-        jobs, runs, hosts = len(self.arrival), len(self.logged_job), len(self.place_names)
-        refuse_falling("logged_job", self.logged_job)
-        refuse_first(
-            (self.logged_job < 0) | (self.logged_job >= jobs), "logged_job", self.logged_job, f"expected below {jobs}"
-        )
-        early = self.logged_end <= self.logged_start
-        refuse_first(early, "logged_end", self.logged_end, "expected after logged_start")
-        wrong = (self.place_run < 0) | (self.place_run >= runs)
-        refuse_first(wrong, "place_run", self.place_run, f"expected below {runs}")
-        wrong = (self.place_name < -1) | (self.place_name >= hosts)
-        refuse_first(wrong, "place_name", self.place_name, f"expected below {hosts}")
-        refuse_first(self.place_gpus < -1, "place_gpus", self.place_gpus, "expected at least -1")
-        if runs:
-            refuse_first(self.submit_ms < 0, "submit_ms", self.submit_ms, "expected known where runs are logged")
 
     def _check_types(self) -> None:
         """Types that nodes name exist; where there are some, jobs are gangs without edges, of one class each."""
@@ -268,19 +184,7 @@ class Jobs(Record):
         """The columns of these jobs alone, for `replace`."""
         of_jobs = [name for name, spec in specs(type(self)).items() if getattr(spec, "shape", ())[:1] == ("jobs",)]
         names = tuple(self.job_names[job] for job in kept.tolist()) if self.job_names else ()
-        rank = np.full(len(self.arrival), -1)
-        rank[kept] = np.arange(len(kept))
-        runs = np.flatnonzero(rank[self.logged_job] >= 0)
-        number = np.full(len(self.logged_job), -1)
-        number[runs] = np.arange(len(runs))
-        places = np.flatnonzero(number[self.place_run] >= 0)
-        return (
-            {name: getattr(self, name)[kept] for name in of_jobs}
-            | {"job_names": names, "logged_job": rank[self.logged_job][runs]}
-            | {name: getattr(self, name)[runs] for name in ("logged_start", "logged_end")}
-            | {"place_run": number[self.place_run][places]}
-            | {name: getattr(self, name)[places] for name in ("place_name", "place_gpus")}
-        )
+        return {name: getattr(self, name)[kept] for name in of_jobs} | {"job_names": names} | self.runs_of(kept)
 
     def moving(self, pausing: str, movement: str) -> str:
         """What tasks may do under the world's options of these names: "none", "between_iterations", "anytime".
