@@ -12,7 +12,7 @@ from mlsched.core.fields import IntArray
 from mlsched.core.losses.predict import Forecast, Predictor
 from mlsched.core.losses.window import Window
 from mlsched.instances.taskgraph import Snapshot
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 
 #: Losses with which a curve is fitted at the least, and of the latest at the most.
 LEAST, MOST = 3, 32

@@ -15,7 +15,7 @@ from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import MIN_LOSSES, Belief, believe
 from mlsched.core.losses.window import Window
 from mlsched.instances.taskgraph import Snapshot
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -32,7 +32,7 @@ from mlsched.heuristics.taskgraph.measures import Flags, iteration_ticks, per_jo
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 
 #: What a job is served as: it goes on, is new, is to pause, or can no longer gain anything by its deadline.
 GOES_ON, NEW, PAUSES, LATE = 0, 1, 2, 3

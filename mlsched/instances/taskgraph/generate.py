@@ -17,9 +17,10 @@ from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import Count, Range, Share, check_range, check_size, flatten_groups
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY, Instance
+from mlsched.instances.taskgraph.instance import Instance
 
 #: Milliseconds of a tick: the clock's minute.
 TICK_MS = 60_000

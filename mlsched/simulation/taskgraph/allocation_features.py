@@ -29,7 +29,7 @@ from mlsched.heuristics.taskgraph._mlf_priority import (
     partition_share,
 )
 from mlsched.heuristics.taskgraph.measures import iteration_ticks, per_job, remaining_ticks, remaining_time
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.simulation.taskgraph.competition_features import OF_COMPETITION, Standing
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.instances.taskgraph.snapshot_checks import MOST_SAMPLES
 
 

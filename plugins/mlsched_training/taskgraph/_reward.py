@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import NotNegative, check_range
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
 from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.taskgraph.iterations.pace import Paces

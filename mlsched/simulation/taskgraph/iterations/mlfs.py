@@ -30,9 +30,9 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, Positive, Range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, partition, training_graph
+from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.generate import GPUS, SERVER
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.sources import ERROR_NEW, ERROR_SEEN
 
