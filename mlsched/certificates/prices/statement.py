@@ -78,7 +78,7 @@ class Statement:
         first, second, third = map(_source, ((core,), (*self.shared, self.module), (documents, command)))
         types = registry().problem(self.kind.split(".")[0]).instance_types
         (instance_type,) = (found for found in types if found.kind == self.kind)
-        names = ", ".join(f'"{name}"' for name in ("kind", "version", *specs(instance_type)))
+        names = ", ".join(f'"{name}"' for name in sorted(["kind", "version", *specs(instance_type)]))
         fields = textwrap.fill(names, 118, initial_indent="    ", subsequent_indent="    ")
         return first, f'{second}\nKIND = "{self.kind}"\nFIELDS = {{\n{fields},\n}}\n', third
 

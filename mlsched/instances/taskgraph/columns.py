@@ -1,6 +1,7 @@
 """Groups of columns that horizons, snapshots and workloads of training jobs have in common.
 
-A record inherits from the groups that it has. Files and readers name the columns without their group.
+A record inherits from the groups that it has; the fields of its last base come first. Files and readers name the
+columns without their group.
 """
 
 from __future__ import annotations

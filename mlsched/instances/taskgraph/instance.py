@@ -40,7 +40,7 @@ class Timetable(contract.Plan):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Instance(Cluster, Terms, Graph, Units, contract.Instance):
+class Instance(Units, Graph, Terms, Cluster, contract.Instance):
     """A horizon of training jobs (MLFS Eq. 1).
 
     Time is in ticks, whose length the instance's maker chooses. Tasks are listed job by job. Job j runs n iterations,

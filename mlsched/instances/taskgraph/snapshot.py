@@ -35,7 +35,7 @@ SHARED = (
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Snapshot(Cluster, Terms, Graph, Units, People, Types, contract.Instance):
+class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
     """What a scheduler sees of a cluster of training jobs at time `now`.
 
     Jobs, tasks, edges and nodes mean what they mean in `Instance`; which nodes may run a task is said by class, and

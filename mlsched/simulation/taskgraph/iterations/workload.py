@@ -25,7 +25,7 @@ WHOLE = 10**6
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Jobs(Cluster, Terms, Graph, Units, People, Types, LoggedRuns, Names, Failures):
+class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Cluster):
     """Jobs that arrive over time, in order of arrival, the cluster that they run on, and what schedulers are told.
 
     Tasks and edges are those of templates; a task of job j takes `duration * scale[j] / 10^6` ticks in each iteration,
