@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.benchmark.calibration import cpu_seconds, load
+from mlsched.benchmark.calibration import calibration_load as load
+from mlsched.benchmark.calibration import cpu_seconds
 
 __all__ = ["cpu_seconds", "load"]

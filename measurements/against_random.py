@@ -27,7 +27,7 @@ import numpy as np
 from mlf_rl import random_choices
 
 import mlsched
-from mlsched.benchmark.formats import bounds, signed
+from mlsched.benchmark.formats import interval_text, signed_text
 from mlsched.benchmark.paired import compare_values
 from mlsched.core.registry import registry
 from mlsched.heuristics.preemption._room import Room
@@ -176,8 +176,8 @@ def table(problem: str, ground: Ground, count: int) -> dict[str, Any]:
         cells = []
         for title in signs:
             change = changes[rule, title]
-            interval = bounds(change.interval, lambda share: signed(100 * share))
-            cells += [shown(values[rule][title].mean()), f"{signed(100 * change.mean)} {interval}", change.verdict]
+            interval = interval_text(change.interval, lambda share: signed_text(100 * share))
+            cells += [shown(values[rule][title].mean()), f"{signed_text(100 * change.mean)} {interval}", change.verdict]
         rows.append([*rule, *cells])
     header = ["rule", "kind"]
     for title in signs:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.benchmark.bootstrap import interval
+from mlsched.benchmark.bootstrap import bootstrap_interval
 from mlsched.benchmark.paired import Difference, compare_values, summarize
 
 PAIRS = (6, 7, 10, 20, 50)
@@ -101,7 +101,7 @@ def before(draws: int) -> list[list[Any]]:
 
 
 def _verdict_before(first: Any, second: Any) -> str:
-    found = interval(((second - first) / np.abs(first)).tolist())
+    found = bootstrap_interval(((second - first) / np.abs(first)).tolist())
     return "undecided" if found is None or found[0] <= 0 <= found[1] else "worse" if found[0] > 0 else "better"
 
 

@@ -19,7 +19,7 @@ from mlsched.benchmark.reference import failures
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.suites import SUITES
-from mlsched.benchmark.table import verified
+from mlsched.benchmark.table import verification_of
 from mlsched.core.clock import cpu_time
 
 HEADER = ["suite", "instances", "questions", "proven optima", "by two engines", "calls", "CPU s", "calibration loads"]
@@ -34,7 +34,7 @@ def one(name: str, folder: Path | None) -> dict[str, float]:
     begun = cpu_time()
     rows = run_suite(outside(folder) if name == "outside" and folder is not None else SUITES[name])
     spent = cpu_time() - begun
-    found = verified(rows)
+    found = verification_of(rows)
     calls = {_call(row): row.cpu_seconds or 0.0 for row in rows}
     return {
         "instances": found.instances,

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.benchmark.calibration import cpu_seconds
-from mlsched.benchmark.calibration import load as calibration_load
+from mlsched.benchmark.calibration import calibration_load, cpu_seconds
 from mlsched.core.clock import cpu_time
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "philly" / "philly.csv.gz"

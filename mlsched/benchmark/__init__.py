@@ -1,1 +1,1 @@
-"""Suites that measure solvers against proven optima, and the papers' experiments."""
+"""Suites that measure solvers against proven optima, with reports and collections."""

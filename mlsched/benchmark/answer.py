@@ -1,4 +1,4 @@
-"""One task done: the call, the judged rows, and what makes the instance hard. Runs in any process."""
+"""Execution of one task: the call, the judged rows, and the hardness of the instance. Runs in any process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlsched.api.guard import is_foreign
 from mlsched.benchmark.calibration import calibrated
 from mlsched.benchmark.fronts import FrontTask
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.tasks import ANSWER_SEED, JUDGE, PUBLISHED, Asked, Task
+from mlsched.benchmark.tasks import ANSWER_SEED, JUDGE, PUBLISHED, RowTask, Task
 from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName, describe_exception
@@ -26,120 +26,124 @@ from mlsched.core.registry import registry
 from mlsched.core.request import Request
 from mlsched.core.result import Result
 
-#: Seed of the throw-away instance of the first, untimed call; no suite uses it.
+#: Seed of the throw-away instance of the first, untimed call; suites never use it.
 WARM_UP_SEED = 10**6 - 1
-#: Wall seconds of that call, whose answer nobody reads.
+#: Wall seconds of that call, whose answer is discarded.
 WARM_UP_SECONDS = 1.0
-#: Calls of a task that repeats its call, at least.
+#: Least number of calls of a task that repeats its call.
 LEAST_CALLS = 3
-#: Wall seconds and bytes that a solver in a process of its own may take for a call, where the case has no limit.
+#: Wall seconds and bytes of a call to an isolated solver if the case is unlimited.
 FOREIGN_SECONDS, FOREIGN_MEMORY = 60.0, 2**32
-#: Least wall seconds for second opinions: a backstop, so that limits of work come first on a machine that is busy.
+#: Least wall seconds for confirmations: a backstop, so that limits of work come first on a busy machine.
 CONFIRM_SECONDS = 10.0
-#: Share of a case's own wall limit that second opinions may take there: most need a few hundredths of a second, and an
-#: engine that is not asked about an instance for being slow there would use up all of it.
+#: Share of a case's own wall limit for confirmations: most need a few hundredths of a second, and a slow engine would
+#: use all of it.
 CONFIRM_SHARE = 0.2
-#: Whose optima carry what binds, on the instances that everybody answers: each relaxation is a solve of its own.
+#: Preset and solver whose optima also report binding constraints; each relaxation is a solve of its own.
 RELAXED_PRESET, RELAXING_SOLVER = "small", "brute-force"
 
 
-def answer(task: Asked, isolate: bool = True) -> list[Row]:
-    """The rows of one task. Whatever the solver does wrong becomes a failed row, never an exception.
+def answer(task: RowTask, isolate: bool = True) -> list[Row]:
+    """Return the rows of one task; every fault of the solver becomes a failed row, never an exception.
 
-    isolate: ask a solver that is not mlsched's own in a process of its own. There, only it can crash or hang; it
-    takes about 15 ms a call, which is more than most rules take, so that mlsched's own are asked in this process.
+    Args:
+        task: The task.
+        isolate: Run foreign solvers in their own process, so that only that process can crash or hang. It takes about
+            15 ms per call, more than most rules, so mlsched's own solvers run in this process.
     """
     try:
         if isinstance(task, FrontTask):
             return task.answered()
         assert isinstance(task, Task)
-        return _answered(task, isolate)
-    except UnknownName as error:  # a solver registered in the parent process only
-        return failed(task, _line(error))
+        return _answer_task(task, isolate)
+    except UnknownName as error:  # a solver registered only in the parent process
+        return failed_rows(task, _error_line(error))
     except TooLarge as error:
-        # Exact algorithms and trained policies may refuse what is beyond them; a rule must answer every instance.
+        # Exact algorithms and trained policies may reject large instances; a rule must answer every instance.
         if isinstance(task, Task) and task.kind in ("exact", "trained"):
-            return task.rows(status="skipped", error=_line(error))
-        return failed(task, _line(error))
+            return task.rows(status="skipped", error=_error_line(error))
+        return failed_rows(task, _error_line(error))
     except RuleFailure as error:
-        return task.rows(status=error.how, error=_line(error))
+        return task.rows(status=error.how, error=_error_line(error))
     except MlschedError as error:
-        return failed(task, _line(error))
-    except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
-        return failed(task, f"{task.solver}: {' '.join(describe_exception(error).split())}")
+        return failed_rows(task, _error_line(error))
+    except Exception as error:  # the suite continues after any exception of a rule, a warm start or a backend
+        return failed_rows(task, f"{task.solver}: {' '.join(describe_exception(error).split())}")
 
 
-def _answered(task: Task, isolate: bool) -> list[Row]:
-    """The rows of a task, or what its solver raises."""
+def _answer_task(task: Task, isolate: bool) -> list[Row]:
+    """Return the rows of a task, or raise the exception of its solver."""
     if task.solver == PUBLISHED:
         return task.rows(status="optimal", sort_key=task.published, sort_bound=task.published, gap=0.0)
-    found = task.found
-    apart = isolate and found is not None and is_foreign(found)
+    registered = task.found
+    isolated = isolate and registered is not None and is_foreign(registered)
     instance = task.instance()
     if instance.hash != task.instance_hash:
         if task.source is not None:
-            return failed(task, f"{task.source} holds another instance by now")
-        return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
+            return failed_rows(task, f"{task.source} holds another instance by now")
+        return failed_rows(task, f"the generator of {task.problem} drew another instance from the same seed")
     if task.solver == JUDGE:
-        return _judged(task, instance)
-    # Algorithms load nothing beforehand, and may be slow.
-    if not apart and (found is None or found.algorithm is None):
+        return _time_judge(task, instance)
+    # Algorithms do not load backends beforehand, and may be slow.
+    if not isolated and (registered is None or registered.algorithm is None):
         _warm_up(task.problem, task.solver)
 
-    def ask() -> Result:
+    def call_solver() -> Result:
         return solve(
             instance,
             task.solver,
             objective=task.objectives[0],
-            time_limit=task.time_limit or (FOREIGN_SECONDS if apart else None),
+            time_limit=task.time_limit or (FOREIGN_SECONDS if isolated else None),
             work_limit=task.work_limit,
             seed=task.seed + ANSWER_SEED,
             threads=1,
-            isolate=apart,
-            memory_limit=FOREIGN_MEMORY if apart else None,
+            isolate=isolated,
+            memory_limit=FOREIGN_MEMORY if isolated else None,
             **dict(task.params),
         )
 
-    begun = cpu_time()
-    result = ask()
-    spent = cpu_time() - begun
+    start_time = cpu_time()
+    result = call_solver()
+    cpu_seconds = cpu_time() - start_time
     if task.repeat is not None:
-        calls, spent = _repeated(ask, task.repeat)
-        result = dataclasses.replace(result, work={**result.work, **_cost(calls)})
-    return _rows(task, instance, _confirmed(task, instance, result), spent)
+        calls, cpu_seconds = _repeat_call(call_solver, task.repeat)
+        result = dataclasses.replace(result, work={**result.work, **_cost_context(calls)})
+    return _rows(task, instance, _with_second_engine(task, instance, result), cpu_seconds)
 
 
-def _repeated(call: Callable[[], object], seconds: float) -> tuple[int, float]:
-    """How often a call was made in so many CPU seconds, three times at least, and the CPU time of the shortest."""
-    begun, calls, shortest = cpu_time(), 0, math.inf
-    while calls < LEAST_CALLS or cpu_time() - begun < seconds:
-        started = cpu_time()
+def _repeat_call(call: Callable[[], object], seconds: float) -> tuple[int, float]:
+    """Repeat a call for some CPU seconds, at least three times; return the number of calls and the least time."""
+    start_time, calls, shortest = cpu_time(), 0, math.inf
+    while calls < LEAST_CALLS or cpu_time() - start_time < seconds:
+        call_start = cpu_time()
         call()
-        shortest = min(shortest, cpu_time() - started)
+        shortest = min(shortest, cpu_time() - call_start)
         calls += 1
     return calls, shortest
 
 
-def _cost(calls: int) -> dict[str, float]:
-    """What the cost of a repeated call is read with, as a row's `work`."""
+def _cost_context(calls: int) -> dict[str, float]:
+    """Return the numbers that put the cost of a repeated call in relation, as a row's `work`."""
     return {"calls": calls, "calibration": calibrated()}
 
 
-def _judged(task: Task, instance: Instance) -> list[Row]:
-    """The judge, timed on the plan of a rule that starts searches: feasibility, and the values of all objectives."""
+def _time_judge(task: Task, instance: Instance) -> list[Row]:
+    """Time the judge on the plan of a warm-start rule: feasibility, and the values of all objectives."""
     rules = registry().available(task.problem, kind="heuristic")
     name = next((rule.name for rule in rules if rule.warm_start), registry().problem(task.problem).default)
     plan = solve(instance, name, seed=task.seed + ANSWER_SEED).plan
     if plan is None:
-        return failed(task, f"{name} found no plan to judge")
-    calls, spent = _repeated(lambda: (instance.violations(plan), instance.evaluate(plan)), task.repeat or 0.0)
+        return failed_rows(task, f"{name} found no plan to judge")
+    calls, shortest = _repeat_call(lambda: (instance.violations(plan), instance.evaluate(plan)), task.repeat or 0.0)
     values = instance.evaluate(plan)
-    made = task.rows(status="feasible", sort_keys=values, cpu_seconds=spent, work=_cost(calls), peak_mib=_peak_mib())
-    return [dataclasses.replace(row, sort_key=values[row.objective]) for row in made]
+    task_rows = task.rows(
+        status="feasible", sort_keys=values, cpu_seconds=shortest, work=_cost_context(calls), peak_mib=_peak_mib()
+    )
+    return [dataclasses.replace(row, sort_key=values[row.objective]) for row in task_rows]
 
 
-def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
-    """The result with a second engine's word, where the suite asks for it."""
+def _with_second_engine(task: Task, instance: Instance, result: Result) -> Result:
+    """Return the result with the confirmation of a second engine if the suite requests it."""
     if task.confirm is None or (solver := task.found) is None:
         return result
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
@@ -149,20 +153,20 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     return with_confirmation(request, result, dict(task.confirm), seconds)
 
 
-def failed(task: Asked, reason: str) -> list[Row]:
-    """The rows of a task that broke."""
+def failed_rows(task: RowTask, reason: str) -> list[Row]:
+    """Return the rows of a failed task."""
     return task.rows(status="failed", error=reason)
 
 
-def _line(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
 @functools.cache
 def _warm_up(problem: str, name: str) -> None:
-    """Call a solver once, untimed: the first call of a process imports its backend or loads its weights.
+    """Call a solver once, untimed, because the first call of a process imports its backend or loads its weights.
 
-    What goes wrong here goes wrong again in the timed call.
+    A fault here occurs again in the timed call.
     """
     preset = "small" if "small" in registry().problem(problem).presets else None
     with contextlib.suppress(Exception):
@@ -170,9 +174,9 @@ def _warm_up(problem: str, name: str) -> None:
 
 
 def _rows(task: Task, instance: Instance, result: Result, cpu_seconds: float) -> list[Row]:
-    """The result as rows, each objective's value taken from the judge."""
+    """Return the result as rows, each objective's value taken from the judge."""
     exact = len(task.objectives) == 1
-    made = task.rows(
+    task_rows = task.rows(
         status=result.status,
         sort_keys=result.sort_keys,
         sort_bound=result.sort_bound,
@@ -190,12 +194,12 @@ def _rows(task: Task, instance: Instance, result: Result, cpu_seconds: float) ->
     )
     return [
         dataclasses.replace(row, sort_key=None if row.sort_keys is None else row.sort_keys[row.objective])
-        for row in made
+        for row in task_rows
     ]
 
 
 def _peak_mib() -> float:
-    """The most memory that this process had taken so far, MiB."""
+    """Return the peak memory of this process so far, in MiB."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
 
@@ -213,11 +217,11 @@ def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:
 
 
 def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
-    """Constraint -> whether the default objective's optimum gets better without it.
+    """Return for each constraint whether the default objective's optimum improves without it.
 
-    The plan is valued by the relaxed instance too: a value's scale may depend on the instance (the price of a deferred
-    job does). The problem's default is asked, whatever rules say: without a constraint there may be more plans than can
-    be examined. A relaxed instance that it refuses is left out.
+    The plan is also evaluated by the relaxed instance, because the scale of values may depend on the instance (as the
+    price of a deferred job). The problem's default solver is used, because without a constraint there may be too many
+    plans to enumerate. A relaxed instance that it rejects is omitted.
     """
     binding = {}
     objective, problem = instance.objectives[0], registry().problem(task.problem)

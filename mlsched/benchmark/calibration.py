@@ -1,4 +1,4 @@
-"""A fixed load that tells how fast this machine is just now: times are quoted as multiples of it."""
+"""Fixed load that measures the current speed of this machine; times are quoted as multiples of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 
-def load() -> float:
-    """Half plain Python, half small numpy arrays: the mixture that the library's own hot paths are made of."""
+def calibration_load() -> float:
+    """Run half plain Python, half small numpy arrays, the mixture of the library's own hot paths."""
     total = 0
     table: dict[int, int] = {}
     for i in range(400_000):
@@ -23,16 +23,16 @@ def load() -> float:
 
 
 def cpu_seconds(function: Callable[[], object], repeat: int = 5) -> float:
-    """CPU seconds of one call, best of `repeat`."""
+    """Return the CPU seconds of one call, best of `repeat`."""
     best = float("inf")
     for _ in range(repeat):
-        started = time.process_time()
+        start_time = time.process_time()
         function()
-        best = min(best, time.process_time() - started)
+        best = min(best, time.process_time() - start_time)
     return best
 
 
 @functools.cache
 def calibrated() -> float:
-    """CPU seconds that the load takes in this process."""
-    return cpu_seconds(load)
+    """Return the CPU seconds of the load in this process."""
+    return cpu_seconds(calibration_load)

@@ -1,4 +1,4 @@
-"""What suites are made of: instances, and who answers them, as data."""
+"""Content of suites: instances and their solvers, as data."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-#: Seeds of a case that names none.
+#: Default seeds of a case.
 SEEDS = tuple(range(8))
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Instances of one preset, or in files, and who answers them.
+    """Instances of one preset, or in files, and their solvers.
 
-    preset: of the problem, None for the generator's own sizes; sizes: changes to it. files: paths of instances instead;
-    then preset is what they are called together, and sizes are options for the reader of others' files. solvers:
-    names with parameters, None for all registered ones. objectives: None for all. time_limit: wall seconds per solve,
-    for exact solvers. work_limit: backend ("cp-sat", "highs") -> its deterministic measure per solve; backends not
-    named run unlimited, and an algorithm that declares its engine keeps to the engine's. without: of the registered
-    solvers, those that are not asked. reference: where none of the solvers is exact, the problem's default is asked
-    as well. confirm_limit: wall seconds that a second opinion may take, None for a share of the time limit. published:
-    file -> the optimum that is published for it, of the case's only objective. repeat: CPU seconds for which the same
-    call is made again and again, for its cost; the judge is timed too.
+    Attributes:
+        problem: Problem of the instances.
+        preset: Preset, or None for the generator's own sizes. For files: their common name.
+        sizes: Changes to the preset's sizes. For files: options of the reader of foreign files.
+        seeds: Seeds of the instances.
+        solvers: Names with parameters, or None for all registered solvers.
+        objectives: Objectives, or None for all.
+        time_limit: Wall seconds per solve, for exact solvers.
+        work_limit: Backend ("cp-sat", "highs") -> its deterministic limit per solve. Other backends are unlimited; an
+            algorithm that declares its engine uses the engine's limit.
+        without: Registered solvers to omit.
+        files: Paths of instances, instead of a preset.
+        reference: Add the problem's default if none of the solvers is exact.
+        published: File -> its published optimum, for the case's only objective.
+        repeat: CPU seconds for which the same call is repeated, to measure its cost; the judge is timed too.
+        confirm_limit: Wall seconds of a confirmation, None for a share of the time limit.
     """
 
     problem: str
@@ -43,7 +50,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
-    """A named set of cases; `programs` are files of integer programs with published fronts (`outside`)."""
+    """Named set of cases; `programs` are files of integer programs with published fronts (`outside`)."""
 
     name: str
     doc: str

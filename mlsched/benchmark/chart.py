@@ -1,7 +1,7 @@
-"""Charts as SVG text: steps, lines and marks in the colours of the page around them.
+"""Charts as SVG text: steps, lines and marks in the colours of the surrounding page.
 
-A report has dozens of small charts. Matplotlib takes a third of a second for one and fixes its colours; here a chart
-takes a millisecond, follows the page's theme, and its text is text.
+A report has dozens of small charts. Matplotlib takes a third of a second for each and fixes its colours. Here a chart
+takes a millisecond, follows the page's theme, and keeps its text as text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mlsched.benchmark.theme import line_style
 
 Points = Sequence[tuple[float, float]]
 
-#: Size in pixels, and the room that the texts take at each side.
+#: Size in pixels, and the margins for texts.
 WIDTH, HEIGHT = 360, 270
 LEFT, RIGHT, TOP, BOTTOM = 68, 12, 30, 44
 SIZE = 12
@@ -23,7 +23,7 @@ SIZE = 12
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """What is drawn in one style. line: joined points; filled, hollow, ticks: marks at points."""
+    """Data drawn in one style: a line of joined points, and filled, hollow and tick marks."""
 
     name: str
     style: int
@@ -34,7 +34,7 @@ class Series:
 
 
 def steps(points: Points) -> list[tuple[float, float]]:
-    """The line that stays at each point's height until the next point."""
+    """Return the line that keeps each point's height until the next point."""
     corners: list[tuple[float, float]] = []
     for x, y in points:
         if corners:
@@ -44,20 +44,20 @@ def steps(points: Points) -> list[tuple[float, float]]:
 
 
 def chart(title: str, x: Axis, y: Axis, series: Sequence[Series]) -> str:
-    """One chart; what a reader hears of it is its title and its axes."""
-    spoken = html.escape(f"{title}: {y.label} over {x.label}")
+    """Return one chart; its title and axes are the description for screen readers."""
+    description = html.escape(f"{title}: {y.label} over {x.label}")
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{spoken}" font-size="{SIZE}">',
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{description}" font-size="{SIZE}">',
         f'<text x="4" y="15" font-weight="600" fill="var(--ink)">{html.escape(title)}</text>',
-        *_grid(x, y),
-        *(_series(one, x, y, _width(k, len(series))) for k, one in enumerate(series)),
+        *_grid_elements(x, y),
+        *(_series_element(one, x, y, _width(k, len(series))) for k, one in enumerate(series)),
         "</svg>",
     ]
     return "".join(parts)
 
 
 def legend(names: Mapping[str, int]) -> dict[str, str]:
-    """Name -> a sample of its line; `names` gives the styles."""
+    """Return a sample of each line by name; `names` gives the styles."""
     entries = {}
     for name, style in names.items():
         entries[name] = (
@@ -67,60 +67,60 @@ def legend(names: Mapping[str, int]) -> dict[str, str]:
 
 
 def _width(index: int, count: int) -> float:
-    """Of several lines the first ones are wider, so that equal ones do not hide each other."""
+    """Return the width of a line; the first of several are wider, so that equal lines remain visible."""
     return 1.6 + 2.4 * (count - 1 - index) / (count - 1) if count > 1 else 2
 
 
 def _stroke(style: int, width: float = 2) -> str:
     colour, dashes = line_style(style)
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return f'fill="none" stroke="{colour}" stroke-width="{width:.3g}"{dashed}'
+    dash_attribute = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'fill="none" stroke="{colour}" stroke-width="{width:.3g}"{dash_attribute}'
 
 
-def _place(axis: Axis, value: float, *, upright: bool) -> float:
+def _position(axis: Axis, value: float, *, upright: bool) -> float:
     if upright:
         return round(HEIGHT - BOTTOM - axis.share(value) * (HEIGHT - TOP - BOTTOM), 1)
     return round(LEFT + axis.share(value) * (WIDTH - LEFT - RIGHT), 1)
 
 
-def _grid(x: Axis, y: Axis) -> list[str]:
-    """Lines at round values, their texts, and what the axes are."""
+def _grid_elements(x: Axis, y: Axis) -> list[str]:
+    """Return lines at round values with their labels, and the axes with their names."""
     floor, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     elements = []
     for value in x.ticks():
-        at = _place(x, value, upright=False)
+        at = _position(x, value, upright=False)
         elements.append(f'<path d="M{at} {TOP}V{floor}" stroke="var(--rule)"/>')
         end = "end" if at > right - 10 else "middle"
-        elements.append(_text(at, floor + 16, x.write(value), end))
+        elements.append(_text_element(at, floor + 16, x.write(value), end))
     for value in y.ticks():
-        at = _place(y, value, upright=True)
+        at = _position(y, value, upright=True)
         elements.append(f'<path d="M{LEFT} {at}H{right}" stroke="var(--rule)"/>')
-        elements.append(_text(LEFT - 6, at + 4, y.write(value), "end"))
+        elements.append(_text_element(LEFT - 6, at + 4, y.write(value), "end"))
     elements.append(f'<path d="M{LEFT} {TOP}V{floor}H{right}" fill="none" stroke="var(--soft)"/>')
-    elements.append(_text((LEFT + right) / 2, HEIGHT - 8, x.label, "middle"))
+    elements.append(_text_element((LEFT + right) / 2, HEIGHT - 8, x.label, "middle"))
     middle = (TOP + floor) / 2
-    turned = f'transform="rotate(-90 12 {middle})"'
-    elements.append(_text(12, middle, y.label, "middle", turned))
+    rotation = f'transform="rotate(-90 12 {middle})"'
+    elements.append(_text_element(12, middle, y.label, "middle", rotation))
     return elements
 
 
-def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
+def _text_element(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="var(--soft)" {more}>{html.escape(words)}</text>'
 
 
-def _series(one: Series, x: Axis, y: Axis, width: float) -> str:
-    colour, _ = line_style(one.style)
+def _series_element(series: Series, x: Axis, y: Axis, width: float) -> str:
+    colour, _ = line_style(series.style)
 
     def at(point: tuple[float, float]) -> tuple[float, float]:
-        return _place(x, point[0], upright=False), _place(y, point[1], upright=True)
+        return _position(x, point[0], upright=False), _position(y, point[1], upright=True)
 
     parts = []
-    if one.line:
-        path = "L".join(f"{a:g} {b:g}" for a, b in map(at, one.line))
-        parts.append(f'<path d="M{path}" stroke-linejoin="round" {_stroke(one.style, width)}/>')
-    for fill, points in ((colour, one.filled), ("none", one.hollow)):
+    if series.line:
+        path = "L".join(f"{a:g} {b:g}" for a, b in map(at, series.line))
+        parts.append(f'<path d="M{path}" stroke-linejoin="round" {_stroke(series.style, width)}/>')
+    for fill, points in ((colour, series.filled), ("none", series.hollow)):
         for a, b in map(at, points):
             parts.append(f'<circle cx="{a:g}" cy="{b:g}" r="3" fill="{fill}" fill-opacity=".55" stroke="{colour}"/>')
-    for a, b in map(at, one.ticks):
+    for a, b in map(at, series.ticks):
         parts.append(f'<path d="M{a:g} {b - 5:g}v10" stroke="{colour}" stroke-width="1.5"/>')
-    return f'<g class="series" data-name="{html.escape(one.name)}">{"".join(parts)}</g>'
+    return f'<g class="series" data-name="{html.escape(series.name)}">{"".join(parts)}</g>'

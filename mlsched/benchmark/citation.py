@@ -1,7 +1,7 @@
-"""BibTeX of mlsched and of mean gaps, each with the facts that identify the number and the command that makes it again.
+"""BibTeX of mlsched and of mean gaps, with the facts that identify a number and the command that reproduces it.
 
-An entry names the instances by a hash of their hashes, the objective, the mean gap with its interval, and what the
-optima rest on.
+An entry names the instances by a hash of their hashes, the objective, the mean gap with its interval, and the evidence
+of the optima.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from mlsched.core.files import atomic_write
 KEY_DIGITS = 12
 
 
-def software(version: str = __version__) -> str:
-    """BibTeX of mlsched itself."""
-    return _entry(
+def software_entry(version: str = __version__) -> str:
+    """Return the BibTeX entry of mlsched."""
+    return _bibtex_entry(
         "software",
         f"mlsched-{version}",
         {
@@ -41,19 +41,19 @@ def software(version: str = __version__) -> str:
     )
 
 
-def mean_gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], str]:
-    """BibTeX of each mean gap to proven optima, of rows that `reference.with_gaps` made.
+def mean_gap_entries(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], str]:
+    """Return the BibTeX entry of each mean gap to proven optima, for rows from `reference.with_gaps`.
 
-    By problem, preset, objective and solver; exact solvers, the judge and published optima are left out.
+    Keys are problem, preset, objective and solver. Exact solvers, the judge and published optima are omitted.
     """
-    proved, found = references(rows), {}
+    optima, entries = references(rows), {}
     keys = group_by(rows, lambda row: (row.problem, row.case, row.objective, row.solver))
     for line in gap_lines(rows, intervals=True):
         key = (line.problem, line.preset, line.objective, line.solver)
         own = [row for row in keys[key] if row.gap_to_optimum is not None]
         if not own or line.kind == "exact" or line.solver in (JUDGE, PUBLISHED) or line.gaps.mean is None:
             continue
-        evidence = collections.Counter(proved[row.instance_hash, row.objective].evidence for row in own)
+        evidence = collections.Counter(optima[row.instance_hash, row.objective].evidence for row in own)
         digest = hashlib.sha256("".join(sorted(row.instance_hash for row in own)).encode()).hexdigest()[:KEY_DIGITS]
         first = own[0]
         instances = f"{line.problem} {line.preset}, {count_of(len(own), 'instance')}, hash {digest}"
@@ -70,20 +70,20 @@ def mean_gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], str]:
         }
         name = f"mlsched-{digest}-{line.objective}-{line.solver}"
         texts = {k: latex_text(v) if k in ("title", "note") else v for k, v in fields.items()}
-        found[key] = _entry("misc", re.sub(r"[^A-Za-z0-9.-]+", "-", name), texts)
-    return found
+        entries[key] = _bibtex_entry("misc", re.sub(r"[^A-Za-z0-9.-]+", "-", name), texts)
+    return entries
 
 
 def write_bibtex(rows: Sequence[Row], path: Path) -> None:
-    """Write the entry of mlsched in each version that made rows, and one for each mean gap."""
+    """Write the entry of mlsched in each version that computed rows, and one per mean gap."""
     versions = dict.fromkeys(row.versions.get("mlsched", __version__) for row in rows) or {__version__: None}
     with atomic_write(path) as out:
-        out.write("\n\n".join([*map(software, versions), *mean_gaps(rows).values()]) + "\n")
+        out.write("\n\n".join([*map(software_entry, versions), *mean_gap_entries(rows).values()]) + "\n")
 
 
-def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
-    return f"@{kind}{{{key},\n" + ",\n".join(_lines(fields)) + "\n}"
+def _bibtex_entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    return f"@{kind}{{{key},\n" + ",\n".join(_field_lines(fields)) + "\n}"
 
 
-def _lines(fields: dict[str, str]) -> Iterable[str]:
+def _field_lines(fields: dict[str, str]) -> Iterable[str]:
     return (f"  {name} = {{{value}}}" for name, value in fields.items())

@@ -1,7 +1,7 @@
-"""What answers cost, and how the cost grows with the size of the instance: the tables of `scale` and `speed`.
+"""Cost of answers and its growth with instance size: the tables of `scale` and `speed`.
 
-A search that a limit ended has a censored cost: it would have taken at least that long. Such a cost is shown as one
-("> 2.00 s") and takes no part in the exponent.
+A search that a limit ended has a censored cost: it would have taken at least that long. Such a cost is marked ("> 2.00
+s") and excluded from the exponent.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mlsched.core.solver import Kind
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Sizes that an exponent needs at least.
-FEW = 3
+#: Least number of sizes for an exponent.
+LEAST_SIZES = 3
 COST_NOTE = (
     "CPU time of one call, median over the instances. >: a limit ended at least one search, so that the time is "
     "censored: it would have been longer. growth: the exponent e of time ~ size^e, size being the number of integers "
@@ -32,10 +32,19 @@ COST_NOTE = (
 
 @dataclasses.dataclass(frozen=True)
 class CostLine:
-    """One solver on the instances of one case, by one objective.
+    """Cost of one solver on the instances of one case, by one objective.
 
-    size: mean number of integers in an instance. calls: rows with a time; seconds: their median CPU time; censored:
-    how many of them a limit ended. load: median multiple of the calibration load, None where it was not measured.
+    Attributes:
+        problem: Problem of the instances.
+        objective: Objective of the calls.
+        case: Preset and changed sizes.
+        solver: Name of the solver.
+        kind: Kind of the solver.
+        size: Mean number of integers in an instance.
+        calls: Number of rows with a time.
+        seconds: Their median CPU time in seconds.
+        censored: Number of calls that a limit ended.
+        load: Median multiple of the calibration load, None if it was not measured.
     """
 
     problem: str
@@ -51,7 +60,7 @@ class CostLine:
 
 
 def cost_lines(rows: Sequence[Row]) -> list[CostLine]:
-    """The costs by problem, solver, objective and case; a rule's call for all objectives counts once."""
+    """Return the costs by problem, solver, objective and case; a rule's call for all objectives counts once."""
     first = {row.problem: row.objective for row in reversed(rows)}
     timed = [
         row
@@ -61,40 +70,44 @@ def cost_lines(rows: Sequence[Row]) -> list[CostLine]:
         and (row.kind == "exact" or row.objective == first[row.problem])
     ]
     groups = group_by(timed, lambda r: (r.problem, r.solver, r.objective, r.case))
-    return [_line(group) for group in groups.values()]
+    return [_cost_line(group) for group in groups.values()]
 
 
-def _line(group: list[Row]) -> CostLine:
+def _cost_line(group: list[Row]) -> CostLine:
     row = group[0]
-    seconds = [r.cpu_seconds for r in group if r.cpu_seconds is not None]
-    loads = [r.cpu_seconds / r.work["calibration"] for r in group if r.cpu_seconds and r.work.get("calibration")]
+    seconds = [call.cpu_seconds for call in group if call.cpu_seconds is not None]
+    loads = [
+        call.cpu_seconds / call.work["calibration"]
+        for call in group
+        if call.cpu_seconds and call.work.get("calibration")
+    ]
     return CostLine(
         problem=row.problem,
         objective=row.objective,
         case=row.case,
         solver=row.solver,
         kind=row.kind,
-        size=statistics.fmean(r.size for r in group),
+        size=statistics.fmean(call.size for call in group),
         calls=len(seconds),
         seconds=statistics.median(seconds),
-        censored=sum(r.censored for r in group),
+        censored=sum(call.censored for call in group),
         load=statistics.median(loads) if loads else None,
     )
 
 
-def growth(lines: Sequence[CostLine]) -> float | None:
-    """The exponent e of seconds ~ size^e of one solver, None below three sizes without a censored time."""
-    whole = [line for line in lines if not line.censored and line.seconds > 0]
-    if len({line.size for line in whole}) < FEW:
+def growth_exponent(lines: Sequence[CostLine]) -> float | None:
+    """Return the exponent e of seconds ~ size^e of one solver; None below three sizes without a censored time."""
+    complete_lines = [line for line in lines if not line.censored and line.seconds > 0]
+    if len({line.size for line in complete_lines}) < LEAST_SIZES:
         return None
     slope = statistics.linear_regression(
-        [math.log(line.size) for line in whole], [math.log(line.seconds) for line in whole]
+        [math.log(line.size) for line in complete_lines], [math.log(line.seconds) for line in complete_lines]
     ).slope
     return float(slope)
 
 
 def cost_tables(rows: Sequence[Row]) -> list[Table]:
-    """A table a problem: a line a solver, a column a case, smallest instances first."""
+    """Return one table per problem: a row per solver and a column per case, smallest instances first."""
     lines = cost_lines(rows)
     return [
         _table(problem, [x for x in lines if x.problem == problem])
@@ -109,22 +122,24 @@ def _table(problem: str, lines: Sequence[CostLine]) -> Table:
 
     cases = [x.case for x in sorted(lines, key=lambda x: x.size)]
     cases = list(dict.fromkeys(cases))
-    loaded = any(x.load is not None for x in lines)
-    made = Table(title=Text(f"{problem}: CPU time a call"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    made.add_column("solver", overflow="fold")
-    for name in [*cases, *["load"] * loaded, *["growth"] * (len(cases) >= FEW)]:
-        made.add_column(name, justify="right")
+    has_load = any(x.load is not None for x in lines)
+    cost_table = Table(
+        title=Text(f"{problem}: CPU time a call"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    cost_table.add_column("solver", overflow="fold")
+    for name in [*cases, *["load"] * has_load, *["growth"] * (len(cases) >= LEAST_SIZES)]:
+        cost_table.add_column(name, justify="right")
     for (solver, objective), own in _by_solver(lines).items():
         several = len({x.objective for x in lines if x.solver == solver}) > 1
         by_case = {x.case: x for x in own}
-        cells = [_cell(by_case.get(case)) for case in cases]
-        if loaded:
+        cells = [_format_cost(by_case.get(case)) for case in cases]
+        if has_load:
             cells.append(NONE if own[0].load is None else f"{1000 * own[0].load:.3g}")
-        if len(cases) >= FEW:
-            exponent = growth(own)
+        if len(cases) >= LEAST_SIZES:
+            exponent = growth_exponent(own)
             cells.append(NONE if exponent is None else f"{exponent:.2f}")
-        made.add_row(Text(f"{solver}, {objective}" if several else solver), *cells)
-    return made
+        cost_table.add_row(Text(f"{solver}, {objective}" if several else solver), *cells)
+    return cost_table
 
 
 def _by_solver(lines: Sequence[CostLine]) -> dict[tuple[str, str], list[CostLine]]:
@@ -134,7 +149,7 @@ def _by_solver(lines: Sequence[CostLine]) -> dict[tuple[str, str], list[CostLine
     return lines_of
 
 
-def _cell(line: CostLine | None) -> str:
+def _format_cost(line: CostLine | None) -> str:
     if line is None:
         return NONE
     return f"{'> ' if line.censored else ''}{duration(line.seconds)}"

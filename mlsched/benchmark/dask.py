@@ -1,4 +1,4 @@
-"""A suite's tasks on a Dask cluster: the same rows as in this process."""
+"""Execution of a suite's tasks on a Dask cluster, with the same rows as in this process."""
 
 from __future__ import annotations
 
@@ -6,48 +6,54 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlsched.benchmark.answer import answer, failed
+from mlsched.benchmark.answer import answer, failed_rows
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.tasks import Asked
+from mlsched.benchmark.tasks import RowTask
 from mlsched.core.errors import InvalidInput
 
-#: Tasks per worker that are with the scheduler at a time: a long suite does not fill its memory.
+#: Tasks per worker that are submitted at a time, so that a long suite does not fill the scheduler's memory.
 IN_FLIGHT = 8
 #: Seconds to wait for the scheduler.
 PATIENCE = 10.0
 
 
-def on_dask(tasks: Sequence[Asked], address: str, isolate: bool, keep: Callable[[Asked, list[Row]], None]) -> None:
-    """Have the workers of the cluster at `address` ("tcp://host:8786") do the tasks; rows are kept as they come.
+def on_dask(tasks: Sequence[RowTask], address: str, isolate: bool, keep: Callable[[RowTask, list[Row]], None]) -> None:
+    """Run the tasks on the workers of the cluster at `address` ("tcp://host:8786"), keeping rows as they arrive.
 
-    Workers must have mlsched, and one thread each: solves would take each other's time. A task whose worker dies is
-    tried on others as often as the cluster is set to (`distributed.scheduler.allowed-failures`), then it is a failed
-    row.
+    Workers need mlsched and one thread each, because solves would slow each other down. A task whose worker dies is
+    retried on other workers as often as the cluster allows (`distributed.scheduler.allowed-failures`); then it becomes
+    a failed row.
+
+    Args:
+        tasks: The tasks.
+        address: Address of the Dask scheduler.
+        isolate: Run foreign solvers in their own processes.
+        keep: Called with each task and its rows.
     """
-    distributed = _distributed()
+    distributed = _import_distributed()
     with _client(distributed, address) as client:
-        there = client.scheduler_info(n_workers=-1)["workers"].values()
-        threads = {worker["nthreads"] for worker in there}
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = {worker["nthreads"] for worker in workers}
         if not threads:
             raise InvalidInput(f"--dask {address}: the cluster has no worker; start some (`dask worker {address}`)")
         if threads != {1}:
             raise InvalidInput(
                 f"--dask {address}: its workers have {max(threads)} threads; start them with --nthreads 1"
             )
-        waiting, running = iter(tasks), dict[Any, Asked]()
-        completed = distributed.as_completed(loop=client.loop)
+        waiting, running = iter(tasks), dict[Any, RowTask]()
+        finished_futures = distributed.as_completed(loop=client.loop)
 
         def submit(count: int) -> None:
             for task in itertools.islice(waiting, count):
                 future = client.submit(answer, task, isolate, pure=False)
                 running[future] = task
-                completed.add(future)
+                finished_futures.add(future)
 
-        submit(IN_FLIGHT * len(there))
-        for future in completed:
+        submit(IN_FLIGHT * len(workers))
+        for future in finished_futures:
             submit(1)
             task = running.pop(future)
-            keep(task, _result(task, future))
+            keep(task, _rows_of_future(task, future))
 
 
 def _client(distributed: Any, address: str) -> Any:
@@ -58,15 +64,15 @@ def _client(distributed: Any, address: str) -> Any:
         raise InvalidInput(f"--dask {address}: there is no Dask scheduler: {reason}") from None
 
 
-def _result(task: Asked, future: Any) -> list[Row]:
+def _rows_of_future(task: RowTask, future: Any) -> list[Row]:
     error = future.exception()
     if error is None:
         rows: list[Row] = future.result()
         return rows
-    return failed(task, f"{task.solver}: {type(error).__name__}: {' '.join(str(error).split())}")
+    return failed_rows(task, f"{task.solver}: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError:

@@ -1,7 +1,7 @@
-"""A store for other programs, for papers and for readers.
+"""Export of a store for other programs, papers and readers.
 
-Its rows as CSV or Parquet, its gap table as Markdown or LaTeX, its report as HTML, its mean gaps as BibTeX, and figures
-as PDF, SVG or PNG.
+Formats: rows as CSV or Parquet, the gap table as Markdown or LaTeX, the report as HTML, mean gaps as BibTeX, and
+figures as PDF, SVG or PNG.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from typing import Any
 
 from mlsched.benchmark import plots
 from mlsched.benchmark.citation import write_bibtex
-from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, censored, count, gap, percent, with_interval
-from mlsched.benchmark.row import Row, canonical
+from mlsched.benchmark.formats import (
+    GAP_NOTE,
+    apart_notes,
+    apart_text,
+    censored_duration,
+    count_or_blank,
+    gap,
+    percent,
+    with_interval,
+)
+from mlsched.benchmark.row import Row, canonical_json
 from mlsched.benchmark.table import GapLine, gap_lines
 from mlsched.benchmark.text_table import PREAMBLE, TextTable, to_latex, to_markdown
 from mlsched.core.errors import InvalidInput, did_you_mean, shorten
@@ -29,18 +38,18 @@ TABLE_NOTE = (
 
 
 def export(rows: Sequence[Row], path: Path, *, columns: Sequence[str] = (), figure: str | None = None) -> None:
-    """Write the rows that `run_suite` or `reference.with_gaps` made, in the format of the suffix, atomically.
+    """Write rows from `run_suite` or `reference.with_gaps` in the format of the suffix, atomically.
 
     Args:
-        rows: of one store.
-        path: .csv and .parquet have the rows, .md and .tex the gap table, .html the report, .bib an entry to cite each
-            mean gap by, .pdf, .svg and .png a figure.
-        columns: of the gap table, by their titles; "all" for every one. By default solver, n, optimal and mean gap,
-            with what is in no mean.
+        rows: Rows of one store.
+        path: Target: .csv and .parquet for the rows, .md and .tex for the gap table, .html for the report, .bib for one
+            citation per mean gap, .pdf, .svg and .png for a figure.
+        columns: Titles of the gap table's columns; "all" for every column. By default solver, n, optimal and mean gap,
+            with counts of instances outside the means.
         figure: "gaps" for the distribution of the gaps (default), "profile" for performance profiles by value.
 
     Raises:
-        InvalidInput: There are no rows, the suffix is unknown, or an option does not belong to it.
+        InvalidInput: Rows are missing, the suffix is unknown, or an option does not belong to it.
     """
     check_format(path, columns=columns, figure=figure)
     if not rows:
@@ -56,81 +65,83 @@ def export(rows: Sequence[Row], path: Path, *, columns: Sequence[str] = (), figu
 
 
 def check_format(path: Path, *, columns: Sequence[str] = (), figure: str | None = None) -> None:
-    """Refuse an unknown suffix, and options that do not belong to it."""
-    known = [*FORMATS, *TABLES, *PICTURES]
-    if path.suffix not in known:
-        raise InvalidInput(f"{path}: ends in '{path.suffix}', expected {', '.join(known)}")
+    """Raise InvalidInput for an unknown suffix, or options that do not belong to it."""
+    suffixes = [*FORMATS, *TABLES, *PICTURES]
+    if path.suffix not in suffixes:
+        raise InvalidInput(f"{path}: ends in '{path.suffix}', expected {', '.join(suffixes)}")
     if columns and path.suffix not in TABLES:
         raise InvalidInput(f"--columns: {path.name} is not a table; leave it out, or write a .tex or .md")
     if figure is not None and path.suffix not in PICTURES:
         raise InvalidInput(f"--figure: {path.name} is not a picture; leave it out, or write a .pdf or .svg")
     if figure is not None and figure not in ("gaps", "profile"):
         raise InvalidInput(f"--figure: {shorten(figure)}, expected gaps or profile")
-    _wanted(columns)
+    _selected_columns(columns)
     if path.suffix in PICTURES:
         plots.check_target(path)
 
 
-def flat(row: Row) -> dict[str, Any]:
-    """A row as plain cells: what has parts as JSON text, the gap by its parts.
+def flat_row(row: Row) -> dict[str, Any]:
+    """Return a row as plain cells: nested values as JSON text, the gap by its parts.
 
-    value and bound are the objective's own, and `count` says of how much of what is compared before them (`rank`) the
-    value is; those that order plans are the compared_ ones.
+    `value` and `bound` are the objective's own, and `count` is the primary count of the value. The `sort_` columns
+    order plans.
     """
-    found = dataclasses.asdict(row)
+    cells = dataclasses.asdict(row)
     closeness = row.gap_to_optimum
-    del found["gap_to_optimum"]
-    for name, value in found.items():
+    del cells["gap_to_optimum"]
+    for name, value in cells.items():
         if isinstance(value, dict):
-            found[name] = canonical(value)
-    for name, kept in (("value", "sort_key"), ("bound", "sort_bound")):
-        exact = found[kept]
-        found[name] = exact if row.primary is None or exact is None else row.primary.split(exact)[1]
-    found["count"] = None if row.primary is None or row.sort_key is None else row.primary.split(row.sort_key)[0]
-    found["gap_to_optimum"] = None if closeness is None else closeness.share
-    found["difference_to_optimum"] = None if closeness is None else closeness.difference
-    return found
+            cells[name] = canonical_json(value)
+    for name, source in (("value", "sort_key"), ("bound", "sort_bound")):
+        exact = cells[source]
+        cells[name] = exact if row.primary is None or exact is None else row.primary.split(exact)[1]
+    cells["count"] = None if row.primary is None or row.sort_key is None else row.primary.split(row.sort_key)[0]
+    cells["gap_to_optimum"] = None if closeness is None else closeness.share
+    cells["difference_to_optimum"] = None if closeness is None else closeness.difference
+    return cells
 
 
-def _rows(rows: Sequence[Row], path: Path) -> None:
-    """A line per row; `row` is the number by which `mlsched rerun` knows it."""
-    table = [flat(row) for row in rows]
+def _write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write one line per row; `row` is the number that `mlsched rerun` accepts."""
+    table = [flat_row(row) for row in rows]
     columns = {name: [row[name] for row in table] for name in table[0]} if table else {}
     write({"row": list(range(1, len(table) + 1)), **columns}, path)
 
 
 def _write_tables(rows: Sequence[Row], path: Path, columns: Sequence[str]) -> None:
-    """Write a table per problem and objective."""
+    """Write one table per problem and objective."""
     lines = gap_lines(rows, intervals=True)
     keys = dict.fromkeys((line.problem, line.objective) for line in lines)
-    made = [gap_table([line for line in lines if (line.problem, line.objective) == key], columns) for key in keys]
+    tables = [gap_table([line for line in lines if (line.problem, line.objective) == key], columns) for key in keys]
     note = f"{GAP_NOTE} {TABLE_NOTE}"
     parts = (
-        [*map(to_markdown, made), note, ""] if path.suffix == ".md" else [PREAMBLE, f"% {note}", *map(to_latex, made)]
+        [*map(to_markdown, tables), note, ""]
+        if path.suffix == ".md"
+        else [PREAMBLE, f"% {note}", *map(to_latex, tables)]
     )
     with atomic_write(path) as out:
         out.write("\n".join(parts))
 
 
 def gap_table(lines: Sequence[GapLine], columns: Sequence[str] = ()) -> TextTable:
-    """The gap table of one problem and objective.
+    """Return the gap table of one problem and objective.
 
-    Without a column of presets, each preset of several is a heading.
+    In a table without a column of presets, each of several presets becomes a heading.
     """
-    shown = [column for column in _wanted(columns) if not column.optional or any(map(column.cell, lines))]
-    titles = [column.title for column in shown]
+    visible = [column for column in _selected_columns(columns) if not column.optional or any(map(column.cell, lines))]
+    titles = [column.title for column in visible]
     presets = list(dict.fromkeys(line.preset for line in lines))
     rows = []
     for preset in presets:
         if len(presets) > 1 and "preset" not in titles:
             rows.append([preset])
-        rows += [[column.cell(line) for column in shown] for line in lines if line.preset == preset]
+        rows += [[column.cell(line) for column in visible] for line in lines if line.preset == preset]
     first = lines[0]
     where = f", {first.preset}" if len(presets) == 1 and "preset" not in titles else ""
     left = next((at for at, title in enumerate(titles) if title not in ("preset", "solver")), len(titles))
     return TextTable(
         f"{first.problem}{where}: {first.objective} [{first.unit}]",
-        [column.heading or column.title for column in shown],
+        [column.heading or column.title for column in visible],
         rows,
         tuple(apart_notes(line.gaps for line in lines)),
         f"{first.problem} {first.objective}",
@@ -140,14 +151,14 @@ def gap_table(lines: Sequence[GapLine], columns: Sequence[str] = ()) -> TextTabl
 
 @dataclasses.dataclass(frozen=True)
 class _Column:
-    """A column of the gap table.
+    """Column of the gap table.
 
     Attributes:
-        title: by which it is asked for.
-        cell: what it has of a line.
-        compact: whether it is of the default table.
-        optional: whether it is left out if every cell is empty.
-        heading: its title in the table, if that is longer.
+        title: Title by which users select it.
+        cell: Returns the cell of a line.
+        compact: Whether it is in the default table.
+        optional: Whether it is omitted if every cell is empty.
+        heading: Title in the table, if that is longer.
     """
 
     title: str
@@ -158,7 +169,7 @@ class _Column:
 
 
 def _mean_gap(line: GapLine) -> str:
-    """The mean and its interval in percent: "12.0 [8.1, 16.2]"."""
+    """Return the mean and its interval in percent: "12.0 [8.1, 16.2]"."""
     return with_interval(line.gaps.mean, line.interval).replace(" %", "")
 
 
@@ -170,44 +181,45 @@ _COLUMNS = (
     _Column("mean gap", _mean_gap, compact=True, heading="mean gap, % [95 %]"),
     _Column("median gap", lambda line: gap(line.gaps.median).replace(" %", ""), heading="median gap, %"),
     _Column("largest gap", lambda line: gap(line.gaps.largest).replace(" %", ""), heading="largest gap, %"),
-    _Column("optimum 0", lambda line: apart(line.gaps.absolute, line.gaps.mean_difference), True, True),
-    _Column("behind", lambda line: apart(line.gaps.behind, line.gaps.mean_behind), True, True),
-    _Column("no plan", lambda line: count(line.unsolved), True, True),
+    _Column("optimum 0", lambda line: apart_text(line.gaps.absolute, line.gaps.mean_difference), True, True),
+    _Column("behind", lambda line: apart_text(line.gaps.behind, line.gaps.mean_behind), True, True),
+    _Column("no plan", lambda line: count_or_blank(line.unsolved), True, True),
     _Column("proven", lambda line: "" if line.proven is None else percent(line.proven)),
-    _Column("failed", lambda line: count(line.failures), True, True),
-    _Column("skipped", lambda line: count(line.skipped), True, True),
-    _Column("CPU time", lambda line: censored(line.cpu_seconds, line.censored)),
-    _Column("wall time", lambda line: censored(line.seconds, line.censored)),
+    _Column("failed", lambda line: count_or_blank(line.failures), True, True),
+    _Column("skipped", lambda line: count_or_blank(line.skipped), True, True),
+    _Column("CPU time", lambda line: censored_duration(line.cpu_seconds, line.censored)),
+    _Column("wall time", lambda line: censored_duration(line.seconds, line.censored)),
 )
 
 
-def _wanted(titles: Sequence[str]) -> list[_Column]:
-    """The columns of these titles in their order; the compact ones without titles, all for "all"."""
+def _selected_columns(titles: Sequence[str]) -> list[_Column]:
+    """Return the columns of these titles in order; by default the compact ones, for "all" every column."""
     if not titles:
         return [column for column in _COLUMNS if column.compact]
     if list(titles) == ["all"]:
         return list(_COLUMNS)
-    known = {column.title.lower(): dataclasses.replace(column, optional=False) for column in _COLUMNS}
+    columns_by_title = {column.title.lower(): dataclasses.replace(column, optional=False) for column in _COLUMNS}
     for title in titles:
-        if title.lower() not in known:
+        if title.lower() not in columns_by_title:
             raise InvalidInput(
-                f"--columns {shorten(title)}{did_you_mean(title, known)}: there are all, {', '.join(known)}"
+                f"--columns {shorten(title)}{did_you_mean(title, columns_by_title)}: there are all, "
+                f"{', '.join(columns_by_title)}"
             )
         if titles.count(title) > 1:
             raise InvalidInput(f"--columns {shorten(title)}: is given twice; leave one out")
-    return [known[title.lower()] for title in titles]
+    return [columns_by_title[title.lower()] for title in titles]
 
 
-def _report(rows: Sequence[Row], path: Path) -> None:
+def _write_report(rows: Sequence[Row], path: Path) -> None:
     from mlsched.benchmark.report import write_report
 
     write_report(rows, path)
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Row], Path], None]] = {
-    ".csv": _rows,
-    ".parquet": _rows,
-    ".html": _report,
+    ".csv": _write_rows,
+    ".parquet": _write_rows,
+    ".html": _write_report,
     ".bib": write_bibtex,
 }
 TABLES = (".md", ".tex")

@@ -1,4 +1,4 @@
-"""The report's charts of one problem: performance profiles, time to gap, and how solve time grows."""
+"""Charts of one problem in the report: performance profiles, time to gap, and growth of solve time."""
 
 from __future__ import annotations
 
@@ -17,81 +17,84 @@ from mlsched.benchmark.table import group_by
 Styles = dict[str, int]
 
 
-def seconds(value: float) -> str:
-    """Seconds on an axis: "10 ms", "2 s"."""
+def seconds_text(value: float) -> str:
+    """Format seconds on an axis: "10 ms", "2 s"."""
     for factor, unit in ((1e6, "µs"), (1e3, "ms")):
         if value * factor < 999.5:
             return f"{value * factor:g} {unit}"
     return f"{value:g} s"
 
 
-def times(ratio: float) -> str:
-    """A ratio on an axis."""
+def ratio_text(ratio: float) -> str:
+    """Format a ratio on an axis."""
     return f"{ratio:g}×"
 
 
 SHARE = Axis("share of questions", 0, 1.02, write=lambda share: f"{100 * share:g} %")
 
 
-def profile_charts(found: Sequence[Profile], styles: Styles) -> list[str]:
-    """A chart a profile: x the ratio, y the share of questions on which a solver has at most that ratio."""
-    made = []
-    for profile in found:
+def profile_charts(profiles: Sequence[Profile], styles: Styles) -> list[str]:
+    """Return one chart per profile: x is the ratio, y the share of calls in which a solver has at most that ratio."""
+    charts = []
+    for profile in profiles:
         largest = max((r[-1] for r in profile.ratios.values() if r), default=1.0)
-        axis = Axis("ratio to the best", 1, max(1.1, 1.02 * largest), log=largest > 4, write=times)
+        axis = Axis("ratio to the best", 1, max(1.1, 1.02 * largest), log=largest > 4, write=ratio_text)
         series = [
-            Series(name, styles[name], _rising(1.0, ratios, profile.questions, axis.high))
+            Series(name, styles[name], _rising_line(1.0, ratios, profile.questions, axis.high))
             for name, ratios in profile.ratios.items()
         ]
-        made.append(chart(f"{profile.title}, n = {profile.questions}", axis, SHARE, series))
-    return made
+        charts.append(chart(f"{profile.title}, n = {profile.questions}", axis, SHARE, series))
+    return charts
 
 
-def time_to_gap_charts(found: Sequence[time_to_gap.Panel], styles: Styles) -> list[str]:
-    """A chart an objective and gap: x CPU time, y the share of questions answered within the gap by then."""
-    ends = [t for panel in found for c in panel.courses.values() for t in (*c.within, *c.censored)]
-    axis = Axis("CPU time", LEAST_SECONDS, 1.1 * max(ends, default=1.0), True, seconds)
-    made = []
-    for panel in found:
+def time_to_gap_charts(panels: Sequence[time_to_gap.Panel], styles: Styles) -> list[str]:
+    """Return one chart per objective and gap: x is CPU time, y the share of calls answered within the gap by then."""
+    ends = [t for panel in panels for c in panel.courses.values() for t in (*c.within, *c.censored)]
+    axis = Axis("CPU time", LEAST_SECONDS, 1.1 * max(ends, default=1.0), True, seconds_text)
+    charts = []
+    for panel in panels:
         series = []
         for name, course in panel.courses.items():
-            line = _rising(LEAST_SECONDS, course.within, panel.questions, axis.high)
+            line = _rising_line(LEAST_SECONDS, course.within, panel.questions, axis.high)
             ticks = [(t, sum(w <= t for w in course.within) / panel.questions) for t in course.censored]
             series.append(Series(name, styles[name], line, ticks=ticks))
-        wanted = "optimal" if panel.gap == 0 else f"gap ≤ {percent(panel.gap)}"
-        made.append(chart(f"{panel.title}: {wanted}, n = {panel.questions}", axis, SHARE, series))
-    return made
+        goal = "optimal" if panel.gap == 0 else f"gap ≤ {percent(panel.gap)}"
+        charts.append(chart(f"{panel.title}: {goal}, n = {panel.questions}", axis, SHARE, series))
+    return charts
 
 
-def _rising(start: float, values: Sequence[float], whole: int, end: float) -> list[tuple[float, float]]:
-    """A line from (start, 0) to the end of the axis that rises by one question's share at each value."""
-    corners = [(start, 0.0), *((value, (k + 1) / whole) for k, value in enumerate(values))]
+def _rising_line(start: float, values: Sequence[float], total: int, end: float) -> list[tuple[float, float]]:
+    """Return a line from (start, 0) to the end of the axis that rises by one call's share at each value."""
+    corners = [(start, 0.0), *((value, (k + 1) / total) for k, value in enumerate(values))]
     return [*steps(corners), (end, corners[-1][1])]
 
 
 def solve_times(rows: Sequence[Row], styles: Styles) -> str | None:
-    """CPU seconds of one call over the size of the instance; lines join the medians of presets.
+    """Return a chart of CPU seconds per call over instance size, or None without times; lines join the medians of
+    presets.
 
-    rows: of one problem. Exact solvers only; hollow marks are solves without a proof. None where there are none.
+    Args:
+        rows: Rows of one problem; only exact solvers are drawn, and hollow marks are solves without a proof.
+        styles: Style of each solver.
     """
-    drawn = [
+    visible = [
         row
         for row in rows
         if row.kind == "exact" and not row.restricted and row.cpu_seconds and row.status not in ("skipped", *BROKEN)
     ]
-    if not drawn:
+    if not visible:
         return None
     series = []
-    for name, own in group_by(drawn, lambda row: row.solver).items():
+    for name, own in group_by(visible, lambda row: row.solver).items():
         presets = group_by(own, lambda row: row.case).values()
         line = sorted((_median([r.size for r in p]), _median([r.cpu_seconds or 0.0 for r in p])) for p in presets)
         marks: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         for row in own:
             marks[row.status in ("optimal", "infeasible")].append((row.size, row.cpu_seconds or 0.0))
         series.append(Series(name, styles[name], line, filled=marks[True], hollow=marks[False]))
-    sizes = logarithmic("integers in the instance", [float(row.size) for row in drawn])
-    spent = logarithmic("CPU time", [row.cpu_seconds for row in drawn if row.cpu_seconds], seconds)
-    return chart("exact solvers", sizes, spent, series)
+    sizes = logarithmic("integers in the instance", [float(row.size) for row in visible])
+    times = logarithmic("CPU time", [row.cpu_seconds for row in visible if row.cpu_seconds], seconds_text)
+    return chart("exact solvers", sizes, times, series)
 
 
 def _median(values: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""Tasks of the suite `outside` that are no instances of a problem: integer programs with published fronts."""
+"""Tasks of the suite `outside` beyond problem instances: integer programs with published fronts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ from mlsched.core.errors import InvalidFile, SolverError
 from mlsched.core.machine import machine
 from mlsched.core.versions import versions
 
-#: What rows of integer programs call their problem, and who enumerates.
+#: Problem name of rows of integer programs, and the enumerating solver.
 PROBLEM, ENUMERATOR = "programs", "cp-sat"
 
 
 @dataclasses.dataclass(frozen=True)
 class FrontTask:
-    """One front: the enumerator's, or the published one. A row's value is its number of points.
+    """One front: the enumerated or the published one. A row's value is its number of points.
 
-    path: an .fgt file or a knapsack's folder. solver: ENUMERATOR or PUBLISHED.
+    Attributes:
+        suite: Name of the suite.
+        path: An .fgt file, or the folder of a knapsack.
+        program_hash: Hash of the program.
+        size: Number of numbers in the program.
+        solver: ENUMERATOR or PUBLISHED.
     """
 
     suite: str
@@ -35,21 +40,21 @@ class FrontTask:
 
     @property
     def keys(self) -> list[Key]:
-        """The key of the one row."""
+        """The key of the only row."""
         return [row.key for row in self.rows(status="unknown")]
 
     @property
     def content(self) -> tuple[str, int, str]:
-        """What its program is: as an instance's problem, size, hash."""
+        """Problem, size and hash of the program."""
         return PROBLEM, self.size, self.program_hash
 
     @property
     def limits(self) -> dict[str, Any]:
-        """Nothing bounds a front."""
+        """Limits of the call; fronts are unlimited."""
         return {}
 
     def rows(self, **details: Any) -> list[Row]:
-        """The one row, with these details."""
+        """Return the only row, with these details."""
         row = Row(
             suite=self.suite,
             problem=PROBLEM,
@@ -77,19 +82,21 @@ class FrontTask:
         return [row]
 
     def answered(self) -> list[Row]:
-        """The row; raises SolverError where the enumerated front is not the published one."""
+        """Return the row; raise SolverError if the enumerated front differs from the published one."""
         from mlsched.solvers import enumerate_front
 
-        program, known = read_program(Path(self.path))
+        program, published_points = read_program(Path(self.path))
         if program.hash != self.program_hash:
             raise InvalidFile(f"{self.path} holds another program by now")
         if self.solver == PUBLISHED:
-            return self.rows(status="optimal", sort_key=len(known), sort_bound=len(known), gap=0.0)
-        begun = cpu_time()
+            return self.rows(
+                status="optimal", sort_key=len(published_points), sort_bound=len(published_points), gap=0.0
+            )
+        start_time = cpu_time()
         front = enumerate_front(*program.cp_sat())
-        spent = cpu_time() - begun
+        spent = cpu_time() - start_time
         points = {tuple(point) for point in front.sort_keys.tolist()}
-        published = {tuple(point) for point in known}
+        published = {tuple(point) for point in published_points}
         if not front.complete or points != published:
             raise SolverError(
                 f"{self.path}: {len(published - points)} points of the published front are missing, and "
@@ -107,7 +114,7 @@ class FrontTask:
 
 
 def front_tasks(suite: Suite, solvers: Sequence[str] | None) -> Iterator[FrontTask]:
-    """The fronts of a suite, the published one and the enumerator's; none where only others are asked."""
+    """Yield the fronts of a suite, published and enumerated; empty if only other solvers are selected."""
     if solvers is not None and ENUMERATOR not in solvers:
         return
     for path in suite.programs:

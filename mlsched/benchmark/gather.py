@@ -1,4 +1,4 @@
-"""Fills a collection: every instance of a suite, by its first objective, with what exact solvers find of it."""
+"""Filling of a collection: every instance of a suite, by its first objective, with the results of exact solvers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mlsched.core.errors import Contradiction, TooLarge
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
 
-#: Wall seconds per solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a
-#: solver may compute for hours in a single call, during which no signal reaches Python.
-MOST_SECONDS = 120.0
-#: Nodes that HiGHS may branch on for one deterministic second of CP-SAT: roughly as long.
-NODES_A_SECOND = 250.0
+#: Wall seconds per solve, a backstop for work that deterministic measures do not count, such as linear relaxations.
+#: Otherwise a single call may compute for hours, during which Python ignores signals.
+MAX_SECONDS = 120.0
+#: Branch-and-bound nodes of HiGHS per deterministic second of CP-SAT, which take roughly as long.
+NODES_PER_SECOND = 250.0
 
 
 def gather(
@@ -35,53 +35,64 @@ def gather(
     proofs: float | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Add to the collection what it lacks of the tasks; returns how many entries it then has, by what backs them.
+    """Add missing entries of the tasks to the collection, and return the number of entries by evidence.
 
-    `problems` of what is returned says the same for each problem; the CPU seconds that the call took are there too.
+    A second engine confirms every optimum. If engines contradict each other, the first engine's result is entered as
+    unconfirmed, and `disputed` has a sentence.
 
-    tasks: of a suite (`tasks_for`). work: deterministic seconds of CP-SAT per solve; dynamic programs have
-    no limit. A second engine is asked to confirm every optimum. proofs: wall seconds for the certificate of an optimum
-    of a problem that can be certified; None: no certificates. Where engines contradict each other, what the first
-    found is entered as its claim, and `disputed` has a sentence.
+    Args:
+        folder: The collection.
+        tasks: Tasks of a suite (`tasks_for`).
+        work: Deterministic seconds of CP-SAT per solve; dynamic programs are unlimited.
+        proofs: Wall seconds for the certificate of each optimum; None: without certificates.
+        progress: Called with (done, total).
+
+    Returns:
+        Numbers of entries by evidence, in total and under `problems` by problem, disputes, and CPU seconds.
     """
-    begun = cpu_time()
+    start_time = cpu_time()
     disputed: list[str] = []
     for done, task in enumerate(tasks):
         progress(done, len(tasks))
-        if not _path(folder, task).exists():
-            disputed += _solve(folder, task, work)
+        if not _entry_path(folder, task).exists():
+            disputed += _solve_task(folder, task, work)
     progress(len(tasks), len(tasks))
     if proofs is not None:
-        _prove(folder, proofs, progress)
-    backed = [(entry.instance.problem, entry.evidence or "open") for entry in entries(folder)]
+        _certify_entries(folder, proofs, progress)
+    evidence_pairs = [(entry.instance.problem, entry.evidence or "open") for entry in entries(folder)]
     return {
-        "entries": len(backed),
-        **_counts(evidence for _, evidence in backed),
+        "entries": len(evidence_pairs),
+        **_evidence_counts(evidence for _, evidence in evidence_pairs),
         "problems": {
-            name: _counts(evidence for problem, evidence in backed if problem == name) for name in sorted(dict(backed))
+            name: _evidence_counts(evidence for problem, evidence in evidence_pairs if problem == name)
+            for name in sorted(dict(evidence_pairs))
         },
         "disputed": disputed,
-        "cpu_seconds": cpu_time() - begun,
+        "cpu_seconds": cpu_time() - start_time,
     }
 
 
 def tasks_for(suite: str, seeds: int | None) -> list[Task]:
-    """Every instance of a suite, by its first objective, for its problem's exact solver.
+    """Return every instance of a suite by its first objective, for its problem's exact solver.
 
-    seeds: only the first so many of each case.
+    Args:
+        suite: Name of the suite.
+        seeds: Use only the first `seeds` seeds of each case.
     """
-    asked_for = find_suite(suite)
-    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in asked_for.cases)
-    asked = {case.problem: registry().problem(case.problem).default for case in cases}
+    suite_ = find_suite(suite)
+    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in suite_.cases)
+    default_solvers = {case.problem: registry().problem(case.problem).default for case in cases}
     return [
         task
-        for task in tasks_of(dataclasses.replace(asked_for, cases=cases), sorted(set(asked.values())), confirm=False)
-        if task.solver == asked[task.problem] and task.objectives[0] == _first(task)
+        for task in tasks_of(
+            dataclasses.replace(suite_, cases=cases), sorted(set(default_solvers.values())), confirm=False
+        )
+        if task.solver == default_solvers[task.problem] and task.objectives[0] == _first_objective(task)
     ]
 
 
-def _prove(folder: Path, seconds: float, progress: Callable[[int, int], None]) -> None:
-    """Certify what can be: the problems take turns, so that a call which is ended has tried some of each."""
+def _certify_entries(folder: Path, seconds: float, progress: Callable[[int, int], None]) -> None:
+    """Certify entries; the problems take turns, so that an interrupted call has tried some of each."""
     kinds = {*statements(), *translations()}
     turn: Counter[str] = Counter()
     waiting: list[tuple[int, Entry]] = []
@@ -95,38 +106,38 @@ def _prove(folder: Path, seconds: float, progress: Callable[[int, int], None]) -
     progress(len(waiting), len(waiting))
 
 
-def _counts(evidences: Iterable[str]) -> dict[str, int]:
-    counted = Counter(evidences)
-    return {name: counted[name] for name in ("certified", "confirmed", "unconfirmed", "open")}
+def _evidence_counts(evidences: Iterable[str]) -> dict[str, int]:
+    counts = Counter(evidences)
+    return {name: counts[name] for name in ("certified", "confirmed", "unconfirmed", "open")}
 
 
-def _first(task: Task) -> str:
+def _first_objective(task: Task) -> str:
     return registry().problem(task.problem).instance_type.objectives[0].name
 
 
-def _path(folder: Path, task: Task) -> Path:
+def _entry_path(folder: Path, task: Task) -> Path:
     return folder / task.problem / f"{task.instance_hash[:DIGITS]}.{task.objectives[0]}.json"
 
 
-def _solve(folder: Path, task: Task, work: float) -> list[str]:
-    """One entry, where there is a plan. Both engines stop by work, so that machines as fast make the same entry.
+def _solve_task(folder: Path, task: Task, work: float) -> list[str]:
+    """Add one entry if there is a plan; return a sentence if the second engine contradicts the first.
 
-    Returns a sentence where the second engine contradicts the first.
+    Both engines stop by work, so that equally fast machines create the same entry.
     """
     instance, solver = task.instance(), task.found
     assert solver is not None
-    limits = {"cp-sat": work, "highs": NODES_A_SECOND * work}
-    said: list[str] = []
+    limits = {"cp-sat": work, "highs": NODES_PER_SECOND * work}
+    sentences: list[str] = []
     try:
-        # By what searches: an algorithm around CP-SAT keeps to its measure as a model does.
+        # Limit of the engine: an algorithm around CP-SAT uses its measure, as a model does.
         own = limits.get(task.engine)
-        result = solve(instance, task.solver, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
+        result = solve(instance, task.solver, objective=task.objectives[0], work_limit=own, time_limit=MAX_SECONDS)
         request = Request(solver, result.objective, dict(task.params), instance=instance)
         result = with_confirmation(request, result, limits, CONFIRM_SECONDS)
     except TooLarge:
-        return said
+        return sentences
     except Contradiction as error:
-        said.append(f"{task.problem} {task.preset}, seed {task.seed}: {error}")
+        sentences.append(f"{task.problem} {task.preset}, seed {task.seed}: {error}")
     if result.plan is not None:
         add(folder, instance, result, f"mlsched {task.solver}")
-    return said
+    return sentences

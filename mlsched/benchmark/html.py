@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: text, sortable tables and pictures in one file that needs no network."""
+"""Self-contained HTML pages: text, sortable tables and pictures in one file that works offline."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from mlsched.benchmark import theme
 
-#: Nothing is loaded, whatever stands in the page: browsers refuse it.
+#: Content policy under which browsers never load external resources.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A cell that is sorted by something else than its text, or that is marked ("best", "good", "bad").
+    """Cell with a sort key beside its text, or a mark ("best", "good", "bad").
 
-    small: a second line, such as an interval.
+    `small` is a second line, such as an interval.
     """
 
     text: str
@@ -28,24 +28,24 @@ class Cell:
     small: str = ""
 
 
-def text(sentence: str, *, note: bool = False) -> str:
-    """A paragraph; `note` for small print."""
+def paragraph(sentence: str, *, note: bool = False) -> str:
+    """Return a paragraph; `note` for small print."""
     return f"<p{' class=note' if note else ''}>{html.escape(sentence)}</p>"
 
 
-def code(source: str) -> str:
-    """A block of code, which scrolls by itself."""
+def code_block(source: str) -> str:
+    """Return a block of code, which scrolls separately."""
     return f"<pre>{html.escape(source)}</pre>"
 
 
 def heading(title: str, level: int = 2) -> str:
-    """A section's heading; `page` numbers those of levels 2 and 3 and lists them in the contents."""
+    """Return a section's heading; `page` numbers those of levels 2 and 3 and lists them in the contents."""
     return f"<h{level}>{html.escape(title)}</h{level}>"
 
 
-def facts(found: Mapping[str, str]) -> str:
-    """Names and what they stand for."""
-    lines = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in found.items())
+def fact_list(meanings: Mapping[str, str]) -> str:
+    """Return a list of names and their meanings."""
+    lines = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in meanings.items())
     return f'<dl class="facts">{lines}</dl>'
 
 
@@ -59,44 +59,51 @@ def table(
     sortable: bool = True,
     tall: bool = False,
 ) -> str:
-    """A table; the first cell of a row is its header. Strings stand left, numbers right.
+    """Return a table; the first cell of a row is its header. Strings are aligned left, numbers right.
 
-    Cells are texts, numbers or `Cell`s; `marks` gives (row, column) a class. label: what is in it, for readers who hear
-    the page, where no caption says it. sortable: a reader may order the rows by
-    any column; not where a row says nothing without the one above it. tall: the titles of columns stand upright. On a
-    phone a table whose rows hold several sentences is a list: below each row's header its cells with their titles.
+    On a phone, a table whose rows have several sentences becomes a list: each row's header, then its cells with their
+    titles.
+
+    Args:
+        header: Title of each column.
+        rows: Cells of each row: texts, numbers or `Cell`s.
+        marks: (row, column) -> class of the cell.
+        caption: Caption, or "".
+        label: Description for screen readers, without a caption.
+        sortable: Readers may sort by any column; not for rows that depend on the row above.
+        tall: Write the titles of columns vertically.
     """
     marks = marks or {}
     words = {c for row in rows for c, cell in enumerate(row) if _is_text(cell)}
-    head = "".join(_title(title, c in words, sortable) for c, title in enumerate(header))
-    worded = any(sum(_is_sentence(cell) for cell in row) > 1 for row in rows)
-    titles = header if worded else [""] * len(header)
-    kinds = " ".join(["tall"] * tall + ["words"] * worded)
+    head = "".join(_header_cell(title, c in words, sortable) for c, title in enumerate(header))
+    has_sentences = any(sum(_is_sentence(cell) for cell in row) > 1 for row in rows)
+    titles = header if has_sentences else [""] * len(header)
+    kinds = " ".join(["tall"] * tall + ["words"] * has_sentences)
     classes = f' class="{kinds}"' if kinds else ""
     lines = []
     for r, row in enumerate(rows):
         cells = "".join(
-            _cell(cell, marks.get((r, c), ""), title, first=c == 0)
+            _table_cell(cell, marks.get((r, c), ""), title, first=c == 0)
             for c, (cell, title) in enumerate(zip(row, titles, strict=True))
         )
         lines.append(f"<tr>{cells}</tr>")
     above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    spoken = html.escape(label or caption or ", ".join(header))
+    description = html.escape(label or caption or ", ".join(header))
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{spoken}"><table{classes}>{above}'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{description}"><table{classes}>{above}'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
-def _title(title: str, words: bool, sortable: bool) -> str:
+def _header_cell(title: str, words: bool, sortable: bool) -> str:
     label = " class=text" if words else ""
     if not sortable:
         return f"<th scope=col{label}>{html.escape(title)}</th>"
     return f'<th scope=col{label} aria-sort="none"><button type="button">{html.escape(title)}</button></th>'
 
 
-def _cell(cell: Any, mark: str, title: str, first: bool) -> str:
-    shown = _shown(cell)
+def _table_cell(cell: Any, mark: str, title: str, first: bool) -> str:
+    text = _cell_text(cell)
     key = f' data-key="{html.escape(str(cell.key))}"' if isinstance(cell, Cell) and cell.key is not None else ""
     classes = [mark, cell.mark if isinstance(cell, Cell) else "", "text" if _is_text(cell) else ""]
     if _is_sentence(cell):
@@ -105,38 +112,45 @@ def _cell(cell: Any, mark: str, title: str, first: bool) -> str:
     label = f' class="{label}"' if label else ""
     tag, scope = ("th", " scope=row") if first else ("td", f' data-title="{html.escape(title)}"' * bool(title))
     below = f"<small>{html.escape(cell.small)}</small>" if isinstance(cell, Cell) and cell.small else ""
-    return f"<{tag}{scope}{label}{key}>{html.escape(shown)}{below}</{tag}>"
+    return f"<{tag}{scope}{label}{key}>{html.escape(text)}{below}</{tag}>"
 
 
-def _shown(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     return cell.text if isinstance(cell, Cell) else str(cell)
 
 
 def _is_sentence(cell: Any) -> bool:
-    """Whether a cell is so long that it is broken into lines."""
-    return len(_shown(cell)) > 32
+    """Return whether a cell is so long that it is wrapped."""
+    return len(_cell_text(cell)) > 32
 
 
-#: A number with what may follow it: a unit, an interval, another number; "6x3" is a name.
+#: A number, optionally followed by a unit, an interval or another number; "6x3" is a name.
 _NUMBER = re.compile(r"[-+≥±]?\s?\d[\d.,]*(e[-+]?\d+)?(?=$|[\s:×%±])")
 
 
 def _is_text(cell: Any) -> bool:
-    """Whether a cell stands left: a string that is no number, no sign for "nothing" and not empty."""
+    """Return whether a cell is aligned left: a non-empty string other than a number or a mark of a missing value."""
     if isinstance(cell, Cell):
         return not isinstance(cell.key, (int, float)) and _is_text(cell.text)
     return isinstance(cell, str) and cell not in ("", "–") and (_is_sentence(cell) or not _NUMBER.match(cell))
 
 
 def picture(svg: str, caption: str) -> str:
-    """An inline SVG (from `plots.svg`), which scrolls by itself where the screen is narrower, with its caption."""
-    drawn = f'<div class="scroll">{svg[svg.index("<svg") :]}</div>'
-    return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"
+    """Return an inline SVG (from `plots.svg`) with its caption; it scrolls separately on narrow screens."""
+    scrolling = f'<div class="scroll">{svg[svg.index("<svg") :]}</div>'
+    return f"<figure>{scrolling}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
 def panels(svgs: Sequence[str], caption: str, legend: Mapping[str, str] | None = None, *, wide: bool = False) -> str:
-    """Pictures beside or below one another, as the screen allows. legend: name -> its sample (an SVG)."""
-    drawn = "".join(f"<div>{svg}</div>" for svg in svgs)
+    """Return pictures beside or below one another, as the screen allows.
+
+    Args:
+        svgs: SVG elements.
+        caption: Caption of the figure.
+        legend: Name -> sample of its line (an SVG).
+        wide: Use wide panels.
+    """
+    panel_elements = "".join(f"<div>{svg}</div>" for svg in svgs)
     names = "".join(
         f'<li><button type="button" aria-pressed="false" data-name="{html.escape(name)}">{sample}{html.escape(name)}'
         "</button></li>"
@@ -144,13 +158,13 @@ def panels(svgs: Sequence[str], caption: str, legend: Mapping[str, str] | None =
     )
     below = f'<ul class="legend">{names}</ul>' if names else ""
     return (
-        f'<figure><div class="panels{" wide" * wide}">{drawn}</div>{below}'
+        f'<figure><div class="panels{" wide" * wide}">{panel_elements}</div>{below}'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
 
 
-def folded(title: str, sections: Sequence[str]) -> str:
-    """Sections behind a line that opens them."""
+def collapsible_sections(title: str, sections: Sequence[str]) -> str:
+    """Return sections in a closed block with a title."""
     return f'<details class="more"><summary>{html.escape(title)}</summary>{"".join(sections)}</details>'
 
 
@@ -159,12 +173,12 @@ def page(title: str, sections: Sequence[str], *, summary: str) -> str:
     numbers = itertools.count(1)
     headings: list[tuple[int, str, str]] = []
 
-    def numbered(match: re.Match[str]) -> str:
+    def number_heading(match: re.Match[str]) -> str:
         anchor = f"s{next(numbers)}"
         headings.append((int(match[1]), anchor, match[2]))
         return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
 
-    body = re.sub(r"<h([23])>(.*?)</h\1>", numbered, "".join(sections))
+    body = re.sub(r"<h([23])>(.*?)</h\1>", number_heading, "".join(sections))
     name = html.escape(title)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -173,12 +187,12 @@ def page(title: str, sections: Sequence[str], *, summary: str) -> str:
         f'<link rel="icon" href="data:,"><title>{name}</title><style>{theme.style_sheet()}</style></head>'
         f'<body><button type="button" class="theme" aria-label="Light or dark colours">Dark</button><h1>{name}</h1>'
         f'<section class="summary" aria-label="Summary">{summary}</section>{_contents(headings)}<main>{body}</main>'
-        f"<script>{theme.script()}</script></body></html>\n"
+        f"<script>{theme.page_script()}</script></body></html>\n"
     )
 
 
 def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
-    """Links to sections, and beside each to its parts."""
+    """Return the table of contents with sub-sections."""
     if len(headings) < 2:
         return ""
     lines: list[tuple[str, list[str]]] = []

@@ -1,10 +1,10 @@
-"""Multi-objective integer programs with published fronts: what other people's enumerators of fronts were tried on.
+"""Multi-objective integer programs with published fronts, on which other enumerators were evaluated.
 
     KIRLIK/Kirlik14-NAME.fgt, Kirlik14-NAME.front.csv     Kirlik and Sayin (2014), as in MOrepo-Kirlik14
     FOLDER/a.csv, b.csv, c.csv, pareto_sols.csv           multi-dimensional knapsacks, as in pyaugmecon
 
-An .fgt file is a row of numbers: n, m and p; p senses ("maxsum", "minsum"); p x n coefficients of the objectives, m x n
-of the rows; m pairs of the row's kind (0: >=, 1: <=, 2: =) and its right side; n least and n largest values of the
+An .fgt file is a sequence of numbers: n, m and p; p senses ("maxsum", "minsum"); p x n coefficients of the objectives,
+m x n of the rows; m pairs of a row's kind (0: >=, 1: <=, 2: =) and its right side; n lower and n upper bounds of the
 variables. The front is in minimisation form.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from mlsched.core.errors import InvalidFile
 from mlsched.core.safe_open import MOST_TEXT, open_file, shown_path
 
-#: What marks the folder of a knapsack.
+#: Files that identify the folder of a knapsack.
 KNAPSACK = ("a.csv", "b.csv", "c.csv", "pareto_sols.csv")
 #: Kinds of rows in an .fgt file, as `row_sense`.
 _KIND = {0: 1, 1: -1, 2: 0}
@@ -28,9 +28,16 @@ _KIND = {0: 1, 1: -1, 2: 0}
 
 @dataclasses.dataclass(frozen=True)
 class IntegerProgram:
-    """objectives @ x by senses, subject to rows @ x (sense: -1 <=, 0 =, 1 >=) right, low <= x <= high, x integer.
+    """Integer program: objectives @ x by senses, subject to rows @ x (sense: -1 <=, 0 =, 1 >=) right, low <= x <= high.
 
-    Shapes: objectives [p, n], rows [m, n], low and high [n]; senses has p and row_sense and right have m entries.
+    Attributes:
+        objectives: Coefficients of the objectives, shape (objectives, variables).
+        senses: "min" or "max" of each objective.
+        rows: Coefficients of the rows, shape (rows, variables).
+        row_sense: Sense of each row.
+        right: Right side of each row.
+        low: Lower bounds, shape (variables,).
+        high: Upper bounds, shape (variables,).
     """
 
     objectives: Any
@@ -43,7 +50,7 @@ class IntegerProgram:
 
     @property
     def signs(self) -> Any:
-        """1 for an objective to be minimised, -1 for others."""
+        """Sign of each objective: 1 to minimise, -1 to maximise."""
         return np.array([1 if sense == "min" else -1 for sense in self.senses])
 
     @property
@@ -56,11 +63,11 @@ class IntegerProgram:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """Number of numbers in the program."""
         return int(self.objectives.size + self.rows.size + len(self.right) + 2 * len(self.low))
 
     def cp_sat(self) -> tuple[Any, list[Any], tuple[str, ...]]:
-        """(model, objectives, senses) in CP-SAT."""
+        """Return model, objectives and senses for CP-SAT."""
         from ortools.sat.python import cp_model
 
         model = cp_model.CpModel()
@@ -73,24 +80,25 @@ class IntegerProgram:
                 model.add(body <= int(np.floor(right)))
             if sense >= 0:
                 model.add(body >= int(np.ceil(right)))
-        made = [cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row]) for row in self.objectives]
-        return model, made, self.senses
+        expressions = [cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row]) for row in self.objectives]
+        return model, expressions, self.senses
 
 
 def read_program(path: Path) -> tuple[IntegerProgram, list[list[int]]]:
-    """The program of an .fgt file or of a knapsack's folder, and its published front in natural senses, sorted.
+    """Return the program of an .fgt file or of a knapsack's folder, and its published front in natural senses, sorted.
 
-    Raises InvalidFile for anything else.
+    Raises:
+        InvalidFile: The path is neither.
     """
     try:
-        return _knapsack(path) if path.is_dir() else _kirlik(path)
+        return _read_knapsack(path) if path.is_dir() else _read_kirlik(path)
     except (ValueError, IndexError, KeyError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InvalidFile(f"{shown_path(path)}: is no integer program with a front: {reason}") from None
 
 
-def _kirlik(path: Path) -> tuple[IntegerProgram, list[list[int]]]:
-    words = _text(path).split()
+def _read_kirlik(path: Path) -> tuple[IntegerProgram, list[list[int]]]:
+    words = _read_text(path).split()
     n, m, p = (int(word) for word in words[:3])
     senses = tuple(word[:3] for word in words[3 : 3 + p])
     numbers = np.array([int(word) for word in words[3 + p :]])
@@ -105,12 +113,12 @@ def _kirlik(path: Path) -> tuple[IntegerProgram, list[list[int]]]:
         low,
         high,
     )
-    front = _table(path.with_suffix(".front.csv")).astype(np.int64)
+    front = _read_numbers(path.with_suffix(".front.csv")).astype(np.int64)
     return program, (nondominated(front) * program.signs).tolist()
 
 
-def _knapsack(folder: Path) -> tuple[IntegerProgram, list[list[int]]]:
-    weight, right, profit, found = (_table(folder / name)[:, 1:] for name in KNAPSACK)
+def _read_knapsack(folder: Path) -> tuple[IntegerProgram, list[list[int]]]:
+    weight, right, profit, solutions = (_read_numbers(folder / name)[:, 1:] for name in KNAPSACK)
     n = profit.shape[1]
     program = IntegerProgram(
         profit.astype(np.int64),
@@ -121,20 +129,20 @@ def _knapsack(folder: Path) -> tuple[IntegerProgram, list[list[int]]]:
         np.zeros(n, int),
         np.ones(n, int),
     )
-    return program, (nondominated(-np.unique(found.astype(np.int64), axis=0)) * -1).tolist()
+    return program, (nondominated(-np.unique(solutions.astype(np.int64), axis=0)) * -1).tolist()
 
 
 def nondominated(values: Any) -> Any:
-    """The rows that no other row dominates (minimisation), sorted: [points, objectives]."""
-    kept = [v for v in values if not ((values <= v).all(axis=1) & (values < v).any(axis=1)).any()]
-    return np.array(sorted(map(tuple, kept)), dtype=np.int64).reshape(-1, values.shape[1])
+    """Return the non-dominated rows (minimisation), sorted, shape (points, objectives)."""
+    points = [v for v in values if not ((values <= v).all(axis=1) & (values < v).any(axis=1)).any()]
+    return np.array(sorted(map(tuple, points)), dtype=np.int64).reshape(-1, values.shape[1])
 
 
-def _table(path: Path) -> Any:
-    """The numbers of a CSV file below its header: [rows, columns]."""
-    return np.loadtxt(_text(path).splitlines(), delimiter=",", skiprows=1, ndmin=2)
+def _read_numbers(path: Path) -> Any:
+    """Return the numbers of a CSV file below its header, shape (rows, columns)."""
+    return np.loadtxt(_read_text(path).splitlines(), delimiter=",", skiprows=1, ndmin=2)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with open_file(path, most=MOST_TEXT) as stream:
         return stream.read().decode()

@@ -1,8 +1,7 @@
-"""Stores of one suite made one: the parts that machines ran apart, a store that was interrupted and its second try.
+"""Merging the stores of one suite: parts that machines ran separately, or an interrupted store and its continuation.
 
-Nothing is taken on trust that decides what the rows mean: the stores must have asked the same of the same suite with
-the same versions, and where two of them hold the same row, it must say the same. Which stores come first makes no
-difference to what comes out, and a target that exists is one of the stores, so that no row of it is lost.
+The stores must have the same request for the same suite with the same versions, and rows in several stores must agree.
+The order of the stores does not affect the result. An existing target is one of the stores, so that its rows are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.request import Request, digest
+from mlsched.benchmark.request import Request, key_digest
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.shards import Shard
 from mlsched.benchmark.store import Store
@@ -21,8 +20,8 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.safe_open import open_file, shown_path, target_of
 
-#: What must be the same of a row that two stores hold. The rest is of a machine and an hour: times, memory, the path of
-#: a file, whether a second engine had an answer in its seconds, the words of an error.
+#: Fields that must agree if two stores have the same row. Other fields depend on the machine and the time: durations,
+#: memory, the path of a file, whether a second engine answered in time, the text of an error.
 SAME = (
     "status",
     "sort_key",
@@ -35,16 +34,21 @@ SAME = (
     "cases",
     "binding",
 )
-#: The evidence that is kept of such a row: the better one.
+#: Order of evidence; the better one is kept.
 _EVIDENCE = ("certified", "confirmed", "unconfirmed", None)
 
 
 @dataclasses.dataclass(frozen=True)
-class Merged:
-    """What was written: `rows` of the `total` that the suite has, `repeated` of them from more than one store.
+class MergeSummary:
+    """Summary of the written store.
 
-    absent: parts that no store has asked. unfinished: stores that lack rows of the parts that they asked, which no
-    other store has either.
+    Attributes:
+        suite: Name of the suite.
+        rows: Number of written rows.
+        total: Number of rows of the suite.
+        repeated: Number of rows that several stores have.
+        absent: Parts that no store covers.
+        unfinished: Stores that lack rows of their parts, which are in no other store either.
     """
 
     suite: str
@@ -56,13 +60,13 @@ class Merged:
 
     @property
     def complete(self) -> bool:
-        """Whether every row of the suite is there."""
+        """Whether the store has every row of the suite."""
         return self.rows >= self.total
 
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """A store as it was read."""
+    """Content of a store."""
 
     name: str
     request: Request
@@ -72,19 +76,22 @@ class _Part:
 @validate_arguments
 def merge(
     stores: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str], *, any_versions: bool = False
-) -> Merged:
+) -> MergeSummary:
     """Write the rows of all stores into one, in the order of the suite.
 
-    The write is one transaction: whenever it ends, the output has all of the rows, or those that it had.
+    The write is one transaction: the output has either all rows, or those it had before.
 
     Args:
-        stores: files that `run_suite` or `mlsched bench --store` wrote.
-        output: a new file; or a store of the same suite, which is then one of those merged.
-        any_versions: accept rows that other versions of mlsched, solvers or Python made; each row says which.
+        stores: Files from `run_suite` or `mlsched bench --store`.
+        output: A new file, or a store of the same suite, which is then merged too.
+        any_versions: Accept rows computed by different versions of mlsched, solvers or Python; each row states its own.
+
+    Returns:
+        A summary of the written store.
 
     Raises:
-        InvalidInput: the stores do not belong together or contradict each other; nothing is written then.
-        InvalidFile: one of them is no store.
+        InvalidInput: The stores do not belong together or contradict each other; the output is unchanged.
+        InvalidFile: A file is not a store.
 
     Examples:
         >>> import pathlib
@@ -99,31 +106,31 @@ def merge(
     if not stores:
         raise InvalidInput("there is no store to merge; give one or more files that mlsched bench --store wrote")
     target = Path(output)
-    there = target.exists()
-    named = {os.path.realpath(path): path for path in [*stores, *([output] if there else [])]}
-    parts = [_read(path) for path in named.values()]
+    existed = target.exists()
+    paths = {os.path.realpath(path): path for path in [*stores, *([output] if existed else [])]}
+    parts = [_read_part(path) for path in paths.values()]
     for part in parts[1:]:
-        _refuse_others(parts[0], part)
+        _check_same_request(parts[0], part)
     if not any_versions:
-        _refuse_versions(parts)
-    found, repeated = _united(parts)
+        _check_same_versions(parts)
+    rows_by_key, repeated = _unite_rows(parts)
     request = parts[0].request
     for part in parts[1:]:
         request = request.joined(part.request)
     last = len(request.places)
-    rows = sorted(found.values(), key=lambda row: (request.places.get(digest(row.key), last), row.key))
+    rows = sorted(rows_by_key.values(), key=lambda row: (request.places.get(key_digest(row.key), last), row.key))
     target_of(output, folders=True)
     try:
         with Store(output) as store:
             store.replace(rows, request)
     except BaseException:
-        if not there:
+        if not existed:
             target.unlink(missing_ok=True)
         raise
-    return _summary(parts, request, found, repeated)
+    return _summary(parts, request, rows_by_key, repeated)
 
 
-def _read(path: str | os.PathLike[str]) -> _Part:
+def _read_part(path: str | os.PathLike[str]) -> _Part:
     name = shown_path(path)
     open_file(path).close()
     with Store(path) as store:
@@ -134,89 +141,99 @@ def _read(path: str | os.PathLike[str]) -> _Part:
                 "which adds that"
             )
         if len(requests) != 1:
-            held = f"holds suites {', '.join(requests)}" if requests else "holds no suite"
-            raise InvalidInput(f"{name}: {held}; a store to merge holds one suite: bench each into a store of its own")
+            content = f"holds suites {', '.join(requests)}" if requests else "holds no suite"
+            raise InvalidInput(
+                f"{name}: {content}; a store to merge holds one suite: bench each into a store of its own"
+            )
         ((suite, request),) = requests.items()
         return _Part(name, request, store.rows(suite))
 
 
-def _refuse_others(first: _Part, part: _Part) -> None:
-    """Refuse a store that was asked something else than the first."""
-    one, other = first.request, part.request
+def _check_same_request(first: _Part, part: _Part) -> None:
+    """Raise InvalidInput for a store with another request than the first."""
+    first_request, second_request = first.request, part.request
     both = f"{first.name} and {part.name}"
-    if one.suite != other.suite:
-        raise InvalidInput(f"{both}: hold different suites, {one.suite} and {other.suite}; merge stores of one suite")
-    if one.fingerprint == other.fingerprint:
+    if first_request.suite != second_request.suite:
+        raise InvalidInput(
+            f"{both}: hold different suites, {first_request.suite} and {second_request.suite}; "
+            "merge stores of one suite"
+        )
+    if first_request.fingerprint == second_request.fingerprint:
         return
-    differing = [
-        f"{name} {_said(one.settings.get(name))} and {_said(other.settings.get(name))}"
-        for name in sorted({*one.settings, *other.settings})
-        if one.settings.get(name) != other.settings.get(name)
+    differences = [
+        f"{name} {_setting_text(first_request.settings.get(name))} and "
+        f"{_setting_text(second_request.settings.get(name))}"
+        for name in sorted({*first_request.settings, *second_request.settings})
+        if first_request.settings.get(name) != second_request.settings.get(name)
     ]
-    why = "; ".join(differing) or "its instances, solvers or limits were others"
-    raise InvalidInput(f"{both}: asked different things of suite {one.suite}: {why}; bench both with the same call")
+    reason = "; ".join(differences) or "its instances, solvers or limits were others"
+    raise InvalidInput(
+        f"{both}: asked different things of suite {first_request.suite}: {reason}; bench both with the same call"
+    )
 
 
-def _said(setting: Any) -> str:
+def _setting_text(setting: Any) -> str:
     if setting is None:
         return "not given"
     return ", ".join(map(str, setting)) if isinstance(setting, list) else str(setting).lower()
 
 
-def _refuse_versions(parts: Sequence[_Part]) -> None:
-    """Refuse rows that other versions made than the first row."""
-    made = [(part.name, row.versions) for part in parts for row in part.rows]
-    for name, versions in made:
-        first, expected = made[0]
-        for what in sorted({*versions, *expected}):
-            one, other = expected.get(what), versions.get(what)
-            if one != other:
+def _check_same_versions(parts: Sequence[_Part]) -> None:
+    """Raise InvalidInput for rows computed by other versions than the first row."""
+    versions_by_store = [(part.name, row.versions) for part in parts for row in part.rows]
+    for name, versions in versions_by_store:
+        first, expected = versions_by_store[0]
+        for package in sorted({*versions, *expected}):
+            first_version, second_version = expected.get(package), versions.get(package)
+            if first_version != second_version:
                 places = f"{first} and {name}" if name != first else name
                 raise InvalidInput(
-                    f"{places}: rows of different versions, {what} {one or 'absent'} and {other or 'absent'}; bench "
-                    "with the same, or accept them with --any-versions"
+                    f"{places}: rows of different versions, {package} {first_version or 'absent'} and "
+                    f"{second_version or 'absent'}; bench with the same, or accept them with --any-versions"
                 )
 
 
-def _united(parts: Sequence[_Part]) -> tuple[dict[Key, Row], int]:
-    """Every row once, and how many were there more than once. Raises InvalidInput where two contradict each other."""
-    found: dict[Key, tuple[str, Row]] = {}
+def _unite_rows(parts: Sequence[_Part]) -> tuple[dict[Key, Row], int]:
+    """Return every row once, and the number of repeated rows; raise InvalidInput for contradictions."""
+    rows_by_key: dict[Key, tuple[str, Row]] = {}
     repeated: set[Key] = set()
     conflicts: list[str] = []
     for part in parts:
         for row in part.rows:
-            if row.key not in found:
-                found[row.key] = part.name, row
+            if row.key not in rows_by_key:
+                rows_by_key[row.key] = part.name, row
                 continue
-            name, known = found[row.key]
+            name, earlier = rows_by_key[row.key]
             repeated.add(row.key)
-            differing = [what for what in SAME if getattr(row, what) != getattr(known, what)]
-            if differing:
-                what = differing[0]
-                cut = ", which the wall clock cut" if "time limit" in (row.stopped_by, known.stopped_by) else ""
+            differing_fields = [
+                field_name for field_name in SAME if getattr(row, field_name) != getattr(earlier, field_name)
+            ]
+            if differing_fields:
+                field_name = differing_fields[0]
+                remark = ", which the wall clock cut" if "time limit" in (row.stopped_by, earlier.stopped_by) else ""
                 conflicts.append(
-                    f"{row.place}, {row.solver}{cut}: {what} {getattr(known, what)} in {name}, "
-                    f"{getattr(row, what)} in {part.name}"
+                    f"{row.place}, {row.solver}{remark}: {field_name} {getattr(earlier, field_name)} in {name}, "
+                    f"{getattr(row, field_name)} in {part.name}"
                 )
-            found[row.key] = min(found[row.key], (part.name, row), key=lambda named: _preference(named[1]))
+            rows_by_key[row.key] = min(rows_by_key[row.key], (part.name, row), key=lambda entry: _preference(entry[1]))
     if conflicts:
         more = f"; and {len(conflicts) - 1} more rows contradict each other" if len(conflicts) > 1 else ""
         raise InvalidInput(f"{conflicts[0]}{more}; merge only the stores that you trust")
-    return {key: row for key, (_, row) in found.items()}, len(repeated)
+    return {key: row for key, (_, row) in rows_by_key.items()}, len(repeated)
 
 
 def _preference(row: Row) -> tuple[int, str]:
-    """Of rows that say the same, the one that is kept has the best evidence, and is the same whatever the order."""
+    """Return the order of equivalent rows: best evidence first, independent of the order of stores."""
     return _EVIDENCE.index(row.evidence), str(dataclasses.astuple(row))
 
 
-def _summary(parts: Sequence[_Part], request: Request, found: dict[Key, Row], repeated: int) -> Merged:
-    there = {digest(key) for key in found}
-    return Merged(
+def _summary(parts: Sequence[_Part], request: Request, rows_by_key: dict[Key, Row], repeated: int) -> MergeSummary:
+    digests = {key_digest(key) for key in rows_by_key}
+    return MergeSummary(
         suite=request.suite,
-        rows=len(there & set(request.places)),
+        rows=len(digests & set(request.places)),
         total=request.total,
         repeated=repeated,
         absent=tuple(request.absent),
-        unfinished=tuple(part.name for part in parts if not part.request.places.keys() <= there),
+        unfinished=tuple(part.name for part in parts if not part.request.places.keys() <= digests),
     )

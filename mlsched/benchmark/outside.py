@@ -1,12 +1,12 @@
-"""The suite `outside`: instances of others whose optima or complete fronts are published, from a folder.
+"""The suite `outside`: foreign instances with published optima or complete fronts, from a folder.
 
     stg/*.stg, stg/optima.csv                   Standard Task Graphs: file, processors, optimal_makespan
     psplib_j30/*.sm, psplib_j30/optimum.csv     PSPLIB: problem, optimum
     jsp/*.txt, jsp/optima.csv                   job shops: file, optimal_makespan
     kirlik14/*.fgt, pyaugmecon/*/               integer programs with published fronts (`integer_programs.py`)
 
-A published optimum makes a row of its own ("published"), and whoever proves another one is in dispute with it. Parts
-that are missing are left out, and so are fronts of more than 100 points.
+A published optimum has its own row ("published"), and a different proven optimum is reported as a dispute. Missing
+parts, and fronts of more than 100 points, are omitted.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.registry import registry
 from mlsched.core.safe_open import open_file, shown_path
 
-#: Where the published instances are: a folder in this one.
+#: Location of the published instances: a folder in the one that this variable names.
 VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"
-#: Rules that are asked beside the problem's default exact solver.
+#: Rules that run beside the problem's default exact solver.
 RULES = ("best-effort-fifo", "graphene", "srpt")
-#: CP-SAT's deterministic seconds per solve: four times what the hardest of the job shops takes.
+#: CP-SAT's deterministic seconds per solve: four times the cost of the hardest job shop.
 WORK = 60.0
-#: Points of a front: larger ones take minutes.
-MOST_POINTS = 100
-#: Objectives of a knapsack: what pyaugmecon publishes for more is a part of the front, the points of a grid.
-MOST_OBJECTIVES = 3
+#: Largest number of points of a front; larger ones take minutes.
+MAX_POINTS = 100
+#: Largest number of objectives of a knapsack; for more, pyaugmecon publishes only part of the front, the points of a
+#: grid.
+MAX_OBJECTIVES = 3
 
 
 def outside(folder: Path | None = None) -> Suite:
-    """The suite of a folder; by default `known_optima` in $MLSCHED_DATA. Raises InvalidInput where it is missing."""
+    """Return the suite of a folder, by default `known_optima` in $MLSCHED_DATA; raise InvalidInput if it is missing."""
     if folder is None:
         if VARIABLE not in os.environ:
             raise InvalidInput(f"outside: needs published instances: give their --folder, or set {VARIABLE}")
@@ -52,7 +53,7 @@ def outside(folder: Path | None = None) -> Suite:
 
 
 def _cases(folder: Path, name: str, optima: str) -> Iterator[Case]:
-    """The instances of a table of optima that are there: a case a number of processors."""
+    """Yield cases of the existing instances in a table of optima, one per number of processors."""
     table = folder / optima
     if not table.is_file():
         return
@@ -69,7 +70,7 @@ def _cases(folder: Path, name: str, optima: str) -> Iterator[Case]:
                     f"{shown_path(table)}: {','.join(row)}: expected file, [processors,] optimum"
                 ) from None
             published[processors][str(path)] = optimum
-    for processors, found in published.items():
+    for processors, optimum_of in published.items():
         yield Case(
             "taskgraph",
             name,
@@ -78,18 +79,18 @@ def _cases(folder: Path, name: str, optima: str) -> Iterator[Case]:
             (registry().problem("taskgraph").default, *RULES),
             ("makespan",),
             work_limit={"cp-sat": WORK},
-            files=tuple(found),
-            published=found,
+            files=tuple(optimum_of),
+            published=optimum_of,
         )
 
 
 def _programs(folder: Path) -> Iterator[Path]:
-    """The integer programs whose front is published whole and has at most so many points."""
+    """Yield the integer programs with a completely published front of at most MAX_POINTS points."""
     for path in sorted(folder.glob("kirlik14/*.fgt")):
-        if len(read_program(path)[1]) <= MOST_POINTS:
+        if len(read_program(path)[1]) <= MAX_POINTS:
             yield path
     for path in sorted(folder.glob("pyaugmecon/*")):
         if all((path / name).is_file() for name in KNAPSACK):
             program, front = read_program(path)
-            if len(program.senses) <= MOST_OBJECTIVES and len(front) <= MOST_POINTS:
+            if len(program.senses) <= MAX_OBJECTIVES and len(front) <= MAX_POINTS:
                 yield path

@@ -7,7 +7,7 @@ The interval is that of Hartigan's typical values (Using Subsample Values as Typ
 subsets of the differences, sorted, and cut at both ends. If the two solvers are equally good, a difference is as likely
 as its negative, and the interval misses 0 in at most 5 % of comparisons, whatever the distribution and however many
 pairs are equal. Of m comparisons each has its interval at 1 - 0.05 / m (Bonferroni), so that this holds for all of them
-together. With few pairs there is no such interval: one comparison needs 6 pairs, 16 comparisons need 10.
+together. Few pairs do not suffice: one comparison needs 6 pairs, 16 comparisons need 10.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _CHUNK = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """How far the second solver is above the first.
+    """Difference of the second solver from the first.
 
     Attributes:
-        mean: over the pairs.
-        interval: of the mean, corrected for the number of comparisons; None with too few pairs.
-        pairs: number of pairs with both values.
-        missing: number of pairs without them, which are in no mean.
-        side: -1 or 1 if the interval leaves out 0, 0 if every difference is 0, None if undecided.
+        mean: Mean over the pairs.
+        interval: Interval of the mean, corrected for the number of comparisons; None with too few pairs.
+        pairs: Number of pairs with both values.
+        missing: Number of pairs without both values, which are excluded from the mean.
+        side: -1 or 1 if the interval excludes 0, 0 if every difference is 0, None if undecided.
     """
 
     mean: float
@@ -50,7 +50,7 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the second solver where more is worse."""
+        """Verdict on the second solver, if more is worse."""
         words: dict[int | None, Verdict] = {-1: "better", 0: "the same values", 1: "worse"}
         return words.get(self.side, "undecided")
 
@@ -72,8 +72,8 @@ def compare_values(
         comparisons: number of comparisons that are shown together.
     """
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    found = [relative_difference(a, b) for a, b in pairs]
-    return summarize(found, comparisons, len(first) - len(found))
+    differences = [relative_difference(a, b) for a, b in pairs]
+    return summarize(differences, comparisons, len(first) - len(differences))
 
 
 def summarize(differences: Sequence[float], comparisons: int = 1, missing: int = 0) -> Difference | None:
@@ -91,7 +91,7 @@ def summarize(differences: Sequence[float], comparisons: int = 1, missing: int =
 
 def interval_of(differences: Sequence[float], comparisons: int = 1) -> Interval | None:
     """Return the interval of the mean by subset means, at 1 - 0.05 / `comparisons`; None with too few pairs."""
-    return _interval(tuple(differences), comparisons)
+    return _cached_interval(tuple(differences), comparisons)
 
 
 def least_pairs(comparisons: int) -> int:
@@ -100,8 +100,8 @@ def least_pairs(comparisons: int) -> int:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _interval(values: tuple[float, ...], comparisons: int) -> Interval | None:
-    """Return the same as `interval_of`, remembered: reports compare solvers that make the same plans."""
+def _cached_interval(values: tuple[float, ...], comparisons: int) -> Interval | None:
+    """Return the same as `interval_of`, cached: reports compare solvers with equal plans."""
     if not values:
         return None
     data = np.array(values)

@@ -1,4 +1,4 @@
-"""`plot`: one call for a picture of anything that has one."""
+"""`plot`: one call for a picture of plans, results, fronts, runs and losses."""
 
 from __future__ import annotations
 
@@ -32,22 +32,21 @@ def plot(
 ) -> Any:
     """Draw a plan, a result, a front, a run, several runs over one workload, or losses; return the axes.
 
-    What is drawn has its size on paper: fonts are 7 points and more at any width. `axes.figure` is the figure.
+    Pictures have their size on paper: fonts are 7 points or more at any width. `axes.figure` is the figure.
 
     Args:
-        thing: a plan, with the instance that it answers; a `Result`, which holds its instance, and whose solver,
-            value and status head the picture; a `Front`; a `Run`, a list of them, or a dictionary by the names that the
-            legend shall show; or losses, as `worst_cases` returns them, or one of them.
-        instance: of a plan, what it answers.
-        ax: matplotlib axes to draw on, of a plan or a result; by default new ones.
-        width: of new axes: "column" (3.3 inches, a column of a paper), "page" (6.9 inches), or inches.
-        path: also write the picture there (.png, .svg, .pdf).
+        thing: A plan, with its instance; a `Result`, whose solver, value and status form the title; a `Front`; a `Run`,
+            a list of runs, or a dictionary by the names in the legend; or losses from `worst_cases`, or one of them.
+        instance: Instance that a plan answers.
+        ax: Matplotlib axes for a plan or a result; by default new ones.
+        width: Width of new axes: "column" (3.3 inches, a column of a paper), "page" (6.9 inches), or inches.
+        path: Also write the picture to this file (.png, .svg, .pdf).
 
     Returns:
-        matplotlib axes; a list of them where the picture has several panels.
+        Matplotlib axes; a list of them if the picture has several panels.
 
     Raises:
-        InvalidInput: there is nothing to draw, the plan is not feasible, or matplotlib is missing.
+        InvalidInput: There is nothing to draw, the plan is not feasible, or matplotlib is missing.
 
     Examples:
         >>> axes = mlsched.plot(mlsched.solve(mlsched.generate("quality", "small"), "slaq"), width="column")
@@ -58,35 +57,35 @@ def plot(
     if path is not None:
         plots.check_target(path)
     if isinstance(thing, (Plan, Result)):
-        axes = plan_pictures.plot(thing, instance, ax=ax, width=inches, notebook=True)
-        made = axes.figure
+        axes = plan_pictures.draw_plan(thing, instance, ax=ax, width=inches, notebook=True)
+        drawn_figure = axes.figure
     else:
         if ax is not None or instance is not None:
             raise InvalidInput("plot: ax and instance are for plans and results; leave them out")
-        made = _several(thing, inches)
-        axes = [axis for axis in made.axes if axis.get_visible()]
+        drawn_figure = _picture_of(thing, inches)
+        axes = [axis for axis in drawn_figure.axes if axis.get_visible()]
         axes = axes[0] if len(axes) == 1 else axes
     if path is not None:
-        plots.save(made, path)
+        plots.save(drawn_figure, path)
     return axes
 
 
-def _several(thing: Any, inches: float) -> Figure:
-    """The picture of what is no plan, in a figure that notebooks show."""
+def _picture_of(thing: Any, inches: float) -> Figure:
+    """Return the picture of anything but a plan, in a figure that notebooks display."""
     if isinstance(thing, Front):
-        return plots.front_of(thing, width=inches, notebook=True)
+        return plots.draw_front(thing, width=inches, notebook=True)
     if isinstance(thing, Run):
-        return run_pictures.picture([thing], width=inches, notebook=True)
+        return run_pictures.draw_runs([thing], width=inches, notebook=True)
     if isinstance(thing, Loss):
-        return worst.picture([thing], width=inches, notebook=True)
-    given = list(thing.values()) if isinstance(thing, Mapping) else thing
-    if not isinstance(given, (list, tuple)):
+        return worst.draw_worst([thing], width=inches, notebook=True)
+    items = list(thing.values()) if isinstance(thing, Mapping) else thing
+    if not isinstance(items, (list, tuple)):
         raise InvalidInput(f"plot: {with_article(type(thing).__name__)} has no picture; give {WHAT}")
-    if given and all(isinstance(one, Run) for one in given):
-        return run_pictures.picture(thing, width=inches, notebook=True)
-    if given and all(isinstance(one, Loss) for one in given):
-        return worst.picture(given, width=inches, notebook=True)
-    raise InvalidInput(f"plot: the list holds {_kinds(given)}; give {WHAT}")
+    if items and all(isinstance(item, Run) for item in items):
+        return run_pictures.draw_runs(thing, width=inches, notebook=True)
+    if items and all(isinstance(item, Loss) for item in items):
+        return worst.draw_worst(items, width=inches, notebook=True)
+    raise InvalidInput(f"plot: the list holds {_kinds(items)}; give {WHAT}")
 
 
 def _kinds(things: Any) -> str:

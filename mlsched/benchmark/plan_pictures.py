@@ -14,11 +14,11 @@ from mlsched.core.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Height of a picture as a share of its width, inches at most; and what each strip below a chart adds.
-SHARE, MOST, STRIP = 0.55, 4.5, 0.5
+#: Height of a picture as a share of its width, largest height in inches, and height of each strip below a chart.
+SHARE, MAX_HEIGHT, STRIP = 0.55, 4.5, 0.5
 
 
-def plot(
+def draw_plan(
     plan: Plan | Result,
     instance: Instance | None = None,
     *,
@@ -26,9 +26,17 @@ def plot(
     width: float = plots.PAGE,
     notebook: bool = False,
 ) -> Any:
-    """Draw a plan, or a result's under its headline, on matplotlib axes, those given or new ones; return them.
+    """Draw a plan, or a result's plan under its headline, on matplotlib axes; return the axes.
 
-    width: inches, of new axes. Raises InvalidInput where there is nothing to draw.
+    Args:
+        plan: A plan, or a result.
+        instance: Instance of a plan.
+        ax: Axes; by default new ones.
+        width: Width of new axes in inches.
+        notebook: Create a figure that notebooks display.
+
+    Raises:
+        InvalidInput: There is nothing to draw.
     """
     result = plan if isinstance(plan, Result) else None
     if result is not None:
@@ -45,11 +53,11 @@ def plot(
     draw = registry().problem(instance.problem).draw
     if draw is None:
         raise InvalidInput(f"plot: there is no picture of a {instance.problem} plan")
-    if wrong := instance.violations(plan):
-        raise InvalidInput(f"plot: the plan is infeasible: {wrong[0]}")
+    if faults := instance.violations(plan):
+        raise InvalidInput(f"plot: the plan is infeasible: {faults[0]}")
     own = ax is None
     if own:
-        height = min(MOST, SHARE * width) if width >= 5 else 0.85 * width
+        height = min(MAX_HEIGHT, SHARE * width) if width >= 5 else 0.85 * width
         ax = plots.figure(width, height, notebook=notebook)[1][0]
         ax.set_axisbelow(True)
     units = draw(instance, plan, ax) or {}
@@ -66,9 +74,11 @@ def plot(
 
 
 def headline(result: Result, units: Mapping[str, tuple[str, float]] | None = None) -> str:
-    """Who answered, and how good the answer is, in the unit of the picture's axis where it has another one.
+    """Return the solver with the value and status of its answer.
 
-    units: an objective's unit -> what the picture counts in, and so many of it are one.
+    Args:
+        result: The result.
+        units: An objective's unit -> the unit of the picture's axis, and the factor between them.
     """
     value = format_value(result.sort_key, result.primary, result.unit)
     if result.value is not None and units and result.unit in units:
@@ -77,21 +87,27 @@ def headline(result: Result, units: Mapping[str, tuple[str, float]] | None = Non
     return f"{result.solver}: {result.objective} {value} ({result.status})"
 
 
-def losses(pairs: Sequence[tuple[str, Result, Result]], width: float, notebook: bool) -> Figure:
-    """A row for each pair of results: its title, the rule's plan and the best one, on time axes of equal ends."""
+def draw_losses(pairs: Sequence[tuple[str, Result, Result]], width: float, notebook: bool) -> Figure:
+    """Draw a row for each pair of results: its title, the rule's plan and the best plan, on equal time axes.
+
+    Args:
+        pairs: Title, rule's result and best result of each row.
+        width: Width in inches.
+        notebook: Create a figure that notebooks display.
+    """
     columns = 2 if width >= 5 else 1
     rows = len(pairs) * 2 // columns
-    made, axes = plots.figure(width, rows * min(3.2, 0.85 * width / columns), columns, rows, notebook=notebook)
+    losses_figure, axes = plots.figure(width, rows * min(3.2, 0.85 * width / columns), columns, rows, notebook=notebook)
     for number, (title, rule, best) in enumerate(pairs):
         two = axes[2 * number : 2 * number + 2]
         for result, ax in zip((rule, best), two, strict=True):
             ax.set_axisbelow(True)
-            plot(result, ax=ax)
+            draw_plan(result, ax=ax)
         two[0].title.set_text(f"{title}\n{two[0].get_title()}")
         if two[0].get_xlabel() == two[1].get_xlabel():
             ends = [f(a, b) for f, a, b in zip((min, max), two[0].get_xlim(), two[1].get_xlim(), strict=True)]
             for ax in two:
                 ax.set_xlim(ends)
-    plots.one_legend(made)
-    plots.finish(made)
-    return made
+    plots.one_legend(losses_figure)
+    plots.finish(losses_figure)
+    return losses_figure

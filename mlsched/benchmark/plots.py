@@ -1,4 +1,4 @@
-"""Pictures, by matplotlib (the `plot` extra). Every function returns a figure; `svg` and `save` turn it into output."""
+"""Pictures by matplotlib (the `plot` extra); functions return a figure, which `svg` and `save` turn into output."""
 
 from __future__ import annotations
 
@@ -19,88 +19,88 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: Okabe and Ito's colours, told apart by colour-blind readers too; with the dashes they make 28 styles.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish; with the dashes they give 28 styles.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 DASHES = ("-", "--", ":", "-.")
 
 
-#: Inches: the width of a column and of a page of a paper, for which pictures are drawn at their size.
+#: Width of a column and of a page of a paper in inches; pictures are drawn at their printed size.
 COLUMN, PAGE = 3.3, 6.9
-#: Points: text of titles and axes, and the smallest text there is.
+#: Points of titles and axes, and of the smallest text.
 TEXT, SMALL = 8.0, 7.0
-#: A sign's mean width as a share of its height, and the points that a legend's sample of a line takes.
-SIGN, SAMPLE = 0.56, 34
-#: Inches beside the panels of a picture that numbers and labels take.
+#: Mean width of a character as a share of its height, and points of a line sample in a legend.
+CHARACTER_WIDTH, SAMPLE = 0.56, 34
+#: Inches beside the panels of a picture for numbers and labels.
 SIDES = 0.75
-#: The same of a line of text.
+#: Inches of a line of text.
 LINE = 0.13
-#: Pictures have no ground of their own; on a dark one the reader's program turns black into white and keeps the hues.
+#: Pictures have a transparent ground; on a dark one, this style turns black into white and keeps the hues.
 DARK = "<style>@media (prefers-color-scheme: dark) {:root {filter: invert(1) hue-rotate(180deg)}}</style>"
 
 
 def inches(width: str | float) -> float:
-    """The width of a picture: "column", "page", or inches."""
-    named = {"column": COLUMN, "page": PAGE}
-    if isinstance(width, str) and width in named:
-        return named[width]
+    """Return the width of a picture in inches: "column", "page", or a number."""
+    widths = {"column": COLUMN, "page": PAGE}
+    if isinstance(width, str) and width in widths:
+        return widths[width]
     if isinstance(width, bool) or not isinstance(width, (int, float)) or not 2 <= width <= 40:
         raise InvalidInput(f"width: {width!r}, expected 'column' ({COLUMN} inches), 'page' ({PAGE}) or 2 to 40 inches")
     return float(width)
 
 
 def style(index: int, count: int = 1) -> dict[str, Any]:
-    """Colour and dash of the index-th line; of several, each has dashes of its own, and the first ones are wider.
+    """Return colour and dash of the index-th line; several lines differ in dashes, and the first ones are wider.
 
-    Where lines coincide, the wider one below is seen between the dashes of the one above it.
+    If lines coincide, the wider one is visible between the dashes of the one above it.
     """
     if count == 1:
         return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
-    turn = index + 2 * (index // len(COLOURS))  # as many styles as there are pairs
+    turn = index + 2 * (index // len(COLOURS))  # all pairs of colour and dash
     width = 1.1 + 1.5 * (count - 1 - index) / (count - 1)
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[turn % len(DASHES)], "linewidth": width}
 
 
-def legend(made: Figure, axes: Sequence[Any]) -> None:
-    """One legend for all panels, above them, every name once."""
+def legend(figure_: Figure, axes: Sequence[Any]) -> None:
+    """Add one legend for all panels above them, with every name once."""
     handle_of = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if handle_of:
-        _legend(made, handle_of, "upper")
+        _legend(figure_, handle_of, "upper")
 
 
-def one_legend(made: Figure) -> None:
-    """The legends of all panels as one below them, every name once."""
+def one_legend(figure_: Figure) -> None:
+    """Replace the legends of all panels by one below them, with every name once."""
     handle_of: dict[str, Any] = {}
-    for ax in made.axes:
+    for ax in figure_.axes:
         if (box := ax.get_legend()) is not None:
             for text, handle in zip(box.get_texts(), box.legend_handles, strict=True):
                 handle_of.setdefault(text.get_text(), handle)
             box.remove()
     if handle_of:
-        _legend(made, handle_of, "lower")
+        _legend(figure_, handle_of, "lower")
 
 
-def _legend(made: Figure, handle_of: Mapping[str, Any], side: str) -> None:
-    """As many columns as the picture is wide enough for."""
-    widest = max(len(name) for name in handle_of) * SIGN * SMALL + SAMPLE
-    columns = max(1, min(len(handle_of), int(72 * made.get_figwidth() / widest)))
+def _legend(figure_: Figure, handle_of: Mapping[str, Any], side: str) -> None:
+    """Add a legend with as many columns as the width allows."""
+    widest = max(len(name) for name in handle_of) * CHARACTER_WIDTH * SMALL + SAMPLE
+    columns = max(1, min(len(handle_of), int(72 * figure_.get_figwidth() / widest)))
     where = {"loc": f"outside {side} center", "ncols": columns, "frameon": False, "fontsize": SMALL}
-    made.legend(list(handle_of.values()), list(handle_of), **where)
+    figure_.legend(list(handle_of.values()), list(handle_of), **where)
 
 
-def signs(inches: float) -> int:
-    """How many characters of a title fit beside each other."""
-    return max(14, int(72 * inches / (SIGN * TEXT)))
+def title_characters(inches: float) -> int:
+    """Return the number of characters of a title that fit beside each other."""
+    return max(14, int(72 * inches / (CHARACTER_WIDTH * TEXT)))
 
 
-def wrapped(text: str, room: int) -> str:
-    """Lines of at most so many characters."""
+def wrap_text(text: str, room: int) -> str:
+    """Wrap lines at `room` characters."""
     return "\n".join(textwrap.fill(line, room) for line in text.split("\n"))
 
 
 def direct_labels(ax: Any, most: int = 5) -> None:
-    """The name of each line of a panel beside it, where it is furthest from all others; none where no place is free.
+    """Label each line of a panel beside it, as far as possible from other lines; skip lines without free space.
 
-    Lines that lie on each other at all of their points have one label together: "fifo = srpt".
+    Lines that coincide at all points share a label: "fifo = srpt".
     """
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
     stairs = [patch for patch in ax.patches if hasattr(patch, "get_data") and not patch.get_label().startswith("_")]
@@ -116,25 +116,25 @@ def direct_labels(ax: Any, most: int = 5) -> None:
         colour = one.get_color() if hasattr(one, "get_xdata") else one.get_edgecolor()
         courses[one.get_label()] = (y, colour)
     points = 72 * np.array([ax.get_window_extent().width, ax.get_window_extent().height]) / ax.figure.dpi
-    taken: list[tuple[float, float, float, float]] = []
+    placed: list[tuple[float, float, float, float]] = []
     for names in _coinciding({name: y for name, (y, _) in courses.items()}):
         own, colour = courses[names[0]]
         others = [y for name, (y, _) in courses.items() if name not in names]
         text = " = ".join(names)
-        size = (SIGN * SMALL * len(text) + 4) / points[0], 1.5 * SMALL / points[1]
-        place = _free(grid, own, others, size, taken)
+        size = (CHARACTER_WIDTH * SMALL * len(text) + 4) / points[0], 1.5 * SMALL / points[1]
+        place = _free_position(grid, own, others, size, placed)
         if place is not None:
-            taken.append((*place, *size))
+            placed.append((*place, *size))
             ax.text(*place, text, transform=ax.transAxes, fontsize=SMALL, color=colour, ha="left", va="bottom")
 
 
-def _corners(one: Any) -> Any:
-    """The points of a line or of steps, as they are drawn."""
-    return one.get_path().vertices
+def _corners(line: Any) -> Any:
+    """Return the points of a line or of steps as drawn."""
+    return line.get_path().vertices
 
 
 def _coinciding(courses: Mapping[str, Any]) -> list[list[str]]:
-    """Names whose courses differ by less than a hundredth of the panel everywhere."""
+    """Group names whose lines differ by less than a hundredth of the panel everywhere."""
     groups: list[list[str]] = []
     for name, y in courses.items():
         for group in groups:
@@ -147,12 +147,17 @@ def _coinciding(courses: Mapping[str, Any]) -> list[list[str]]:
     return groups
 
 
-def _free(
+def _free_position(
     grid: Any, own: Any, others: Sequence[Any], size: tuple[float, float], taken: Sequence[tuple[float, ...]]
 ) -> tuple[float, float] | None:
-    """The lower left corner of a label beside a line, such that no line and no other label crosses it; None: nowhere.
+    """Return the lower left corner of a label beside a line that avoids other lines and labels, or None.
 
-    All in shares of the panel. Above the line or below it, at a little distance.
+    Args:
+        grid: Horizontal positions, as shares of the panel.
+        own: Height of the line at these positions.
+        others: Heights of the other lines.
+        size: Width and height of the label, as shares of the panel.
+        taken: Corners and sizes of placed labels.
     """
     wide, high = size
     best: tuple[float, tuple[float, float]] | None = None
@@ -173,19 +178,19 @@ def _free(
     return None if best is None else best[1]
 
 
-def finish(made: Figure) -> None:
-    """Text of the sizes that paper asks for, titles within their panels."""
-    for ax in made.axes:
+def finish(figure_: Figure) -> None:
+    """Set the text sizes for paper, and wrap titles within their panels."""
+    for ax in figure_.axes:
         place = ax.get_subplotspec()
         grid = None if place is None else place.get_topmost_subplotspec().get_gridspec()
         columns, rows = (grid.ncols, grid.nrows) if grid else (1, 1)
-        across = signs(made.get_figwidth() / columns - SIDES)
-        title = wrapped(ax.get_title(), across)
+        across = title_characters(figure_.get_figwidth() / columns - SIDES)
+        title = wrap_text(ax.get_title(), across)
         ax.title.set(text=title, fontsize=TEXT)
-        others = LINE * (title.count("\n") + 1 if title else 0) + 3 * LINE * bool(made.legends) / rows
-        up = signs(made.get_figheight() / rows - SIDES - others)
+        others = LINE * (title.count("\n") + 1 if title else 0) + 3 * LINE * bool(figure_.legends) / rows
+        up = title_characters(figure_.get_figheight() / rows - SIDES - others)
         for label, room in ((ax.xaxis.label, across), (ax.yaxis.label, up)):
-            label.set(fontsize=TEXT, text=wrapped(label.get_text(), room))
+            label.set(fontsize=TEXT, text=wrap_text(label.get_text(), room))
         ax.tick_params(axis="both", which="both", labelsize=SMALL)
         for text in ax.texts:
             text.set_fontsize(max(SMALL, text.get_fontsize()))
@@ -197,45 +202,51 @@ def finish(made: Figure) -> None:
 def figure(
     width: float = PAGE, height: float = 4.0, columns: int = 1, rows: int = 1, *, notebook: bool = False
 ) -> tuple[Figure, list[Any]]:
-    """A figure with `columns` axes side by side in each of some `rows`, drawn without any display.
+    """Return a figure with `rows` rows of `columns` axes, drawn without a display.
 
-    notebook: it is one of pyplot's, which notebooks show and scripts with a window open.
+    Args:
+        width: Width in inches.
+        height: Height in inches.
+        columns: Number of axes per row.
+        rows: Number of rows.
+        notebook: Create a pyplot figure, which notebooks display and scripts open in a window.
     """
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         raise InvalidInput("pictures need matplotlib; pip install 'mlsched[plot]'") from None
-    matplotlib.rcParams["svg.hashsalt"] = "mlsched"  # the same picture is the same file
+    matplotlib.rcParams["svg.hashsalt"] = "mlsched"  # equal pictures give equal files
     if notebook:
         import matplotlib.pyplot as plt
 
-        made = plt.figure(figsize=(width, height), layout="constrained")
+        figure_ = plt.figure(figsize=(width, height), layout="constrained")
     else:
-        made = Figure(figsize=(width, height), layout="constrained")
-    axes = made.subplots(rows, columns, squeeze=False).ravel()
+        figure_ = Figure(figsize=(width, height), layout="constrained")
+    axes = figure_.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes:
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
-    return made, list(axes)
+    return figure_, list(axes)
 
 
-def cdf(samples: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Empirical distributions: one panel per series, one line per policy; `samples[series][policy]` are its values."""
-    made, axes = figure(width=3.4 * max(1, len(samples)), height=3.0, columns=max(1, len(samples)))
+def draw_distributions(samples: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Draw empirical distributions: one panel per series, one line per policy, from `samples[series][policy]`."""
+    figure_, axes = figure(width=3.4 * max(1, len(samples)), height=3.0, columns=max(1, len(samples)))
     for ax, (series, lines) in zip(axes, samples.items(), strict=False):
         distribution(ax, lines)
         ax.set(xlabel=series, ylabel="share of jobs")
-    legend(made, axes)
-    finish(made)
-    return made
+    legend(figure_, axes)
+    finish(figure_)
+    return figure_
 
 
 def distribution(ax: Any, lines: Mapping[str, Any]) -> None:
-    """The share of the values that are at most x, a step line per name, x on a scale of orders of magnitude.
+    """Draw the share of values that are at most x: a step line per name, with logarithmic x.
 
-    Where some value is 0 or below, the axis is linear up to the least positive one: 0 has no logarithm. Values that are
-    not a number (what never happened) count as larger than all.
+    If some value is 0 or below, the axis is linear up to the least positive value, because the logarithm of 0 is
+    undefined. NaN (an
+    event that never occurred) counts as larger than all.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -251,54 +262,54 @@ def distribution(ax: Any, lines: Mapping[str, Any]) -> None:
         ax.set_xscale("symlog", linthresh=least, linscale=0.5)
     else:
         ax.set_xscale("log")
-        if largest < 100 * least:  # few powers of ten: say more on the axis
+        if largest < 100 * least:  # with few powers of ten, add labels between them
             ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if largest > 10 * least else (1, 1.5, 2, 3, 4, 6, 8)))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(0, 1.02)
 
 
-def lines(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]], x: str, y: str) -> Figure:
-    """One panel a key, one line per name: (x values, y values)."""
-    made, axes = figure(width=max(PAGE, 3.4 * len(panels)), height=3.4, columns=max(1, len(panels)))
+def draw_lines(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]], x: str, y: str) -> Figure:
+    """Draw one panel per key, and one line per name: (x values, y values)."""
+    figure_, axes = figure(width=max(PAGE, 3.4 * len(panels)), height=3.4, columns=max(1, len(panels)))
     for ax, (title, series) in zip(axes, panels.items(), strict=False):
         for index, (name, (xs, ys)) in enumerate(series.items()):
             ax.plot(xs, ys, marker="o", markersize=3, label=name, **style(index, len(series)))
         ax.set(title=title, xlabel=x, ylabel=y)
-    legend(made, axes)
-    finish(made)
-    return made
+    legend(figure_, axes)
+    finish(figure_)
+    return figure_
 
 
-def goal(name: str, unit: str | None, sense: str) -> str:
-    """An objective as an axis says it: "makespan, ticks (less is better)"."""
+def axis_label(name: str, unit: str | None, sense: str) -> str:
+    """Return an objective as an axis label: "makespan, ticks (less is better)"."""
     return f"{name}{f', {unit}' if unit else ''} ({'less' if sense == 'min' else 'more'} is better)"
 
 
-def front_of(found: Any, *, width: float = PAGE, notebook: bool = False) -> Figure:
-    """The picture of a `Front`, in values as people read them where nothing is compared before these."""
-    table, units = found.table(), {}
-    if found.instance is not None:
-        units = {o.name: o.unit for o in found.instance.objectives}
-    names = list(found.objectives or list(table)[: len(found.senses)])
-    labels = [goal(name, units.get(name), sense) for name, sense in zip(names, found.senses, strict=True)]
+def draw_front(front: Any, *, width: float = PAGE, notebook: bool = False) -> Figure:
+    """Draw a `Front`, in values without the primary criterion if the objectives have none."""
+    table, units = front.table(), {}
+    if front.instance is not None:
+        units = {o.name: o.unit for o in front.instance.objectives}
+    names = list(front.objectives or list(table)[: len(front.senses)])
+    labels = [axis_label(name, units.get(name), sense) for name, sense in zip(names, front.senses, strict=True)]
     plain = len(table) == len(names)
-    values = np.stack([table[name] for name in names], axis=1) if plain and len(found) else found.sort_keys
-    boxes: list[tuple[Any, ...]] = [(box.lower, box.upper) for box in found.open]
+    values = np.stack([table[name] for name in names], axis=1) if plain and len(front) else front.sort_keys
+    boxes: list[tuple[Any, ...]] = [(box.lower, box.upper) for box in front.open]
     if not plain:
         labels = [f"{label}; with who waits" for label in labels]
-    elif found.instance is not None and boxes:
-        boxes = [tuple(_base(found.instance, names, end) for end in box) for box in boxes]
-    return front(values, labels, found.senses, boxes, width=width, notebook=notebook)
+    elif front.instance is not None and boxes:
+        boxes = [tuple(_base_corner(front.instance, names, end) for end in box) for box in boxes]
+    return draw_points(values, labels, front.senses, boxes, width=width, notebook=notebook)
 
 
-def _base(instance: Any, names: Sequence[str], end: Sequence[Any]) -> list[Any]:
-    """The corner of a box without what is compared before the values."""
-    ranks = [instance.primary(name) for name in names]
-    return [e if e is None or rank is None else rank.split(e)[1] for e, rank in zip(end, ranks, strict=True)]
+def _base_corner(instance: Any, names: Sequence[str], end: Sequence[Any]) -> list[Any]:
+    """Return the corner of a box without primary counts."""
+    criteria = [instance.primary(name) for name in names]
+    return [e if e is None or rank is None else rank.split(e)[1] for e, rank in zip(end, criteria, strict=True)]
 
 
-def front(
+def draw_points(
     values: Any,
     names: Sequence[str],
     senses: Sequence[str],
@@ -307,10 +318,17 @@ def front(
     width: float = PAGE,
     notebook: bool = False,
 ) -> Figure:
-    """Non-dominated points, a panel for each pair of objectives; grey: boxes (lower, upper) where some may be missing.
+    """Draw non-dominated points, one panel per pair of objectives; grey boxes may miss points.
 
-    With two objectives a line joins the points in steps; with more, each panel is a projection. names: what the axes
-    say (`goal`).
+    With two objectives, steps join the points; with more, each panel is a projection.
+
+    Args:
+        values: Points, shape (points, objectives).
+        names: Axis labels (`goal`).
+        senses: "min" or "max" of each objective.
+        open_boxes: Boxes (lower, upper) in which points may be missing.
+        width: Width in inches.
+        notebook: Create a figure that notebooks display.
     """
     from matplotlib.patches import Rectangle
 
@@ -318,7 +336,7 @@ def front(
     columns = max(1, min(len(pairs), int(width / 2.2)))
     rows = -(-len(pairs) // columns)
     each = min(width / columns, 4.0)
-    made, axes = figure(columns * each, rows * min(each, 3.0), columns, rows, notebook=notebook)
+    figure_, axes = figure(columns * each, rows * min(each, 3.0), columns, rows, notebook=notebook)
     for ax in axes[len(pairs) :]:
         ax.remove()
     points = np.asarray(values, dtype=float).reshape(-1, len(names))
@@ -345,24 +363,26 @@ def front(
                 axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
                 axis.get_major_locator().set_params(nbins=max(3, int(each * 1.6)))
         ax.set(xlabel=names[a], ylabel=names[b])
-    finish(made)
-    return made
+    finish(figure_)
+    return figure_
 
 
-def svg(made: Figure) -> str:
-    """The figure as SVG text."""
+def svg(figure_: Figure) -> str:
+    """Return the figure as SVG text."""
     buffer = io.StringIO()
-    made.savefig(buffer, format="svg", metadata={"Date": None})
+    figure_.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
 
 
-def _themed(text: str) -> str:
-    """SVG text whose picture is readable on a light and on a dark ground."""
+def _with_dark_style(text: str) -> str:
+    """Return SVG text that is readable on a light and on a dark ground."""
     return text.replace("<defs>", f"{DARK}<defs>", 1)
 
 
 def check_target(path: str | os.PathLike[str]) -> str:
-    """The format of a picture's file name, or InvalidInput: also when it may not be written, or without matplotlib."""
+    """Return the format of a picture's file name; raise InvalidInput for others, unwritable files, or without
+    matplotlib.
+    """
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("png", "svg", "pdf"):
         raise InvalidInput(f"{os.fspath(path)}: expected a name ending in .png, .svg or .pdf")
@@ -371,19 +391,19 @@ def check_target(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def save(made: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the figure, its format by the file's suffix, atomically."""
+def save(figure_: Figure, path: str | os.PathLike[str]) -> None:
+    """Write the figure in the format of the file's suffix, atomically."""
     suffix = check_target(path)
     if suffix == "svg":
-        grounds = [made.patch, *(ax.patch for ax in made.axes)]
+        grounds = [figure_.patch, *(ax.patch for ax in figure_.axes)]
         before = [ground.get_alpha() for ground in grounds]
         for ground in grounds:
             ground.set_alpha(0)
-        text = _themed(svg(made))
+        text = _with_dark_style(svg(figure_))
         for ground, alpha in zip(grounds, before, strict=True):
             ground.set_alpha(alpha)
         with atomic_write(path) as stream:
             stream.write(text)
         return
     with atomic_write(path, "wb") as stream:
-        made.savefig(stream, format=suffix, dpi=300)
+        figure_.savefig(stream, format=suffix, dpi=300)

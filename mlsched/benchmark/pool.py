@@ -11,13 +11,13 @@ from concurrent.futures import ProcessPoolExecutor
 
 @contextlib.contextmanager
 def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes (spawned: a fork would copy solver threads). On an error or Ctrl-C they are ended at once."""
+    """Start fresh processes (spawned: a fork would copy solver threads); an error or Ctrl-C ends them at once."""
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
     try:
         yield pool
     except BaseException:
-        # Waiting would take as long as the work that runs; nothing of it is kept.
+        # Waiting would take as long as the running work, whose results are discarded.
         for process in set(multiprocessing.active_children()) - before:
             process.terminate()
             process.join()
@@ -27,5 +27,5 @@ def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole process group; the parent alone decides."""
+    """Ignore Ctrl-C, which reaches the complete process group; the parent decides."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

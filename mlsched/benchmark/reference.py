@@ -1,4 +1,4 @@
-"""What is held against what: proven optima, the gaps to them, and every way in which rows can contradict each other."""
+"""References of gaps: proven optima, the gaps to them, and every way in which rows can contradict each other."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.result import Evidence
 
-#: Values of LP answers are floats and agree up to this; integers agree exactly.
+#: Tolerance of values of LP answers, which are floats; integers agree exactly.
 TOLERANCE = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """The proven optimum of one instance and objective.
+    """Proven optimum of one instance and objective.
 
-    engines: those that proved it (`Row.engine`). evidence: what it rests on, by all rows together. disputes: sentences,
-    one a contradiction; an optimum in dispute is no reference, so no gap is reported against it.
+    Attributes:
+        value: The optimum.
+        engines: Engines that proved it (`Row.engine`).
+        evidence: Its evidence, by all rows together.
+        disputes: One sentence per contradiction; a disputed optimum is not used for gaps.
     """
 
     value: int | float
@@ -30,24 +33,24 @@ class Reference:
 
 
 def references(rows: Sequence[Row]) -> dict[tuple[str, str], Reference]:
-    """(instance hash, objective) -> its reference, where an exact solver has proved one."""
+    """Return the reference of each instance hash and objective with an exact solver's proof."""
     instances: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         instances[row.instance_hash].append(row)
-    found = {}
+    reference_of = {}
     for digest, group in instances.items():
         for objective in dict.fromkeys(row.objective for row in group):
-            proved = [r for r in group if r.objective == objective and r.status == "optimal" and r.sort_key is not None]
-            if proved:
-                found[digest, objective] = _reference(proved, group)
-    return found
+            proofs = [r for r in group if r.objective == objective and r.status == "optimal" and r.sort_key is not None]
+            if proofs:
+                reference_of[digest, objective] = _reference(proofs, group)
+    return reference_of
 
 
-def _reference(proved: list[Row], group: list[Row]) -> Reference:
-    first = proved[0]
+def _reference(proofs: list[Row], group: list[Row]) -> Reference:
+    first = proofs[0]
     assert first.sort_key is not None
-    engines = tuple(dict.fromkeys(row.engine for row in proved))
-    evidences = {row.evidence for row in proved}
+    engines = tuple(dict.fromkeys(row.engine for row in proofs))
+    evidences = {row.evidence for row in proofs}
     evidence: Evidence = "certified" if "certified" in evidences else "unconfirmed"
     if evidence == "unconfirmed" and (len(engines) >= 2 or "confirmed" in evidences):
         evidence = "confirmed"
@@ -55,18 +58,18 @@ def _reference(proved: list[Row], group: list[Row]) -> Reference:
 
 
 def _disputes(first: Row, optimum: int | float, group: list[Row]) -> list[str]:
-    """How the rows of one instance contradict an optimum that `first` has proved."""
+    """Return the contradictions between the rows of one instance and an optimum that `first` has proved."""
     sign = 1 if first.sense == "min" else -1
     claim = f"{first.place}: {first.solver} proves {optimum}"
     disputes = []
-    for row in group:  # one sentence a row: a wrong proof brings its wrong bound along
-        # Any plan of the instance counts, also one made for another objective.
+    for row in group:  # one sentence per row: a wrong proof also has a wrong bound
+        # Any plan of the instance counts, even if it was made for another objective.
         same = row.objective == first.objective
-        # A published optimum comes without a plan.
+        # A published optimum lacks a plan.
         value = (row.sort_key if same else None) if row.sort_keys is None else row.sort_keys.get(first.objective)
-        if same and row.status == "optimal" and value is not None and not _close(value, optimum):
+        if same and row.status == "optimal" and value is not None and not _are_close(value, optimum):
             disputes.append(f"{claim} optimal, but {row.solver} proves {value}")
-        elif value is not None and sign * value < sign * optimum and not _close(value, optimum):
+        elif value is not None and sign * value < sign * optimum and not _are_close(value, optimum):
             disputes.append(f"{claim} optimal, but the plan of {row.solver} has {value}")
         elif same and row.status == "infeasible":
             disputes.append(f"{claim} optimal, but {row.solver} calls the instance infeasible")
@@ -74,30 +77,32 @@ def _disputes(first: Row, optimum: int | float, group: list[Row]) -> list[str]:
             same
             and row.sort_bound is not None
             and sign * row.sort_bound > sign * optimum
-            and not _close(row.sort_bound, optimum)
+            and not _are_close(row.sort_bound, optimum)
         ):
             disputes.append(f"{claim} optimal, but {row.solver} claims the bound {row.sort_bound}")
     return list(dict.fromkeys(disputes))
 
 
-def _close(a: int | float, b: int | float) -> bool:
+def _are_close(a: int | float, b: int | float) -> bool:
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 def with_gaps(rows: Sequence[Row]) -> list[Row]:
-    """The rows with their `gap_to_optimum` (`core/gap.py`) where an optimum stands, and what their proofs rest on."""
-    known = references(rows)
-    nowhere = _infeasible(rows)
+    """Return the rows with their `gap_to_optimum` (`core/gap.py`) if an optimum is known, and with their evidence."""
+    optima = references(rows)
+    infeasible_by = _infeasibility_claims(rows)
     return [
-        dataclasses.replace(row, gap_to_optimum=_gap(row, known), evidence=_evidence(row, known, nowhere))
+        dataclasses.replace(
+            row, gap_to_optimum=_gap_of_row(row, optima), evidence=_evidence(row, optima, infeasible_by)
+        )
         for row in rows
     ]
 
 
-def _infeasible(rows: Sequence[Row]) -> dict[str, set[str]]:
-    """Instance -> the engines that call it infeasible."""
+def _infeasibility_claims(rows: Sequence[Row]) -> dict[str, set[str]]:
+    """Return the engines that call each instance infeasible."""
     claims: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.status == "infeasible":
@@ -105,18 +110,20 @@ def _infeasible(rows: Sequence[Row]) -> dict[str, set[str]]:
     return claims
 
 
-def _evidence(row: Row, known: dict[tuple[str, str], Reference], nowhere: dict[str, set[str]]) -> Evidence | None:
-    """What a row's proof rests on: its own confirmation, or that another engine's row proves the same."""
+def _evidence(
+    row: Row, optima: dict[tuple[str, str], Reference], infeasible_by: dict[str, set[str]]
+) -> Evidence | None:
+    """Return the evidence of a row's proof: its own confirmation, or an equal proof of another engine."""
     if row.status == "infeasible":
-        return "confirmed" if len(nowhere[row.instance_hash]) >= 2 else row.evidence or "unconfirmed"
+        return "confirmed" if len(infeasible_by[row.instance_hash]) >= 2 else row.evidence or "unconfirmed"
     if row.status != "optimal":
         return None
-    reference = known.get((row.instance_hash, row.objective))
+    reference = optima.get((row.instance_hash, row.objective))
     return "unconfirmed" if reference is None or reference.disputes else reference.evidence
 
 
-def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> Gap | None:
-    reference = known.get((row.instance_hash, row.objective))
+def _gap_of_row(row: Row, optima: dict[tuple[str, str], Reference]) -> Gap | None:
+    reference = optima.get((row.instance_hash, row.objective))
     if reference is None or reference.disputes or row.sort_key is None:
         return None
     tolerance = 0.0 if isinstance(row.sort_key, int) and isinstance(reference.value, int) else TOLERANCE
@@ -126,26 +133,26 @@ def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> Gap | None:
 
 
 def disagreements(rows: Sequence[Row]) -> list[str]:
-    """Every contradiction among the rows, a sentence each: proofs against proofs, plans, bounds and infeasibility."""
-    found = [sentence for reference in references(rows).values() for sentence in reference.disputes]
-    return found + _infeasible_with_plan(rows)
+    """Return every contradiction among the rows as a sentence: of proofs, plans, bounds and infeasibility."""
+    sentences = [sentence for reference in references(rows).values() for sentence in reference.disputes]
+    return sentences + _infeasible_with_plan(rows)
 
 
 def _infeasible_with_plan(rows: Sequence[Row]) -> list[str]:
-    """Instances called infeasible although a plan passed the judge, where no optimum is proved."""
-    known = references(rows)
-    planned = {row.instance_hash: row.solver for row in rows if row.sort_keys is not None}
+    """Return sentences on instances called infeasible despite a judged plan, without a proven optimum."""
+    optima = references(rows)
+    solver_with_plan = {row.instance_hash: row.solver for row in rows if row.sort_keys is not None}
     return [
-        f"{row.place}: {row.solver} calls the instance infeasible, but {planned[row.instance_hash]} has a plan"
+        f"{row.place}: {row.solver} calls the instance infeasible, but {solver_with_plan[row.instance_hash]} has a plan"
         for row in rows
         if row.status == "infeasible"
-        and row.instance_hash in planned
-        and (row.instance_hash, row.objective) not in known
+        and row.instance_hash in solver_with_plan
+        and (row.instance_hash, row.objective) not in optima
     ]
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """Why the run is not clean, one sentence each: failed rows (one per call), disagreements. Empty: exit status 0."""
+    """Return the reasons why the run is not clean: failed rows (one per call), contradictions. Empty: exit status 0."""
     broken: dict[tuple[str, str, str | None], str] = {}
     for row in rows:
         if row.status in BROKEN:

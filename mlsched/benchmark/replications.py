@@ -10,7 +10,7 @@ from mlsched.core.t_interval import half_width
 
 @dataclasses.dataclass(frozen=True)
 class Mean:
-    """The mean over replications, half of its 95 % interval (None of fewer than two), and how many they are."""
+    """Mean over replications, half of its 95 % interval (None for fewer than two), and their number."""
 
     mean: float
     half: float | None
@@ -18,8 +18,8 @@ class Mean:
 
 
 def mean_of(values: Sequence[float | None]) -> Mean | None:
-    """The mean of the values that there are (a window may have no job); None where there are none."""
-    known = [value for value in values if value is not None]
-    if not known:
+    """Return the mean of the known values (a window may have no job), or None without any."""
+    present = [value for value in values if value is not None]
+    if not present:
         return None
-    return Mean(sum(known) / len(known), half_width(known), len(known))
+    return Mean(sum(present) / len(present), half_width(present), len(present))

@@ -1,4 +1,4 @@
-"""The report's pictures of one problem, each with what it shows."""
+"""The report's pictures of one problem, with their explanations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Container, Iterator, Sequence
 
 from mlsched.benchmark import chart, html, profiles, time_to_gap
 from mlsched.benchmark.drawn_plans import plan_pictures
-from mlsched.benchmark.figures import Styles, profile_charts, seconds, solve_times, time_to_gap_charts
+from mlsched.benchmark.figures import Styles, profile_charts, seconds_text, solve_times, time_to_gap_charts
 from mlsched.benchmark.profiles import LEAST_SECONDS
 from mlsched.benchmark.row import Row
 from mlsched.core.errors import MlschedError
 
-LEAST = seconds(LEAST_SECONDS)
+LEAST = seconds_text(LEAST_SECONDS)
 TIME_PROFILE_NOTE = (
     "Performance profile (Dolan and Moré 2002) of exact solvers. Ratio of a solver on a question (an "
     "instance with an objective): its CPU seconds divided by the least CPU seconds of any exact solver that "
@@ -47,58 +47,64 @@ NO_TIMES = "No charts of CPU times: the rows of some calls have none."
 
 
 def pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
-    """Charts of all rows, and plans of one instance. rows: of one problem, with gaps; key: unique within the page."""
+    """Yield charts of all rows, and plans of one instance.
+
+    Args:
+        rows: Rows of one problem, with gaps.
+        best: Name of the best rule, or None.
+        key: Identifier that is unique within the page.
+    """
     styles = {name: index for index, name in enumerate(dict.fromkeys(row.solver for row in rows))}
-    yield from _profiles(rows, styles)
+    yield from _profile_sections(rows, styles)
     panels = time_to_gap.panels(rows)
     if panels:
-        names = _drawn(styles, [panel.courses for panel in panels])
+        names = _legend_of(styles, [panel.courses for panel in panels])
         yield html.heading("Time to gap", 3)
         charts, most = time_to_gap_charts(panels, styles), len(time_to_gap.GAPS)
         yield html.panels(charts[:most], TIME_TO_GAP_NOTE, names)
         if charts[most:]:
             others = html.panels(charts[most:], "As above.", names)
-            folded = f"Time to gap on further presets and by further objectives ({len(charts) - most} charts)"
-            yield html.folded(folded, [others])
+            title = f"Time to gap on further presets and by further objectives ({len(charts) - most} charts)"
+            yield html.collapsible_sections(title, [others])
     if (times := solve_times(rows, styles)) is not None:
         exact = {row.solver: None for row in rows if row.kind == "exact" and not row.restricted}
         yield html.heading("Solve times", 3)
-        yield html.panels([times], SOLVE_TIME_NOTE, _drawn(styles, [exact]))
+        yield html.panels([times], SOLVE_TIME_NOTE, _legend_of(styles, [exact]))
     elif any(row.cpu_seconds is None and row.seconds is not None for row in rows):
-        yield html.text(NO_TIMES, note=True)
-    yield from _plans(rows, best, key)
+        yield html.paragraph(NO_TIMES, note=True)
+    yield from _plan_sections(rows, best, key)
 
 
-def _profiles(rows: Sequence[Row], styles: Styles) -> Iterator[str]:
-    wanted = [
+def _profile_sections(rows: Sequence[Row], styles: Styles) -> Iterator[str]:
+    kinds = [
         ("time, exact solvers", profiles.time_profiles(rows), TIME_PROFILE_NOTE),
         ("value, everyone", profiles.value_profiles(rows), VALUE_PROFILE_NOTE),
     ]
-    for what, found, note in wanted:
-        if not found:
+    for title, profiles_of_kind, note in kinds:
+        if not profiles_of_kind:
             continue
-        yield html.heading(f"Performance profiles by {what}", 3)
-        names = _drawn(styles, [profile.ratios for profile in found])
-        if left_out := sum(profile.left_out for profile in found):
+        yield html.heading(f"Performance profiles by {title}", 3)
+        names = _legend_of(styles, [profile.ratios for profile in profiles_of_kind])
+        if left_out := sum(profile.left_out for profile in profiles_of_kind):
             note += f" Nobody solved {left_out} of the questions, or the answers contradict each other; they stay in n."
-        yield html.panels(profile_charts(found, styles), note, names)
+        yield html.panels(profile_charts(profiles_of_kind, styles), note, names)
 
 
-def _drawn(styles: Styles, lines: Sequence[Container[str]]) -> dict[str, str]:
-    """The legend of the solvers that are drawn."""
+def _legend_of(styles: Styles, lines: Sequence[Container[str]]) -> dict[str, str]:
+    """Return the legend of the solvers in a chart."""
     return chart.legend({name: style for name, style in styles.items() if any(name in own for own in lines)})
 
 
-def _plans(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
-    found, trouble = [], ""
+def _plan_sections(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
+    elements, error_text = [], ""
     try:
-        for one in plan_pictures(rows, best, key):
-            found.append(html.text(one.title, note=True) + one.svg)
+        for picture in plan_pictures(rows, best, key):
+            elements.append(html.paragraph(picture.title, note=True) + picture.svg)
     except MlschedError as error:
-        trouble = f"{'No more' if found else 'No'} pictures of plans: {error}"
-    if found or trouble:
+        error_text = f"{'No more' if elements else 'No'} pictures of plans: {error}"
+    if elements or error_text:
         yield html.heading("Plans", 3)
-    if found:
-        yield html.panels(found, PLANS_NOTE, wide=True)
-    if trouble:
-        yield html.text(trouble, note=True)
+    if elements:
+        yield html.panels(elements, PLANS_NOTE, wide=True)
+    if error_text:
+        yield html.paragraph(error_text, note=True)

@@ -8,7 +8,7 @@ from mlsched.benchmark import html
 from mlsched.benchmark.formats import NONE, gap
 from mlsched.benchmark.report_tables import best_rule
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.table import GapLine, verified
+from mlsched.benchmark.table import GapLine, verification_of
 
 #: Most rows of the table: more would not fit on the first screen.
 MAX_ROWS = 10
@@ -29,7 +29,7 @@ def summary(rows: Sequence[Row], lines: Sequence[GapLine]) -> str:
     cells = []
     for (problem, objective), own in groups.items():
         answers = [row for row in rows if (row.problem, row.objective) == (problem, objective)]
-        known = verified(answers)
+        known = verification_of(answers)
         best = best_rule(own)
         cells.append([problem, objective, str(known.questions), str(known.optima), best or NONE, gap(_mean(own, best))])
     return html.table(HEADER, cells, label="Summary")

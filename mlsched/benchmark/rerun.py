@@ -1,4 +1,4 @@
-"""One row of a store, made again: from what it says itself, whatever has become of the suite."""
+"""Recomputation of one row of a store from its own content, independent of the suite."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from mlsched.core.versions import versions
 
 
 def rerun(row: Row, isolate: bool = True) -> Row:
-    """The row that its solver makes of the question now: the same instance, parameters, seed and limits."""
-    return next(row_anew for row_anew in answer(task_of(row), isolate) if row_anew.objective == row.objective)
+    """Return the row that its solver computes now: the same instance, parameters, seed and limits."""
+    return next(new_row for new_row in answer(task_of(row), isolate) if new_row.objective == row.objective)
 
 
 def differences(before: Row, after: Row) -> list[str]:
-    """What came out otherwise, and of which versions the two rows are; empty where the row is as it was.
+    """Return the differences between two rows, and between their versions; empty if the rows agree.
 
     CPU and wall time differ from run to run and are not compared.
     """
-    differing = [
+    sentences = [
         f"{name}: {getattr(before, name)} then, {getattr(after, name)} now"
         for name in ("status", "sort_key", "sort_bound", "sort_keys")
         if getattr(before, name) != getattr(after, name)
     ]
-    if differing:
-        now = versions()
-        changed = [f"{k} {v} then, {now.get(k)} now" for k, v in before.versions.items() if now.get(k) != v]
+    if sentences:
+        current = versions()
+        version_changes = [
+            f"{k} {v} then, {current.get(k)} now" for k, v in before.versions.items() if current.get(k) != v
+        ]
         if "time limit" in (before.stopped_by, after.stopped_by):
-            changed.append("the wall clock cut it: it may end differently each time")
-        differing += changed
-    return differing
+            version_changes.append("the wall clock cut it: it may end differently each time")
+        sentences += version_changes
+    return sentences
 
 
 def task_of(row: Row) -> Task:
-    """The call that made the row; InvalidInput for rows that no solver made."""
+    """Return the call that computed the row; raise InvalidInput for rows without a solver."""
     if row.solver in (JUDGE, PUBLISHED):
         raise InvalidInput(f"{row.place}: '{row.solver}' is no solver; there is nothing to ask again")
     problem = registry().problem(row.problem)
     if row.objective not in [objective.name for objective in problem.objectives]:
         raise InvalidInput(f"{row.place}: {row.problem} has no objective '{row.objective}' any more")
     name = row.solver.partition(":")[0]
-    known = registry().solvers.get((row.problem, name))
+    registered = registry().solvers.get((row.problem, name))
     return Task(
         row.suite,
         row.problem,
@@ -51,7 +53,7 @@ def task_of(row: Row) -> Task:
         row.answer_seed - ANSWER_SEED,
         row.instance_hash,
         row.size,
-        row.solver if known is None else name,
+        row.solver if registered is None else name,
         row.solver,
         row.kind,
         tuple(sorted(row.params.items())),

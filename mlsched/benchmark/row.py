@@ -1,4 +1,4 @@
-"""One line of a benchmark: one answer to one instance for one objective, with everything needed to ask again."""
+"""Row of a benchmark: one answer to one instance for one objective, with everything needed to repeat the call."""
 
 from __future__ import annotations
 
@@ -14,35 +14,65 @@ from mlsched.core.registry import registry
 from mlsched.core.result import Evidence
 from mlsched.core.solver import Kind
 
-#: Of a Result; or "skipped" (the solver refuses the instance, e.g. too large), "failed" (a broken contract), or how
-#: an isolated solver ended (`RuleFailure.how`).
+#: Status of a Result; or "skipped" (the solver rejects the instance, for example as too large), "failed" (a broken
+#: contract), or the end of an isolated solver (`RuleFailure.how`).
 RowStatus = Literal[
     "optimal", "feasible", "infeasible", "unknown", "skipped", "failed", "crash", "timeout", "memory", "cheated"
 ]
-#: The statuses of a row that counts as a failure.
+#: Statuses that count as failures.
 BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
-#: The module of the names by which the plain models (`benchmark/plain`) are asked.
+#: Module of the names of the plain models (`benchmark/plain`).
 PLAIN = "mlsched.benchmark.plain"
 Key = tuple[str, str, str, str, str, int]
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What a solver made of an instance.
+    """Answer of a solver to an instance.
 
-    `solver` is the name with the parameters that differ from their defaults, `params` holds these. `seed` drew
-    the instance, `answer_seed` is the solver's. `size` counts the integers in the instance. `sort_key`,
-    `sort_keys` and `sort_bound` order plans, as the judge has them; `primary` is what the objective compares first on
-    this instance; `gap` is the solver's own, to its bound (`Result.gap`). `seconds`
-    is wall time of one call (a rule is called once for all objectives), `work` the backend's deterministic measure.
-    `evidence` is what the proof rests on (`Result.evidence`): "confirmed" where `confirmed_by` confirmed it, in
-    `confirm_seconds` apart from `seconds`, or where another engine's row proves the same (`reference.with_evidence`).
-    `cases` (exact optima only) names special cases of instance and plan, `binding` constraints whose removal improves
-    the optimum. `error` says why a row is skipped or failed. `source` is the instance's file, None where it was drawn;
-    `cpu_seconds` are those of the call, of processes that it started too, and `peak_mib` is the most memory that the
-    process that made the row had taken by then; `made` says when (UTC, ISO 8601). The solver "published" stands for a
-    published optimum, "judge" for the judge, whose time is taken. `gap_to_optimum` depends on the other rows:
-    `reference.with_gaps` fills it, stores do not keep it.
+    Attributes:
+        suite: Name of the suite.
+        problem: Problem of the instance.
+        preset: Preset of the instance.
+        sizes: Changes to the preset's sizes.
+        seed: Seed of the instance.
+        instance_hash: Hash of the instance.
+        size: Number of integers in the instance.
+        objective: Objective of the call.
+        sense: "min" or "max".
+        unit: Unit of the objective.
+        primary: Primary criterion of the objective on this instance.
+        solver: Name with the parameters that differ from their defaults. "published" is a published optimum, "judge"
+            the timed judge.
+        kind: Kind of the solver.
+        params: Parameters that differ from their defaults.
+        answer_seed: Seed of the solver.
+        time_limit: Wall seconds.
+        work_limit: Deterministic limit of the backend.
+        status: Status of the answer.
+        sort_key: Sort key of the plan, from the judge.
+        sort_keys: Sort keys of all objectives.
+        sort_bound: Proven bound on the sort key.
+        gap: The solver's own gap to its bound (`Result.gap`).
+        stopped_by: Reason for the end of the search.
+        seconds: Wall seconds of one call; a rule is called once for all objectives.
+        work: The backend's deterministic measure.
+        cases: Special cases of instance and plan, for exact optima only.
+        binding: Constraints whose removal improves the optimum.
+        versions: Versions of Python and relevant packages.
+        error: Why a row is skipped or failed.
+        evidence: Evidence of the proof (`Result.evidence`): "confirmed" by `confirmed_by`, or by an equal proof in
+            another engine's row.
+        confirmed_by: Solver that confirmed the proof.
+        confirm_seconds: Wall seconds of the confirmation, separate from `seconds`.
+        doubt: Why a backend's proof is not accepted.
+        source: File of the instance, None if it was drawn.
+        cpu_seconds: CPU seconds of the call, including processes that it started.
+        peak_mib: Peak memory of the process so far, in MiB.
+        machine: Description of the machine.
+        made: Time of the row (UTC, ISO 8601).
+        gap_to_optimum: Gap to the proven optimum, which depends on other rows; `reference.with_gaps` computes it, and
+            stores omit it.
     """
 
     suite: str
@@ -91,19 +121,19 @@ class Row:
 
     @property
     def key(self) -> Key:
-        """What identifies the row within a store."""
-        return self.suite, self.instance_hash, self.objective, self.solver, canonical(self.params), self.seed
+        """Identity of the row within a store."""
+        return self.suite, self.instance_hash, self.objective, self.solver, canonical_json(self.params), self.seed
 
     @property
     def censored(self) -> bool:
-        """Whether a limit ended the search: it would have taken longer than the row says."""
+        """Whether a limit ended the search, so that `seconds` is a lower bound."""
         return self.stopped_by in ("time limit", "work limit") or self.status == "timeout"
 
     @property
     def engine(self) -> str:
-        """The code that the row's proof rests on; that of a solver which is not registered here is its name.
+        """Code that the row's proof relies on; for a solver that is not registered here, its name.
 
-        Plain models are CP-SAT's; others' functions are not imported for this.
+        The engine of plain models is CP-SAT; foreign functions are not imported to find theirs.
         """
         name = self.solver.partition(":")[0]
         if name == PLAIN:
@@ -113,7 +143,7 @@ class Row:
 
     @property
     def restricted(self) -> bool:
-        """Whether the solver's model holds only some of the plans: it proves nothing about the instance."""
+        """Whether the solver's model covers only some plans, so that it proves nothing about the instance."""
         solver = registry().solvers.get((self.problem, self.solver.partition(":")[0]))
         return solver is not None and solver.restricted
 
@@ -125,11 +155,11 @@ class Row:
 
     @property
     def place(self) -> str:
-        """The question in words: "preemption small, seed 3, total_score"."""
+        """Instance and objective in words: "preemption small, seed 3, total_score"."""
         where = f"seed {self.seed}" if self.source is None else self.source
         return f"{self.problem} {self.case}, {where}, {self.objective}"
 
 
-def canonical(params: Mapping[str, Any]) -> str:
-    """Parameters as one text, equal exactly when they are."""
+def canonical_json(params: Mapping[str, Any]) -> str:
+    """Return parameters as one text, equal exactly if they are."""
     return json.dumps(dict(params), sort_keys=True, separators=(",", ":"))

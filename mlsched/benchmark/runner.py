@@ -1,4 +1,4 @@
-"""Running a suite: every task once, in one process or several, kept in a store as it finishes."""
+"""Execution of a suite: every task once, in one process or several, stored as it finishes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from mlsched.benchmark.answer import answer, failed
+from mlsched.benchmark.answer import answer, failed_rows
 from mlsched.benchmark.cases import Suite
 from mlsched.benchmark.fronts import front_tasks
 from mlsched.benchmark.pool import processes
@@ -20,23 +20,23 @@ from mlsched.benchmark.request import keys_of, request_of
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.shards import Shard, check_shard, shard_tasks
 from mlsched.benchmark.store import Store
-from mlsched.benchmark.tasks import Asked, tasks_of
+from mlsched.benchmark.tasks import RowTask, tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput, describe_exception
 from mlsched.core.params import Number
 
-#: Seconds between two writes to the store: a run that is killed loses only the rows of tasks since the last one.
+#: Seconds between two writes to the store: a killed run loses only the rows since the last write.
 SAVE_SECONDS = 0.2
-#: Called with (rows there are, rows there will be), once at the start and after every task.
+#: Callback with (finished rows, total rows), at the start and after every task.
 Progress = Callable[[int, int], None]
-#: Called with the rows of each task when it is done.
+#: Callback with the rows of each finished task.
 Report = Callable[[list[Row]], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """The run was interrupted; `rows` are those that were done (and stored, if there is a store)."""
+    """Raised if the run was interrupted; `rows` are the finished (and stored) rows."""
 
     def __init__(self, rows: list[Row]) -> None:
         super().__init__("interrupted")
@@ -59,34 +59,35 @@ def run_suite(
     progress: Progress | None = None,
     report: Report | None = None,
 ) -> list[Row]:
-    """Answer every instance of a suite; the rows come in the suite's order, whoever finished first.
+    """Answer every instance of a suite; the rows are in the suite's order, whichever finished first.
 
-    A failing solver makes failed rows and the suite goes on. Solvers registered at run time are known to this
-    process only: they need `workers=1`.
+    A failing solver makes failed rows, and the suite continues. Solvers registered at run time exist only in this
+    process: they need `workers=1`.
 
     Args:
-        suite: one of `SUITES` by name, a folder of instance files, a TOML file (`user_suites`), or a Suite.
-        solvers: names with parameters, or MODULE:FUNCTION, instead of those the suite names.
-        store: an SQLite file that gets the rows as tasks finish, at most `SAVE_SECONDS` apart while tasks are short.
-        resume: take what the store has (failed rows too) and compute the rest; without it a store that holds rows of
-            the suite is refused.
-        workers: processes; each solve has one thread, so the rows are the same for any number (apart from seconds, and
-            from solves that hit a wall limit).
-        isolate: ask solvers that are not mlsched's own in processes of their own, so that one that crashes, hangs or
-            fills the memory makes a row that says so; they must stand in a module.
-        confirm: where the suite asks one engine alone, ask another whether anything is better than its optimum, apart
+        suite: Name in `SUITES`, a folder of instance files, a TOML file (`user_suites`), or a Suite.
+        solvers: Names with parameters, or MODULE:FUNCTION, instead of the suite's solvers.
+        store: SQLite file that gets the rows as tasks finish, at most `SAVE_SECONDS` apart while tasks are short.
+        resume: Keep the rows in the store (failed rows too) and compute the rest; without it, a store with rows of the
+            suite is rejected.
+        workers: Number of processes. Each solve has one thread, so the rows do not depend on this number (apart from
+            times and solves that hit a wall limit).
+        isolate: Run foreign solvers in their own processes, so that a crash, a hang or exhausted memory becomes a row;
+            they must be defined in a module.
+        confirm: If the suite uses one engine only, let another search for anything better than its optimum, separate
             from the time of its answer.
-        reference: where none of the solvers is exact, ask the problem's default too, or there would be nothing to take
-            gaps to.
-        dask: the address of a Dask scheduler, whose workers do the work instead.
-        shard: (I, N): only the I-th of N parts of the suite, which together are the suite (`shards`); `mlsched.merge`
-            makes their stores one.
-        progress: called with (rows there are, rows there will be), at the start and after every task.
-        report: called with the rows of each task when it is done.
+        reference: If none of the solvers is exact, add the problem's default, to which gaps are measured.
+        dask: Address of a Dask scheduler whose workers do the work instead.
+        shard: (I, N): only the I-th of N parts of the suite (`shards`); `mlsched.merge` joins their stores.
+        progress: Called with (finished rows, total rows), at the start and after every task.
+        report: Called with the rows of each finished task.
+
+    Returns:
+        The rows with their gaps.
 
     Raises:
-        InvalidInput: the call is wrong.
-        Interrupted: Ctrl-C was pressed; it holds the rows so far.
+        InvalidInput: An argument is invalid.
+        Interrupted: Ctrl-C was pressed; it has the rows so far.
 
     Examples:
         >>> import pathlib
@@ -101,19 +102,19 @@ def run_suite(
     if isinstance(solvers, str):
         solvers = [solvers]
     if store is not None:
-        os.fspath(store)  # what is no path is refused before anything is drawn
+        os.fspath(store)  # rejects an invalid path before any instance is drawn
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
     if shard is not None:
         check_shard(shard, f"shard: {shard!r}")
-    whole: list[Asked] = [*tasks_of(suite, solvers, confirm, reference), *front_tasks(suite, solvers)]
-    tasks = whole if shard is None else shard_tasks(whole, shard)
+    all_tasks: list[RowTask] = [*tasks_of(suite, solvers, confirm, reference), *front_tasks(suite, solvers)]
+    tasks = all_tasks if shard is None else shard_tasks(all_tasks, shard)
     with contextlib.ExitStack() as stack:
-        kept = stack.enter_context(Store(store)) if store is not None else None
-        run = _Run(tasks, kept, _stored(kept, suite, resume), progress, report)
-        if kept is not None:
+        open_store = stack.enter_context(Store(store)) if store is not None else None
+        run = _Run(tasks, open_store, _stored_rows(open_store, suite, resume), progress, report)
+        if open_store is not None:
             settings = {"solvers": solvers and list(solvers), "confirm": confirm, "reference": reference}
-            kept.note(request_of(suite.name, whole, tasks, shard, settings))
+            open_store.note(request_of(suite.name, all_tasks, tasks, shard, settings))
         try:
             if dask is not None:
                 from mlsched.benchmark.dask import on_dask
@@ -123,7 +124,7 @@ def run_suite(
                 for task in run.open:
                     run.keep(task, answer(task, isolate))
             else:
-                _parallel(run.open, min(workers, len(run.open)), isolate, run.keep)
+                _run_in_parallel(run.open, min(workers, len(run.open)), isolate, run.keep)
         except KeyboardInterrupt:
             raise Interrupted(with_gaps(run.rows())) from None
         finally:
@@ -131,8 +132,8 @@ def run_suite(
         return with_gaps(run.rows())
 
 
-def _stored(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
-    """The rows that need not be computed."""
+def _stored_rows(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
+    """Return the rows that need not be computed."""
     if store is None:
         return {}
     if resume:
@@ -146,26 +147,26 @@ def _stored(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
 
 
 class _Run:
-    """The tasks of a run, the rows there are, and where they go."""
+    """Tasks of a run, the finished rows, and their destination."""
 
     def __init__(
         self,
-        tasks: list[Asked],
+        tasks: list[RowTask],
         store: Store | None,
         stored: dict[Key, Row],
         progress: Progress | None,
         report: Report | None,
     ) -> None:
         self._tasks, self._store, self._progress, self._told = tasks, store, progress, report
-        wanted = {key for task in tasks for key in task.keys}
-        self._done = {key: row for key, row in stored.items() if key in wanted}
-        self._total = len(wanted)
+        all_keys = {key for task in tasks for key in task.keys}
+        self._done = {key: row for key, row in stored.items() if key in all_keys}
+        self._total = len(all_keys)
         self._unsaved: list[Row] = []
         self._saved_at = -math.inf
         self.open = [task for task in tasks if not self._done.keys() >= set(task.keys)]
         self._report()
 
-    def keep(self, task: Asked, rows: list[Row]) -> None:
+    def keep(self, task: RowTask, rows: list[Row]) -> None:
         """Add the rows of a task, and write them to the store unless it was written a moment ago."""
         new = [row for row in rows if row.key not in self._done]
         self._unsaved += new
@@ -183,7 +184,7 @@ class _Run:
         self._unsaved, self._saved_at = [], time.monotonic()
 
     def rows(self) -> list[Row]:
-        """The rows so far, in the order of the tasks."""
+        """Return the rows so far, in the order of the tasks."""
         return [self._done[key] for key in keys_of(self._tasks) if key in self._done]
 
     def _report(self) -> None:
@@ -191,16 +192,24 @@ class _Run:
             self._progress(len(self._done), self._total)
 
 
-def _parallel(tasks: Sequence[Asked], workers: int, isolate: bool, keep: Callable[[Asked, list[Row]], None]) -> None:
-    """The tasks in `workers` processes. A process that dies fails its own task only.
+def _run_in_parallel(
+    tasks: Sequence[RowTask], workers: int, isolate: bool, keep: Callable[[RowTask, list[Row]], None]
+) -> None:
+    """Run the tasks in `workers` processes; a process that dies fails only its own task.
 
-    When one dies, the executor cannot tell which task killed it: those that were running are asked again one by one.
+    The executor cannot identify the task that killed a process, so the running ones are repeated one by one.
+
+    Args:
+        tasks: The tasks.
+        workers: Number of processes.
+        isolate: Run foreign solvers in their own processes.
+        keep: Called with each task and its rows.
     """
     waiting = deque(tasks)
     while waiting:
-        suspects: list[Asked] = []
+        suspects: list[RowTask] = []
         with processes(workers) as pool:
-            running: dict[Future[list[Row]], Asked] = {}
+            running: dict[Future[list[Row]], RowTask] = {}
             while (waiting or running) and not suspects:
                 while waiting and len(running) < workers:
                     task = waiting.popleft()
@@ -210,22 +219,22 @@ def _parallel(tasks: Sequence[Asked], workers: int, isolate: bool, keep: Callabl
                     if isinstance(future.exception(), BrokenProcessPool):
                         suspects.append(task)
                     else:
-                        keep(task, _result(task, future))
+                        keep(task, _rows_of_future(task, future))
             suspects += running.values()
         for task in suspects:
-            keep(task, _alone(task, isolate))
+            keep(task, _run_separately(task, isolate))
 
 
-def _alone(task: Asked, isolate: bool) -> list[Row]:
-    """A task in a process of its own."""
+def _run_separately(task: RowTask, isolate: bool) -> list[Row]:
+    """Run a task in its own process."""
     with processes(1) as pool:
-        return _result(task, pool.submit(answer, task, isolate))
+        return _rows_of_future(task, pool.submit(answer, task, isolate))
 
 
-def _result(task: Asked, future: Future[list[Row]]) -> list[Row]:
+def _rows_of_future(task: RowTask, future: Future[list[Row]]) -> list[Row]:
     try:
         return future.result()
     except BrokenProcessPool:
-        return failed(task, f"{task.solver}: its process died: a crash, or out of memory")
+        return failed_rows(task, f"{task.solver}: its process died: a crash, or out of memory")
     except Exception as error:
-        return failed(task, f"{task.solver}: {describe_exception(error)}")
+        return failed_rows(task, f"{task.solver}: {describe_exception(error)}")

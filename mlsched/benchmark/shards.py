@@ -1,8 +1,8 @@
-"""A suite in parts that machines run apart from each other: `mlsched bench --shard I/N`.
+"""Parts of a suite for separate machines: `mlsched bench --shard I/N`.
 
-A part holds whole instances, so that the rows of an exact solver stand beside those that are held against them. The
-instances are sorted by what they are (problem, size, hash) and dealt out in turn: each part has as many as the others,
-give or take one, and as many large ones; neither the order of the suite nor the machine matters.
+A part has complete instances, so that the rows of an exact solver are beside those compared with it. Instances are
+sorted by content (problem, size, hash) and dealt out in turn: parts differ by at most one instance, and have equally
+many large ones. Neither the order of the suite nor the machine matters.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mlsched.benchmark.tasks import Asked
+from mlsched.benchmark.tasks import RowTask
 from mlsched.core.errors import InvalidInput, shorten
 
-#: Which part of how many, from 1.
+#: Part and number of parts, from 1.
 Shard = tuple[int, int]
-#: Most parts: more than any array of jobs has.
-MOST = 1_000_000
+#: Largest number of parts, above the size of any job array.
+MAX_PARTS = 1_000_000
 
 
 def shard_of(text: str) -> Shard:
-    """The shard "2/16" as (2, 16); anything else is InvalidInput."""
-    found = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
-    shard = (int(found[1]), int(found[2])) if found else (0, 0)
+    """Parse the shard "2/16" as (2, 16); raise InvalidInput for anything else."""
+    match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
+    shard = (int(match[1]), int(match[2])) if match else (0, 0)
     check_shard(shard, f"shard: {shorten(ascii(text))}")
     return shard
 
 
 def check_shard(shard: Shard, where: str) -> None:
-    """Refuse what is not (I, N) with 1 <= I <= N."""
+    """Raise InvalidInput unless the shard is (I, N) with 1 <= I <= N."""
     number, count = shard
-    if not (type(number) is type(count) is int and 1 <= number <= count <= MOST):
-        raise InvalidInput(f"{where}, expected I/N with 1 <= I <= N <= {MOST}, such as 1/16")
+    if not (type(number) is type(count) is int and 1 <= number <= count <= MAX_PARTS):
+        raise InvalidInput(f"{where}, expected I/N with 1 <= I <= N <= {MAX_PARTS}, such as 1/16")
 
 
-def shard_tasks(tasks: Sequence[Asked], shard: Shard) -> list[Asked]:
-    """The tasks of one shard, in the order of the suite."""
+def shard_tasks(tasks: Sequence[RowTask], shard: Shard) -> list[RowTask]:
+    """Return the tasks of one shard, in the order of the suite."""
     number, count = shard
-    mine = set(sorted({task.content for task in tasks})[number - 1 :: count])
-    return [task for task in tasks if task.content in mine]
+    contents = set(sorted({task.content for task in tasks})[number - 1 :: count])
+    return [task for task in tasks if task.content in contents]

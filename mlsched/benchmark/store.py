@@ -1,11 +1,10 @@
-"""The store: rows in one SQLite file, written as they finish. An interrupted run loses nothing.
+"""Store: rows in one SQLite file, written as they finish, so that an interrupted run keeps its results.
 
-A table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key, and a table `requests`, a line
-for each suite, which says what was asked of it (`request.Request`). SQLite's rollback journal is kept rather than its
-write-ahead log (WAL): between two writes the store is one file, which can be copied, sent and kept on a network drive,
-where a WAL does not work; and the one thing that a WAL is quicker at, many writers and readers at once, does not occur:
-only the process that was started by the user writes, a few rows at a time. Several processes may write to one store,
-each its own suite; one waits for the other.
+The table `rows` has one column per field of Row (dictionaries as JSON text), unique by Row.key. The table `requests`
+has one line per suite, with its request (`request.Request`). The store uses SQLite's rollback journal rather than its
+write-ahead log (WAL). Between two writes the store is then one file, which can be copied, sent and kept on a network
+drive, unlike a WAL. The advantage of a WAL, many concurrent writers and readers, is not needed: only the user's process
+writes, a few rows at a time. Several processes may write to one store, each its own suite; they wait for each other.
 """
 
 from __future__ import annotations
@@ -22,58 +21,58 @@ from types import TracebackType
 from typing import Any, Self
 
 from mlsched.benchmark.request import Request
-from mlsched.benchmark.row import Row, canonical
-from mlsched.benchmark.stored import MOST, check_row
+from mlsched.benchmark.row import Row, canonical_json
+from mlsched.benchmark.stored import MAX_TEXT, check_row
 from mlsched.core.contract import Primary
 from mlsched.core.errors import InvalidFile, one_line
 from mlsched.core.safe_open import open_file, target_of
 
-#: `PRAGMA user_version`: the version of the table below.
+#: `PRAGMA user_version`: version of the tables.
 VERSION = 1
 #: `PRAGMA application_id`: "mlsb", so that another program's database is not mistaken for a store.
 APPLICATION = 0x6D6C7362
-#: gap_to_optimum depends on the other rows and is computed when they are read.
+#: Stored fields; gap_to_optimum depends on other rows and is computed on reading.
 FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
 #: Seconds to wait for another process that writes.
 PATIENCE = 60.0
-#: Fields that may be unknown: a store without such a column is read, and gets it when it is added to, so that a field
-#: may be added to Row; the rule of `Record`.
+#: Fields that may be missing: a store without such a column is readable, and gets it at the next write. Fields may thus
+#: be added to Row, as in `Record`.
 OPTIONAL = tuple(f.name for f in dataclasses.fields(Row) if f.default is None and f.name in FIELDS)
 JSON_FIELDS = frozenset({"sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions"})
-#: Columns: the fields, and SHA-256 of what they hold, so that damage which SQLite does not see is seen.
+#: Columns: the fields, and their SHA-256, which detects damage that SQLite does not.
 COLUMNS = (*FIELDS, "checksum")
-# Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
+# Brackets, not quotes: SQLite takes an unknown quoted name as a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in COLUMNS)
 _CREATE = (
     f"CREATE TABLE rows (id INTEGER PRIMARY KEY, {_COLUMNS}, "
     "UNIQUE (suite, instance_hash, objective, solver, params, seed))"
 )
-#: What was asked of a suite, as JSON.
+#: Request of a suite, as JSON.
 _CREATE_REQUESTS = "CREATE TABLE requests (suite TEXT PRIMARY KEY, request TEXT NOT NULL)"
 _NOTE = "INSERT OR REPLACE INTO requests VALUES (?, ?)"
 _INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 class Store:
-    """An open store; a context manager. `path` is created if there is no such file."""
+    """Open store; a context manager. `path` is created if it does not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = _file_of(path)
+        self.path = _store_path(path)
         self._lacking: list[str] = []
-        with _sentences(self.path):
+        with _as_invalid_file(self.path):
             self._connection = sqlite3.connect(self.path, timeout=PATIENCE)
         try:
-            with _sentences(self.path):
+            with _as_invalid_file(self.path):
                 self._prepare()
         except BaseException:
             self._connection.close()
             raise
 
     def _prepare(self) -> None:
-        """Make a new file a store; refuse what is none."""
+        """Initialise a new file; raise InvalidFile for a file that is not a store."""
         if self._state() == (0, 0, 0):
             with self._writing():
-                if self._state() == (0, 0, 0):  # and nobody else has made it one meanwhile
+                if self._state() == (0, 0, 0):  # no other process has initialised it meanwhile
                     self._connection.execute(_CREATE)
                     self._connection.execute(_CREATE_REQUESTS)
                     self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -93,7 +92,7 @@ class Store:
         self._lacking = self._missing()
 
     def _state(self) -> tuple[int, ...]:
-        """Version, application and number of tables: all 0 in a new file."""
+        """Return version, application and number of tables: all 0 in a new file."""
         queries = ("PRAGMA user_version", "PRAGMA application_id", "SELECT COUNT(*) FROM sqlite_master")
         return tuple(int(self._connection.execute(query).fetchone()[0]) for query in queries)
 
@@ -103,9 +102,10 @@ class Store:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """A transaction that begins when no other process writes.
+        """Open a transaction that begins after other processes have written.
 
-        One that begins by reading cannot wait for a writer: SQLite refuses it at once, since what it read is outdated.
+        A transaction that begins by reading cannot wait for a writer: SQLite rejects it at once, because its data are
+        outdated.
         """
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -113,40 +113,40 @@ class Store:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows, all of them or none."""
-        with _sentences(self.path), self._writing():
+        with _as_invalid_file(self.path), self._writing():
             self._complete()
             self._connection.executemany(_INSERT, [_encode(row) for row in rows])
         self._lacking = []
 
     def _complete(self) -> None:
-        """Add the columns that the file lacks and nobody has added meanwhile."""
+        """Add the columns that the file still lacks."""
         for name in self._missing() if self._lacking else ():
             self._connection.execute(f"ALTER TABLE rows ADD COLUMN [{name}]")
 
     def note(self, request: Request) -> None:
-        """Keep what is asked of a suite; where the same was asked of other parts of it, they are kept too."""
-        with _sentences(self.path), self._writing():
+        """Store the request of a suite, joined with an equal request for other parts."""
+        with _as_invalid_file(self.path), self._writing():
             before = self._requests().get(request.suite)
-            kept = request
+            joined_request = request
             if before is not None and before.fingerprint == request.fingerprint:
-                kept = request.joined(before)
-            self._connection.execute(_NOTE, (kept.suite, kept.to_json()))
+                joined_request = request.joined(before)
+            self._connection.execute(_NOTE, (joined_request.suite, joined_request.to_json()))
 
     def requests(self) -> dict[str, Request]:
-        """What was asked of each suite."""
-        with _sentences(self.path):
+        """Return the request of each suite."""
+        with _as_invalid_file(self.path):
             return self._requests()
 
     def _requests(self) -> dict[str, Request]:
-        found = self._connection.execute("SELECT suite, request FROM requests ORDER BY suite").fetchall()
+        records = self._connection.execute("SELECT suite, request FROM requests ORDER BY suite").fetchall()
         try:
-            return {suite: Request.from_json(text) for suite, text in found}
+            return {suite: Request.from_json(text) for suite, text in records}
         except (ValueError, TypeError) as error:
             raise InvalidFile(f"{self.path}: what was asked is damaged: {error}; start a new file") from None
 
     def replace(self, rows: Sequence[Row], request: Request) -> None:
-        """Have these rows instead of those of the suite, in their order, and the request: all of it or nothing."""
-        with _sentences(self.path), self._writing():
+        """Replace the rows of the suite by these, in order, with the request, in one transaction."""
+        with _as_invalid_file(self.path), self._writing():
             self._complete()
             self._connection.execute("DELETE FROM rows WHERE suite = ?", (request.suite,))
             self._connection.executemany(_INSERT, [_encode(row) for row in rows])
@@ -154,28 +154,28 @@ class Store:
         self._lacking = []
 
     def count(self, suite: str) -> int:
-        """How many rows of `suite` there are."""
-        with _sentences(self.path):
-            found = self._connection.execute("SELECT COUNT(*) FROM rows WHERE suite = ?", (suite,)).fetchone()
-        return int(found[0])
+        """Return the number of rows of `suite`."""
+        with _as_invalid_file(self.path):
+            record = self._connection.execute("SELECT COUNT(*) FROM rows WHERE suite = ?", (suite,)).fetchone()
+        return int(record[0])
 
     def suites(self) -> list[str]:
-        """The names of the suites that have rows."""
-        with _sentences(self.path):
+        """Return the names of the suites that have rows."""
+        with _as_invalid_file(self.path):
             return [str(r[0]) for r in self._connection.execute("SELECT DISTINCT suite FROM rows ORDER BY suite")]
 
     def rows(self, suite: str | None = None) -> list[Row]:
-        """The rows of `suite` (None: of all), in the order they were finished."""
+        """Return the rows of `suite` (None: all), in the order they were finished."""
         columns = ", ".join("NULL" if name in self._lacking else f"[{name}]" for name in COLUMNS)
         query = f"SELECT id, {columns} FROM rows"
-        with _sentences(self.path):
+        with _as_invalid_file(self.path):
             if suite is None:
-                found = self._connection.execute(f"{query} ORDER BY id")
+                records = self._connection.execute(f"{query} ORDER BY id")
             else:
-                found = self._connection.execute(f"{query} WHERE suite = ? ORDER BY id", (suite,))
-            # Most rows share their texts with others: versions, parameters, names. Each is kept once.
+                records = self._connection.execute(f"{query} WHERE suite = ? ORDER BY id", (suite,))
+            # Most rows share their texts with others: versions, parameters, names. Each text is kept once.
             texts: dict[str, Any] = {}
-            return [self._decode(record, texts) for record in found]
+            return [self._decode(record, texts) for record in records]
 
     def _decode(self, record: tuple[Any, ...], texts: dict[str, Any]) -> Row:
         number, *cells, checksum = record
@@ -183,7 +183,7 @@ class Store:
             raise InvalidFile(f"{self.path}: row {number} is damaged (its checksum is another); start a new file")
         try:
             values = {
-                name: _shared(cell, texts, decode=name in JSON_FIELDS) if isinstance(cell, str) else cell
+                name: _shared_value(cell, texts, decode=name in JSON_FIELDS) if isinstance(cell, str) else cell
                 for name, cell in zip(FIELDS, cells, strict=True)
             }
             check_row(values)
@@ -194,7 +194,7 @@ class Store:
         return Row(**values)
 
     def close(self) -> None:
-        """Close the file; every row added is on disk already."""
+        """Close the file; every added row is already on disk."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -207,23 +207,23 @@ class Store:
 
 
 def read_rows(path: str | os.PathLike[str], suite: str | None = None) -> list[Row]:
-    """The rows of an existing store."""
+    """Return the rows of an existing store."""
     open_file(path).close()
     with Store(path) as store:
         return store.rows(suite)
 
 
-def _file_of(path: str | os.PathLike[str]) -> Path:
-    """Return the regular file of a store; one that cannot be written can still be read."""
+def _store_path(path: str | os.PathLike[str]) -> Path:
+    """Return the regular file of a store; an unwritable store is still readable."""
     place = Path(path)
-    with contextlib.suppress(OSError, ValueError):  # a path that no file can have is refused below
+    with contextlib.suppress(OSError, ValueError):  # a path that cannot exist is rejected below
         if place.is_file() and not (os.access(place, os.W_OK) and os.access(place.parent, os.W_OK | os.X_OK)):
             return Path(os.path.realpath(place))
     return target_of(path)
 
 
-def _shared(text: str, texts: dict[str, Any], *, decode: bool) -> Any:
-    """Return the text, or its JSON value, as the one object that all rows share."""
+def _shared_value(text: str, texts: dict[str, Any], *, decode: bool) -> Any:
+    """Return the text, or its JSON value, as one object shared by all rows."""
     key = f"j{text}" if decode else f"t{text}"
     if key not in texts:
         texts[key] = json.loads(text) if decode else text
@@ -235,23 +235,23 @@ def _encode(row: Row) -> list[Any]:
     for name in FIELDS:
         value: Any = getattr(row, name)
         value = dataclasses.asdict(value) if isinstance(value, Primary) else value
-        value = one_line(value, MOST) if isinstance(value, str) else value
-        cells.append(canonical(value) if name in JSON_FIELDS and value is not None else value)
+        value = one_line(value, MAX_TEXT) if isinstance(value, str) else value
+        cells.append(canonical_json(value) if name in JSON_FIELDS and value is not None else value)
     return [*cells, checksum_of(cells)]
 
 
 def checksum_of(cells: Sequence[Any]) -> str:
-    """SHA-256 of the cells of a row that are known, so that a field may be added to rows later.
+    """Return the SHA-256 of a row's non-empty cells, so that fields may be added to rows later.
 
-    A number counts as SQLite gives it back: columns have no types.
+    Numbers are hashed as SQLite returns them: columns have no types.
     """
-    known = {name: cell for name, cell in zip(FIELDS, cells, strict=True) if cell is not None}
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    cells_by_name = {name: cell for name, cell in zip(FIELDS, cells, strict=True) if cell is not None}
+    return hashlib.sha256(json.dumps(cells_by_name, sort_keys=True).encode()).hexdigest()
 
 
 @contextlib.contextmanager
-def _sentences(path: Path) -> Iterator[None]:
-    """SQLite's complaints as InvalidFile."""
+def _as_invalid_file(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite as InvalidFile."""
     try:
         yield
     except sqlite3.IntegrityError as error:
@@ -260,5 +260,5 @@ def _sentences(path: Path) -> Iterator[None]:
         ) from None
     except sqlite3.OperationalError as error:
         raise InvalidFile(f"{path}: cannot be used as a store: {error}; choose another place") from None
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite tells of damage in the file's own bytes
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # damage in the file's own bytes
         raise InvalidFile(f"{path}: is not a store that mlsched bench wrote: {error}; choose another file") from None

@@ -1,4 +1,4 @@
-"""What a row of a store may hold: a store may come from a stranger, and its texts are printed and exported."""
+"""Validation of a store's rows: a store may be untrusted, and its texts are printed and exported."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mlsched.core.foreign import check_plain, printable
 from mlsched.core.result import Evidence
 from mlsched.core.solver import Kind
 
-#: Texts that every row has, and those that it may lack.
+#: Required and optional texts of a row.
 _TEXTS = ("suite", "problem", "instance_hash", "objective", "unit", "solver")
-_MORE = ("preset", "stopped_by", "error", "confirmed_by", "doubt", "source", "machine", "made")
+_OPTIONAL_TEXTS = ("preset", "stopped_by", "error", "confirmed_by", "doubt", "source", "machine", "made")
 _WORDS: dict[str, tuple[Any, ...]] = {
     "sense": typing.get_args(Sense),
     "kind": typing.get_args(Kind),
@@ -34,20 +34,20 @@ _NUMBERS = (
     "cpu_seconds",
     "peak_mib",
 )
-#: Objects, and those among them that a row may lack.
+#: Objects of a row, and the optional ones among them.
 _OBJECTS = ("sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions")
-_LACKING = ("primary", "sort_keys", "cases", "binding")
-#: Characters of a text: an error's may be as long as that.
-MOST = 4000
+_OPTIONAL_OBJECTS = ("primary", "sort_keys", "cases", "binding")
+#: Longest text in characters, enough for an error.
+MAX_TEXT = 4000
 
 
 def check_row(values: Mapping[str, Any]) -> None:
-    """Raise InvalidInput where a value of a row is of another type, not printable or an unknown word."""
+    """Raise InvalidInput if a value of a row has another type, is unprintable, or is an unknown word."""
     for name in _TEXTS:
-        printable(values[name], name, MOST)
-    for name in _MORE:
+        printable(values[name], name, MAX_TEXT)
+    for name in _OPTIONAL_TEXTS:
         if values[name] is not None:
-            printable(values[name], name, MOST)
+            printable(values[name], name, MAX_TEXT)
     for name, words in _WORDS.items():
         if values[name] not in words:
             raise InvalidInput(f"{name}: {shorten(ascii(values[name]))}, expected one of {', '.join(map(str, words))}")
@@ -58,6 +58,6 @@ def check_row(values: Mapping[str, Any]) -> None:
         if values[name] is not None and type(values[name]) not in (int, float):
             raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected a number")
     for name in _OBJECTS:
-        if not isinstance(values[name], dict) and not (values[name] is None and name in _LACKING):
+        if not isinstance(values[name], dict) and not (values[name] is None and name in _OPTIONAL_OBJECTS):
             raise InvalidInput(f"{name}: is of type {type(values[name]).__name__}, expected an object")
         check_plain(values[name], name)

@@ -1,4 +1,4 @@
-"""Rows summed up: the gap table, the hardness table, and what a run has verified."""
+"""Summaries of rows: the gap table, the hardness table, and the verification of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from mlsched.benchmark.bootstrap import interval
+from mlsched.benchmark.bootstrap import bootstrap_interval
 from mlsched.benchmark.paired import Interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
@@ -25,15 +25,30 @@ K = TypeVar("K", bound=Hashable)
 class GapLine:
     """One solver on the instances of one preset, by one objective.
 
-    instances: how many it was asked. gaps: to the optimum, summed up over the instances with its plan and an
-    undisputed proven optimum. proven: share of the answered instances on which it proved its own optimum (exact
-    solvers); confirmed: share of these proofs that another engine agrees with or that a checker accepted. seconds and
-    cpu_seconds: mean wall and CPU time a call. censored: calls that a limit of time or work ended, whose times would
-    have been longer without it; wall_limited: those cut by the clock, which may differ on another machine. unsolved:
-    answers without a plan (infeasible or unknown). interval, cpu_interval: 95 % bootstrap intervals of the mean gap and
-    of the mean CPU time, over the instances; None where they were not asked for, with fewer than five, and for times of
-    which some are censored. restricted: the solver's model holds only
-    some of the plans, so that it proves nothing. Shares and means are None where there is nothing to take them over.
+    Shares and means are None if there is nothing to average.
+
+    Attributes:
+        problem: Problem of the instances.
+        preset: Preset and changed sizes.
+        objective: Objective.
+        unit: Unit of the objective.
+        solver: Name of the solver.
+        kind: Kind of the solver.
+        instances: Number of instances.
+        gaps: Gaps to the optimum, over the instances with a plan and an undisputed proven optimum.
+        proven: Share of the answered instances on which it proved its own optimum (exact solvers).
+        confirmed: Share of these proofs that another engine confirmed or a checker accepted.
+        seconds: Mean wall time of a call in seconds.
+        failures: Number of failed calls.
+        skipped: Number of rejected instances.
+        wall_limited: Number of calls cut by the clock, which may differ on another machine.
+        cpu_seconds: Mean CPU time of a call in seconds.
+        censored: Number of calls that a limit of time or work ended, whose times are lower bounds.
+        unsolved: Number of answers without a plan (infeasible or unknown).
+        interval: 95 % bootstrap interval of the mean gap; None if it was not requested, or with fewer than five
+            instances.
+        cpu_interval: 95 % bootstrap interval of the mean CPU time; also None for censored times.
+        restricted: The solver's model covers only some plans, so that it proves nothing.
     """
 
     problem: str
@@ -62,19 +77,19 @@ class GapLine:
 
     @property
     def label(self) -> str:
-        """The kind of solver as tables show it: a restricted model is none that answers exactly."""
+        """Kind of solver in tables; a restricted model is not exact."""
         return "restricted" if self.restricted else self.kind
 
     @property
     def covered(self) -> str:
-        """How many instances the mean gap is over, and of how many: "8", "6 of 8"."""
+        """Number of instances in the mean gap, and their total: "8", "6 of 8"."""
         over, asked = self.gaps.relative, self.instances
         return str(asked) if over == asked else f"{over} of {asked}"
 
 
 @dataclasses.dataclass(frozen=True)
 class HardnessLine:
-    """How often a property holds over the instances of one preset: a special case, or a constraint that binds."""
+    """Frequency of a property over the instances of one preset: a special case, or a binding constraint."""
 
     problem: str
     preset: str
@@ -85,12 +100,21 @@ class HardnessLine:
 
 
 @dataclasses.dataclass(frozen=True)
-class Verified:
-    """What the judge and the exact methods have checked among the rows.
+class Verification:
+    """Checks by the judge and the exact methods among the rows.
 
-    plans: plans judged (one a call). questions: pairs of instance and objective; optima: those with a proven optimum,
-    certified: by a proof that a checker accepted, confirmed: else by two or more engines; others are unconfirmed.
-    confirm_seconds: what asking second engines apart took. wall_limited: rows cut by the clock.
+    Attributes:
+        plans: Number of judged plans (one per call).
+        instances: Number of instances.
+        questions: Number of pairs of instance and objective.
+        optima: Number of those with a proven optimum.
+        certified: Number of optima with a proof that a checker accepted.
+        confirmed: Number of other optima proved by two or more engines; the rest is unconfirmed.
+        confirm_seconds: Wall seconds of separate confirmations.
+        disagreements: Number of contradictions.
+        failed: Number of failed rows.
+        skipped: Number of skipped rows.
+        wall_limited: Number of rows cut by the clock.
     """
 
     plans: int
@@ -121,14 +145,14 @@ class Verified:
 
     @property
     def backed(self) -> str:
-        """What the optima rest on, in words."""
+        """Evidence of the optima in words."""
         claimed = self.optima - self.certified - self.confirmed
         parts = [f"{self.certified} certified"] * bool(self.certified)
         return ", ".join([*parts, f"{self.confirmed} confirmed by two or more engines", f"{claimed} unconfirmed"])
 
 
 def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
-    """Rows by key, both in order of appearance."""
+    """Group rows by key, both in order of appearance."""
     groups: dict[K, list[Row]] = defaultdict(list)
     for item in items:
         groups[key(item)].append(item)
@@ -137,11 +161,14 @@ def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]
 
 @validate_arguments
 def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
-    """The gap table: how far each solver is from the proven optimum, preset by preset and objective by objective.
+    """Return the gap table: the gaps of each solver to the proven optimum, by preset and objective.
 
     Args:
-        rows: as `run_suite` returns them (or `reference.with_gaps` of stored ones).
-        intervals: add 95 % bootstrap intervals of the means, which takes about 10 ms each.
+        rows: Rows from `run_suite` (or `reference.with_gaps` of stored ones).
+        intervals: Add 95 % bootstrap intervals of the means, which take about 10 ms each.
+
+    Returns:
+        One line per solver, preset and objective.
 
     Examples:
         >>> import pathlib
@@ -165,10 +192,10 @@ def _gap_line(group: list[Row], intervals: bool) -> GapLine:
     gaps = [row.gap_to_optimum for row in group if row.gap_to_optimum is not None]
     answered = [row for row in group if row.status not in ("skipped", *BROKEN)]
     times = [row.seconds for row in answered if row.seconds is not None]
-    spent = [row.cpu_seconds for row in answered if row.cpu_seconds is not None]
+    cpu_times = [row.cpu_seconds for row in answered if row.cpu_seconds is not None]
     proven = [row.status == "optimal" or row.status == "infeasible" for row in answered]
     exact = first.kind == "exact" and not first.restricted
-    cut = sum(row.censored for row in answered)
+    censored_count = sum(row.censored for row in answered)
     return GapLine(
         problem=first.problem,
         preset=first.case,
@@ -184,11 +211,11 @@ def _gap_line(group: list[Row], intervals: bool) -> GapLine:
         failures=sum(row.status in BROKEN for row in group),
         skipped=sum(row.status == "skipped" for row in group),
         wall_limited=sum(row.stopped_by == "time limit" for row in group),
-        cpu_seconds=_mean(spent),
-        censored=cut,
+        cpu_seconds=_mean(cpu_times),
+        censored=censored_count,
         unsolved=sum(row.sort_key is None for row in answered),
-        interval=interval([gap.share for gap in gaps if gap.share is not None]) if intervals else None,
-        cpu_interval=interval(spent) if intervals and not cut else None,
+        interval=bootstrap_interval([gap.share for gap in gaps if gap.share is not None]) if intervals else None,
+        cpu_interval=bootstrap_interval(cpu_times) if intervals and not censored_count else None,
         restricted=first.restricted,
     )
 
@@ -198,20 +225,26 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def hardness_lines(rows: Sequence[Row]) -> list[HardnessLine]:
-    """Special cases over one optimal plan an instance (its first objective's), then constraints that bind."""
+    """Return special cases over one optimal plan per instance (its first objective's), then binding constraints."""
     lines = []
     first = {problem: group[0].objective for problem, group in group_by(rows, lambda r: r.problem).items()}
-    asked = [row for row in rows if row.objective == first[row.problem]]
-    for (problem, preset), group in group_by(asked, lambda r: (r.problem, r.case)).items():
+    first_rows = [row for row in rows if row.objective == first[row.problem]]
+    for (problem, preset), group in group_by(first_rows, lambda r: (r.problem, r.case)).items():
         for binding in (False, True):
-            seen: dict[str, dict[str, bool]] = {}
+            properties_by_instance: dict[str, dict[str, bool]] = {}
             for row in group:
-                found = row.binding if binding else row.cases
-                if found is not None:
-                    seen.setdefault(row.instance_hash, found)
-            for what in dict.fromkeys(name for found in seen.values() for name in found):
-                values = [found[what] for found in seen.values() if what in found]
-                lines.append(HardnessLine(problem, preset, what, binding, sum(values), len(values)))
+                properties = row.binding if binding else row.cases
+                if properties is not None:
+                    properties_by_instance.setdefault(row.instance_hash, properties)
+            for property_name in dict.fromkeys(
+                name for properties in properties_by_instance.values() for name in properties
+            ):
+                values = [
+                    properties[property_name]
+                    for properties in properties_by_instance.values()
+                    if property_name in properties
+                ]
+                lines.append(HardnessLine(problem, preset, property_name, binding, sum(values), len(values)))
     return lines
 
 
@@ -230,20 +263,20 @@ def runs_note(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def verified(rows: Sequence[Row]) -> Verified:
-    """What the rows have verified."""
-    known = [r for r in references(rows).values() if not r.disputes]
+def verification_of(rows: Sequence[Row]) -> Verification:
+    """Return the verification of the rows."""
+    undisputed = [r for r in references(rows).values() if not r.disputes]
     # A rule's one plan appears in a row for every objective; an exact solver makes a plan for each.
     calls = {
         (r.instance_hash, r.solver, r.objective if r.kind == "exact" else "") for r in rows if r.sort_keys is not None
     }
-    return Verified(
+    return Verification(
         plans=len(calls),
         instances=len({row.instance_hash for row in rows}),
         questions=len({(row.instance_hash, row.objective) for row in rows}),
-        optima=len(known),
-        certified=sum(r.evidence == "certified" for r in known),
-        confirmed=sum(r.evidence == "confirmed" for r in known),
+        optima=len(undisputed),
+        certified=sum(r.evidence == "certified" for r in undisputed),
+        confirmed=sum(r.evidence == "confirmed" for r in undisputed),
         confirm_seconds=sum(row.confirm_seconds or 0.0 for row in rows),
         disagreements=len(disagreements(rows)),
         failed=sum(row.status in BROKEN for row in rows),
@@ -253,7 +286,7 @@ def verified(rows: Sequence[Row]) -> Verified:
 
 
 def version_sets(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Distribution -> the versions that rows were made with; more than one after a resume with another version."""
+    """Return the versions of each distribution in the rows; several after a resume with another version."""
     sets: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name, version in row.versions.items():
@@ -262,12 +295,12 @@ def version_sets(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def summary_json(rows: Sequence[Row]) -> dict[str, Any]:
-    """Everything the report says, as plain JSON data: no row, every aggregate."""
+    """Return the aggregates of the report as plain JSON data, without rows."""
     return {
         "suites": list(dict.fromkeys(row.suite for row in rows)),
         "rows": len(rows),
         "versions": version_sets(rows),
-        "verified": dataclasses.asdict(verified(rows)),
+        "verified": dataclasses.asdict(verification_of(rows)),
         "gaps": [dataclasses.asdict(line) for line in gap_lines(rows, intervals=True)],
         "hardness": [dataclasses.asdict(line) for line in hardness_lines(rows)],
         "failures": failures(rows),

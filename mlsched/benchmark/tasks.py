@@ -16,7 +16,7 @@ from mlsched.api.adapters import can_answer
 from mlsched.api.asked import resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
-from mlsched.benchmark.row import Key, Row, canonical
+from mlsched.benchmark.row import Key, Row, canonical_json
 from mlsched.core.clock import utc_time
 from mlsched.core.contract import Instance, Objective, Primary
 from mlsched.core.errors import UnknownName
@@ -26,52 +26,70 @@ from mlsched.core.registry import registry
 from mlsched.core.solver import Kind, Solver
 from mlsched.core.versions import versions
 
-#: Added to an instance's seed for the solver, so that a random rule does not draw the generator's own numbers.
+#: Added to an instance's seed for the solver, so that a random rule does not reuse the generator's numbers.
 ANSWER_SEED = 10**6
-#: Name of the exact algorithms that examine every plan.
+#: Name of the exact algorithms that enumerate every plan.
 ENUMERATION = "brute-force"
-#: In the place of a solver: the judge is timed, a published optimum is noted.
+#: Stand-ins for a solver: the timed judge, and a published optimum.
 JUDGE, PUBLISHED = "judge", "published"
 
 
-class Asked(Protocol):
-    """What a runner does: something that makes rows, in any process."""
+class RowTask(Protocol):
+    """Task of a runner: an object that makes rows, in any process."""
 
     @property
     def solver(self) -> str:
-        """Who is asked."""
+        """Name of the solver."""
         ...
 
     @property
     def keys(self) -> list[Key]:
-        """The keys of the rows that it makes."""
+        """Keys of the rows that it makes."""
         ...
 
     @property
     def content(self) -> tuple[str, int, str]:
-        """What its instance is: problem, size, hash."""
+        """Problem, size and hash of its instance."""
         ...
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What bounds the call, as plain JSON data."""
+        """Limits of the call, as plain JSON data."""
         ...
 
     def rows(self, **details: Any) -> list[Row]:
-        """The rows that it makes, all with the same `details`."""
+        """Return its rows, all with the same `details`."""
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One call: an instance by its recipe, a solver by name and parameters, the objectives the answer is read for.
+    """One call: an instance by its recipe, a solver by name and parameters, and the evaluated objectives.
 
-    An exact solver is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
-    each of the objectives compares first on the instance. confirm: another engine is asked to confirm an optimum,
-    within these limits of work by backend; None where the rows of another engine do that. confirm_limit: wall seconds
-    for that, None for a share of the time limit. source: the instance's file, None where it is drawn. solver: a
-    registered name, or MODULE:FUNCTION, which keeps its parameters, or JUDGE or PUBLISHED, with the `published`
-    optimum. repeat: CPU seconds for which the call is repeated.
+    An exact solver optimises one objective; the only plan of a rule or policy is evaluated by all of them.
+
+    Attributes:
+        suite: Name of the suite.
+        problem: Problem of the instance.
+        preset: Preset of the instance.
+        sizes: Changes to the preset's sizes.
+        seed: Seed of the instance.
+        instance_hash: Hash of the instance.
+        size: Number of integers in the instance.
+        solver: Registered name, or MODULE:FUNCTION, which keeps its parameters, or JUDGE or PUBLISHED.
+        label: Name of the solver in rows.
+        kind: Kind of the solver.
+        params: Parameters of the solver.
+        objectives: Objectives of the rows.
+        ranks: Primary criterion of each objective on the instance.
+        time_limit: Wall seconds.
+        work_limit: Deterministic limit.
+        confirm: Deterministic limits by backend, within which another engine confirms an optimum; None if rows of
+            another engine do that.
+        source: File of the instance, None if it is drawn.
+        published: Published optimum.
+        repeat: CPU seconds for which the call is repeated.
+        confirm_limit: Wall seconds of a confirmation, None for a share of the time limit.
     """
 
     suite: str
@@ -104,24 +122,24 @@ class Task:
 
     @property
     def engine(self) -> str:
-        """The code that a proof of this solver's rests on."""
-        found = self.found
-        return self.solver if found is None else found.engine_of(dict(self.params))
+        """Code that a proof of this solver relies on."""
+        registered = self.found
+        return self.solver if registered is None else registered.engine_of(dict(self.params))
 
     @property
     def keys(self) -> list[Key]:
-        """The keys of the rows that the task makes."""
-        params = canonical(dict(self.params))
+        """Keys of the rows that the task makes."""
+        params = canonical_json(dict(self.params))
         return [(self.suite, self.instance_hash, name, self.label, params, self.seed) for name in self.objectives]
 
     @property
     def content(self) -> tuple[str, int, str]:
-        """What its instance is: problem, size, hash."""
+        """Problem, size and hash of its instance."""
         return self.problem, self.size, self.instance_hash
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What bounds the call, and whether another engine confirms its optimum."""
+        """Limits of the call, and of its confirmation."""
         limits = {
             "time_limit": self.time_limit,
             "work_limit": self.work_limit,
@@ -132,11 +150,11 @@ class Task:
         return {name: limit for name, limit in limits.items() if limit is not None}
 
     def instance(self) -> Instance:
-        """The instance, drawn or read anew, or remembered from the task before."""
+        """Return the instance, drawn or read again, or cached from the previous task."""
         return _instance(self.problem, self.preset, self.sizes, self.seed, self.source)
 
     def rows(self, **details: Any) -> list[Row]:
-        """One row an objective, all with the same `details`."""
+        """Return one row per objective, all with the same `details`."""
         known = registry().problem(self.problem).objectives
         return [self._row(o, details) for o in known if o.name in self.objectives]
 
@@ -172,64 +190,68 @@ def _instance(
     problem: str, preset: str | None, sizes: tuple[tuple[str, Any], ...], seed: int, source: str | None
 ) -> Instance:
     if source is not None:
-        read: Instance = load(source, **dict(sizes))
-        return read
+        instance: Instance = load(source, **dict(sizes))
+        return instance
     return generate(problem, preset=preset, seed=seed, **dict(sizes))
 
 
 def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True, reference: bool = True) -> list[Task]:
-    """Every call that the suite asks for, in a fixed order. `solvers` replaces whom the cases name.
+    """Return every call of the suite, in a fixed order.
 
-    reference: where no exact solver is among `solvers` (or those of a case with a reference), the problem's default
-    is asked as well, for the gaps.
+    Every instance is drawn, so that an invalid case is an error before any work.
 
-    Draws every instance, so that a wrong case is an error before any work is done. confirm: an optimum for which the
-    suite asks one engine alone is confirmed by another.
+    Args:
+        suite: The suite.
+        solvers: Solvers that replace those of the cases.
+        confirm: Let another engine confirm an optimum if the suite uses one engine only.
+        reference: Add the problem's default if none of `solvers` (or those of a case with a reference) is exact.
     """
     if solvers is not None:
-        _refuse_unknown(suite, solvers)
-    seen: set[Key] = set()
-    found: list[tuple[Task, tuple[tuple[str, float], ...]]] = []
+        _check_known(suite, solvers)
+    keys_so_far: set[Key] = set()
+    tasks_with_work: list[tuple[Task, tuple[tuple[str, float], ...]]] = []
     for case in suite.cases:
-        chosen = _chosen(case, solvers, reference)
+        case_solvers = _case_solvers(case, solvers, reference)
         for source, seed in itertools.product(case.files or (None,), case.seeds):
-            for task in _tasks(suite.name, case, source, seed, chosen):
-                # Two cases may describe the same instance; it is asked once.
-                if not seen.issuperset(task.keys):
-                    seen.update(task.keys)
-                    found.append((task, tuple(sorted(case.work_limit.items()))))
-    alone = _alone([task for task, _ in found]) if confirm else set()
-    return [dataclasses.replace(t, confirm=work) if _question(t) in alone else t for t, work in found]
+            for task in _tasks(suite.name, case, source, seed, case_solvers):
+                # Two cases may describe the same instance; it is solved once.
+                if not keys_so_far.issuperset(task.keys):
+                    keys_so_far.update(task.keys)
+                    tasks_with_work.append((task, tuple(sorted(case.work_limit.items()))))
+    single_engine = _single_engine_questions([task for task, _ in tasks_with_work]) if confirm else set()
+    return [dataclasses.replace(t, confirm=work) if _question(t) in single_engine else t for t, work in tasks_with_work]
 
 
 def _question(task: Task) -> tuple[str, str] | None:
-    """What an exact solver is asked: instance and objective."""
+    """Return the instance and objective of an exact solver's task, else None."""
     return (task.instance_hash, task.objectives[0]) if task.kind == "exact" else None
 
 
-def _alone(tasks: Sequence[Task]) -> set[tuple[str, str]]:
-    """The questions that one engine is asked alone; brute force, which refuses most of them, is not counted."""
+def _single_engine_questions(tasks: Sequence[Task]) -> set[tuple[str, str]]:
+    """Return the pairs of instance and objective with only one engine, not counting brute force."""
     engines: dict[tuple[str, str], set[str]] = defaultdict(set)
     for task in tasks:
         if (question := _question(task)) is None:
             continue
-        found = task.found
-        if found is None or not found.restricted:
+        solver = task.found
+        if solver is None or not solver.restricted:
             engines[question] |= {task.engine} - {ENUMERATION}
-    return {question for question, found in engines.items() if len(found) < 2}
+    return {question for question, solver in engines.items() if len(solver) < 2}
 
 
-def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
-    """Every solver must be known to some problem of the suite, or a typo would pass as an empty table."""
+def _check_known(suite: Suite, solvers: Sequence[str]) -> None:
+    """Raise UnknownName for a solver of no problem in the suite, so that a typo does not give an empty table."""
     problems = sorted({case.problem for case in suite.cases})
-    known = {a.name for problem in problems for a in registry().available(problem)}
+    names = {a.name for problem in problems for a in registry().available(problem)}
     for text in solvers:
-        if not is_function(text) and split_settings(text)[0] not in known:
-            raise UnknownName(f"no solver '{text}' for suite {suite.name}; there are {', '.join(sorted(known))}")
+        if not is_function(text) and split_settings(text)[0] not in names:
+            raise UnknownName(f"no solver '{text}' for suite {suite.name}; there are {', '.join(sorted(names))}")
 
 
-def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[tuple[str, Solver, dict[str, Any]]]:
-    """The solvers of a case with all their parameters, each under the name that it is asked by."""
+def _case_solvers(
+    case: Case, solvers: Sequence[str] | None, reference: bool
+) -> list[tuple[str, Solver, dict[str, Any]]]:
+    """Return the solvers of a case with all their parameters, each with its label."""
     problem = registry().problem(case.problem)
     run = case.preset in problem.suites.runs
     called = problem.instance_type.called
@@ -242,24 +264,24 @@ def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[
         texts = list(case.solvers)
     else:
         texts = [name for name in names if name not in case.without]
-    found = [(text, *resolve_solver(case.problem, text, {})) for text in texts]
-    found = [
-        (text if is_function(text) else a.name, a, params) for text, a, params in found if a.problem == case.problem
+    selection = [(text, *resolve_solver(case.problem, text, {})) for text in texts]
+    selection = [
+        (text if is_function(text) else a.name, a, params) for text, a, params in selection if a.problem == case.problem
     ]
-    wanted = reference and (solvers is not None or case.reference)
-    if found and wanted and not any(a.kind == "exact" for _, a, _ in found):
+    needs_reference = reference and (solvers is not None or case.reference)
+    if selection and needs_reference and not any(a.kind == "exact" for _, a, _ in selection):
         default = problem.suites.on_runs[0] if run else problem.default
-        found.append((default, *registry().solver(case.problem, default)))
-    return found
+        selection.append((default, *registry().solver(case.problem, default)))
+    return selection
 
 
 def _tasks(
-    suite: str, case: Case, source: str | None, seed: int, chosen: list[tuple[str, Solver, dict[str, Any]]]
+    suite: str, case: Case, source: str | None, seed: int, case_solvers: list[tuple[str, Solver, dict[str, Any]]]
 ) -> Iterator[Task]:
     sizes = tuple(sorted(case.sizes.items()))
     instance = _instance(case.problem, case.preset, sizes, seed, source)
-    asked = _objectives(case, instance)
-    # The judge's task: the others differ from it in who is asked.
+    objective_names = _case_objectives(case, instance)
+    # The judge's task; the others differ in their solver.
     judge = Task(
         suite,
         case.problem,
@@ -267,13 +289,13 @@ def _tasks(
         sizes,
         seed,
         instance.hash,
-        _size(instance),
+        _instance_size(instance),
         JUDGE,
         JUDGE,
         "heuristic",
         (),
-        tuple(asked),
-        tuple(instance.primary(objective) for objective in asked),
+        tuple(objective_names),
+        tuple(instance.primary(objective) for objective in objective_names),
         None,
         None,
         source=source,
@@ -285,14 +307,14 @@ def _tasks(
     if source is not None and source in case.published:
         value = case.published[source]
         yield dataclasses.replace(judge, solver=PUBLISHED, label=PUBLISHED, kind="exact", published=value)
-    for name, solver, params in chosen:
+    for name, solver, params in case_solvers:
         exact = solver.kind == "exact"
-        groups = [(o,) for o in asked if o in solver.objectives] if exact else [tuple(asked)]
+        groups = [(o,) for o in objective_names if o in solver.objectives] if exact else [tuple(objective_names)]
         for objectives in groups:
             yield dataclasses.replace(
                 judge,
                 solver=name,
-                label=name if is_function(name) else label(solver, params),
+                label=name if is_function(name) else solver_label(solver, params),
                 kind=solver.kind,
                 params=tuple(sorted(params.items())),
                 objectives=objectives,
@@ -302,7 +324,7 @@ def _tasks(
             )
 
 
-def _objectives(case: Case, instance: Instance) -> list[str]:
+def _case_objectives(case: Case, instance: Instance) -> list[str]:
     names = [o.name for o in instance.objectives]
     for name in case.objectives or ():
         if name not in names:
@@ -310,13 +332,13 @@ def _objectives(case: Case, instance: Instance) -> list[str]:
     return [name for name in names if case.objectives is None or name in case.objectives]
 
 
-def label(solver: Solver, params: dict[str, Any]) -> str:
-    """The name, and the parameters that differ from their defaults: equal solvers have equal labels."""
+def solver_label(solver: Solver, params: dict[str, Any]) -> str:
+    """Return the name and the parameters that differ from their defaults: equal solvers have equal labels."""
     changed = [f"{k}={v}" for k, v in sorted(params.items()) if v != solver.parameters[k].default]
     return f"{solver.name}:{','.join(changed)}" if changed else solver.name
 
 
-def _size(instance: Instance) -> int:
-    """How many integers the instance consists of: a measure of size that every problem has."""
+def _instance_size(instance: Instance) -> int:
+    """Return the number of integers in the instance, a measure of size for every problem."""
     values = [getattr(instance, field.name) for field in dataclasses.fields(instance)]
     return sum(int(v.size) if isinstance(v, np.ndarray) else 1 for v in values if not isinstance(v, (str, tuple)))

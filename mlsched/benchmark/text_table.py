@@ -16,15 +16,15 @@ PREAMBLE = r"% Needs \usepackage{booktabs,graphicx} in the preamble."
 
 @dataclasses.dataclass(frozen=True)
 class TextTable:
-    """A table as it is shown.
+    """Table of texts.
 
     Attributes:
-        title: caption; may be empty.
-        header: title of each column.
-        rows: cells of each row, or one cell that is the heading of the rows below it.
-        notes: sentences below the table.
-        name: of the table in JSON documents and, in LaTeX, of its label.
-        left: number of columns with text, from the first; the others have numbers.
+        title: Caption; may be empty.
+        header: Title of each column.
+        rows: Cells of each row, or one cell as the heading of the rows below it.
+        notes: Sentences below the table.
+        name: Name of the table in JSON documents and, in LaTeX, of its label.
+        left: Number of columns with text, from the first; the others have numbers.
     """
 
     title: str
@@ -86,4 +86,4 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 def _latex_row(cells: Sequence[str]) -> str:
     line = " & ".join(map(latex_text, cells)) + r" \\"
-    return f"{{}}{line}" if line.startswith(("[", "*")) else line  # both mean something after the end of a row
+    return f"{{}}{line}" if line.startswith(("[", "*")) else line  # both have a meaning after the end of a row

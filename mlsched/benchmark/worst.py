@@ -1,4 +1,4 @@
-"""Where a rule loses: the instances on which it is furthest from the optimum, its plan beside the optimal one."""
+"""Worst cases of a rule: the instances with its largest gaps, its plan beside the optimal one."""
 
 from __future__ import annotations
 
@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """One instance, by its name: what the rule answered, what an exact solver did, and how much the rule is worse.
+    """A heuristic's result on one instance, next to the optimum.
 
-    `gap` is to what `best` proved: its value where it is optimal, else its bound, so that the rule is at most so bad.
+    `gap` is measured from the optimum, or from the best bound if the optimum was not proven. It is then an upper limit.
+
+    Attributes:
+        name: Name of the instance.
+        instance: The instance.
+        result: The heuristic's result.
+        best: The exact solver's result.
+        gap: Gap of the result.
     """
 
     name: str
@@ -39,41 +46,43 @@ class Loss:
     gap: Gap
 
     def __repr__(self) -> str:
-        said = "worse than the optimum" if self.best.status == "optimal" else "worse than the bound, at most"
-        return short_repr(self, f"instance {self.name}", f"{self.result.solver} is {self.gap} {said}")
+        relation = "worse than the optimum" if self.best.status == "optimal" else "worse than the bound, at most"
+        return short_repr(self, f"instance {self.name}", f"{self.result.solver} is {self.gap} {relation}")
 
     def _repr_html_(self) -> str:
-        """For notebooks: both values, and the gap."""
+        """Show both values and the gap in a notebook."""
         return Losses([self])._repr_html_()
 
     @property
     def order(self) -> tuple[float, ...]:
-        """Larger is worse: first by what the objective counts before its value, then by share, then by difference."""
+        """Sort key, larger is worse: primary count, share, difference."""
         behind = self.gap.difference if self.gap.primary is not None else 0
         share = self.gap.share
         return behind, float("inf") if share is None and self.gap.difference > 0 else share or 0.0, self.gap.difference
 
     @property
     def worded(self) -> tuple[str, str]:
-        """The rule's value and the best one, as people read them."""
+        """The rule's value and the best value, formatted."""
         return format_value(self.result.sort_key, self.result.primary), format_value(
             self.best.sort_key, self.best.primary
         )
 
     def plot(self) -> list[Any]:
-        """Two matplotlib axes side by side: the rule's plan, and the best one."""
-        return picture([self], notebook=True).axes[:2]
+        """Return two matplotlib axes side by side: the rule's plan, and the best plan."""
+        return draw_worst([self], notebook=True).axes[:2]
 
 
 class Losses(list[Loss]):
-    """Losses, the worst first, with what a notebook wants of them."""
+    """Losses, the worst first, with methods for notebooks."""
 
     def __repr__(self) -> str:
         worst = f"the worst {self[0].gap}" if self else None
         return short_repr(self, count_of(len(self), "instance"), worst)
 
     def table(self) -> dict[str, list[Any]]:
-        """A row an instance: its name, the rule's value, the best one, how that is backed, and the gap as a share."""
+        """Return one row per instance: its name, the rule's value, the best value and its status, and the gap as a
+        share.
+        """
         return {
             "instance": [loss.name for loss in self],
             "solver": [loss.result.solver for loss in self],
@@ -86,7 +95,7 @@ class Losses(list[Loss]):
         }
 
     def dataframe(self) -> Any:
-        """`table` as a pandas DataFrame."""
+        """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
     def _repr_html_(self) -> str:
@@ -96,7 +105,7 @@ class Losses(list[Loss]):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The search was interrupted; `losses` are the worst so far, of `done` instances."""
+    """Raised if the search was interrupted; `losses` are the worst so far, of `done` instances."""
 
     def __init__(self, losses: Losses, done: int) -> None:
         super().__init__("interrupted")
@@ -104,10 +113,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 def _refuse_unproving(best: str, instance: Instance) -> None:
-    """Raise InvalidInput for a solver from which no gap can be measured, before any work."""
+    """Raise InvalidInput, before any work, for a solver that proves no optimum."""
     if registry().solver(instance.problem, best)[0].kind != "exact":
-        known = ", ".join(found.name for found in registry().available(instance.problem, "exact"))
-        raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact solver: {known}")
+        solvers = ", ".join(registered.name for registered in registry().available(instance.problem, "exact"))
+        raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact solver: {solvers}")
 
 
 @validate_arguments
@@ -124,25 +133,28 @@ def worst_cases(
     report: Callable[[Losses], None] | None = None,
     **params: Any,
 ) -> Losses:
-    """The instances on which a solver is furthest from the optimum, the worst first.
+    """Return the instances with the largest gaps of a solver to the optimum, the worst first.
 
-    An instance without a feasible plan is left out.
+    Instances without a feasible plan are skipped.
 
     Args:
-        solver: as for `solve`.
-        instances: by the names that shall be shown, or one after another.
-        most: how many to return.
-        best: the exact solver to compare with, the problem's by default.
-        objective: one of the instances', by name; the first by default.
-        time_limit: wall seconds of the exact solver on each instance.
-        seed: of the solver, an integer >= 0.
-        progress: called with (done, total) after each instance.
-        report: called with the worst so far after each instance.
-        params: further keywords are the solver's parameters.
+        solver: As for `solve`.
+        instances: Instances by name, or a sequence of instances.
+        most: Number of instances to return.
+        best: Exact solver to compare with, by default the problem's.
+        objective: Name of one of the instances' objectives; by default the first.
+        time_limit: Wall seconds of the exact solver on each instance.
+        seed: Random seed of the solver, an integer >= 0.
+        progress: Called with (done, total) after each instance.
+        report: Called with the worst so far after each instance.
+        params: Further keywords are the solver's parameters.
+
+    Returns:
+        The losses, the worst first.
 
     Raises:
-        SolverError: the rule finds no plan although there is one.
-        InvalidInput: there is no instance, or the call is wrong.
+        SolverError: The rule finds no plan although a plan exists.
+        InvalidInput: An argument is invalid, or there are zero instances.
         Interrupted: Ctrl-C was pressed; it has the worst so far.
 
     Examples:
@@ -151,51 +163,53 @@ def worst_cases(
         >>> losses[0].gap
         <Gap: 2 more deferred TE jobs>
     """
-    named = dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
-    if not named:
+    instances_by_name = (
+        dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
+    )
+    if not instances_by_name:
         raise InvalidInput("instances: there is none")
     if best is not None:
-        _refuse_unproving(best, next(iter(named.values())))
-    losses, done = Losses(), 0
+        _refuse_unproving(best, next(iter(instances_by_name.values())))
+    losses, finished = Losses(), 0
     try:
-        for number, (name, instance) in enumerate(named.items(), start=1):
+        for number, (name, instance) in enumerate(instances_by_name.items(), start=1):
             goal = resolve_objective(instance, objective).name
             exact = best or default_solver(instance, goal)
             optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
             if optimum.status != "infeasible":
                 answer = api.solve(instance, solver, objective=objective, seed=seed, **params)
-                found = [*losses, Loss(name, instance, answer, optimum, answer.gap_to(optimum))]
-                losses = Losses(sorted(found, key=lambda loss: loss.order, reverse=True)[:most])
-            done = number
+                candidates = [*losses, Loss(name, instance, answer, optimum, answer.gap_to(optimum))]
+                losses = Losses(sorted(candidates, key=lambda loss: loss.order, reverse=True)[:most])
+            finished = number
             if progress is not None:
-                progress(number, len(named))
+                progress(number, len(instances_by_name))
             if report is not None:
                 report(losses)
     except KeyboardInterrupt:
-        raise Interrupted(losses, done) from None
+        raise Interrupted(losses, finished) from None
     return losses
 
 
 @validate_arguments
 def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
-    """Draw losses into a picture (.png, .svg, .pdf), a row an instance: the rule's plan beside the best one.
+    """Draw losses to a file (.png, .svg, .pdf), one row per instance: the rule's plan beside the best plan.
 
     Args:
-        losses: as `worst_cases` returns them.
-        path: the file.
+        losses: Losses from `worst_cases`.
+        path: The file.
 
     Examples:
         >>> instances = [mlsched.generate("preemption", "small", seed=seed) for seed in range(3)]
         >>> mlsched.plot_losses(mlsched.worst_cases("fifo", instances, most=1), "losses.svg")
     """
     plots.check_target(path)
-    plots.save(picture(losses), path)
+    plots.save(draw_worst(losses), path)
 
 
-def picture(losses: Iterable[Loss], *, width: float = plots.PAGE, notebook: bool = False) -> Figure:
-    """The same as a figure."""
+def draw_worst(losses: Iterable[Loss], *, width: float = plots.PAGE, notebook: bool = False) -> Figure:
+    """Return the same as a figure."""
     rows = list(losses)
     if not rows:
         raise InvalidInput("losses: there is none to draw")
     pairs = [(f"instance {loss.name}: {loss.gap} worse", loss.result, loss.best) for loss in rows]
-    return plan_pictures.losses(pairs, width, notebook)
+    return plan_pictures.draw_losses(pairs, width, notebook)

@@ -155,9 +155,9 @@ def _tables(suite: str, rows: list[Row]) -> list[Any]:
     from mlsched.benchmark.formats import GAP_NOTE
     from mlsched.benchmark.render import gap_table
     from mlsched.benchmark.suites import COSTS
-    from mlsched.benchmark.table import runs_note, verified
+    from mlsched.benchmark.table import runs_note, verification_of
 
     if not rows:
         return ["there was nothing to do"]
     shown = [*cost_tables(rows), COST_NOTE] if suite in COSTS else [*gap_table(rows), *runs_note(rows), GAP_NOTE]
-    return [*shown, verified(rows).sentence]
+    return [*shown, verification_of(rows).sentence]

@@ -35,12 +35,12 @@ def make(
     as_json: Json = False,
 ) -> None:
     """Make a collection: solve each instance of a suite for its first objective."""
-    from mlsched.benchmark.collection import create, described, rewrite_card, write_table
+    from mlsched.benchmark.collection import create, read_description, rewrite_card, write_table
     from mlsched.benchmark.gather import gather, tasks_for
 
     tasks = tasks_for(suite, seeds)
     if resume:
-        described(folder)
+        read_description(folder)
     else:
         create(folder, name, f"The instances of suite {Path(suite).name}. Made and checked by mlsched.")
     with progress(name, 1.0) as update, only_documents():

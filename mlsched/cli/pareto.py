@@ -217,7 +217,7 @@ WRITERS: Mapping[str, Callable[[Front, Path], None]] = {".csv": write_csv, ".jso
 def _plot(front: Front, path: Path) -> None:
     from mlsched.benchmark import plots
 
-    plots.save(plots.front_of(front), path)
+    plots.save(plots.draw_front(front), path)
 
 
 def _render(front: Front) -> list[Any]:

@@ -294,10 +294,10 @@ def _html_page(report: Report) -> str:
 
     Paths are shortened to their last name, so that the page can be published.
     """
-    sections = [html.heading("What was run"), *(html.text(without_folders(line)) for line in about(report))]
-    sections += [html.text(without_folders(line)) for line in why_not(report)]
+    sections = [html.heading("What was run"), *(html.paragraph(without_folders(line)) for line in about(report))]
+    sections += [html.paragraph(without_folders(line)) for line in why_not(report)]
     verdict = report.failures or ["every run passed the independent replay check"]
-    sections += [html.text(without_folders(line)) for line in verdict]
+    sections += [html.paragraph(without_folders(line)) for line in verdict]
     for block in blocks(report):
         title = without_folders(block.title or f"{block.name}, side by side")
         header, *rows = ([without_folders(cell) for cell in row] for row in (block.header, *block.rows))
@@ -305,7 +305,7 @@ def _html_page(report: Report) -> str:
             html.heading(without_folders(title)),
             html.table(header, rows, label=without_folders(title), sortable=False),
         ]
-        sections += [html.text(without_folders(sentence), note=True) for sentence in block.notes]
+        sections += [html.paragraph(without_folders(sentence), note=True) for sentence in block.notes]
     policies = ", ".join(dict.fromkeys(entry["policy"] for entry in report.details))
     return html.page(without_folders(f"mlsched simulate: {policies}"), sections, summary=_summary(report))
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, bounds, gap, percent, signed
+from mlsched.benchmark.formats import GAP_NOTE, apart_notes, apart_text, gap, interval_text, percent, signed_text
 from mlsched.benchmark.paired import Difference, compare_values, least_pairs
 from mlsched.benchmark.replications import mean_of
 from mlsched.benchmark.text_table import TextTable
@@ -192,9 +192,9 @@ def _gap_lines(gaps: Gaps) -> dict[str, Any]:
     """Return the lines on recorded decisions: the mean gap, and separately the gaps without a percentage."""
     lines = {"decisions compared": gaps.count, "decisions optimal": percent(gaps.optimal), "mean gap": gap(gaps.mean)}
     if gaps.absolute:
-        lines["optimum 0"] = apart(gaps.absolute, gaps.mean_difference)
+        lines["optimum 0"] = apart_text(gaps.absolute, gaps.mean_difference)
     if gaps.behind:
-        lines["behind"] = apart(gaps.behind, gaps.mean_behind)
+        lines["behind"] = apart_text(gaps.behind, gaps.mean_behind)
     return lines
 
 
@@ -314,8 +314,8 @@ def _difference(entry: dict[str, Any], other: dict[str, Any], name: str, compari
 
 def _in_percent(difference: Difference) -> str:
     """Format a difference with its interval: "-12.3 % [-16.1, -8.2]"."""
-    interval = bounds(difference.interval, lambda share: signed(100 * share))
-    return f"{signed(100 * difference.mean)} % {interval}".strip()
+    interval = interval_text(difference.interval, lambda share: signed_text(100 * share))
+    return f"{signed_text(100 * difference.mean)} % {interval}".strip()
 
 
 def _length(window: dict[str, Any]) -> str:

@@ -151,7 +151,7 @@ def solve(
 def _plot(result: Result, path: Path) -> None:
     from mlsched.benchmark import plan_pictures, plots
 
-    plots.save(plan_pictures.plot(result).figure, path)
+    plots.save(plan_pictures.draw_plan(result).figure, path)
 
 
 def _render(instance: Instance, result: Result, solver_text: str, confirm: bool, certify: bool) -> list[Any]:

@@ -13,7 +13,7 @@ from mlsched.core.brief import count_of
 
 if TYPE_CHECKING:
     from mlsched.benchmark.compare import Comparison
-    from mlsched.benchmark.merge import Merged
+    from mlsched.benchmark.merge import MergeSummary
     from mlsched.benchmark.row import Row
 
 StoreFile = Annotated[
@@ -90,7 +90,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare two stores or two files of runs, solver by solver."""
-    from mlsched.benchmark.compare import compared
+    from mlsched.benchmark.compare import compare_rows
     from mlsched.benchmark.store import read_rows
     from mlsched.cli import compare_runs
     from mlsched.core.errors import InvalidInput
@@ -102,7 +102,7 @@ def compare(
         emit(as_json, comparison.to_json, lambda: compare_runs.comparison_lines(comparison))
         return
 
-    lines = compared(read_rows(first), read_rows(second), solver)
+    lines = compare_rows(read_rows(first), read_rows(second), solver)
     emit(as_json, lambda: {"comparisons": [dataclasses.asdict(line) for line in lines]}, lambda: _tables(lines))
 
 
@@ -117,11 +117,11 @@ def _tables(lines: list[Comparison]) -> list[Any]:
 
 
 def _comparison_row(line: Comparison) -> list[str]:
-    from mlsched.benchmark.formats import bounds, difference_texts
+    from mlsched.benchmark.formats import difference_texts, interval_text
 
     name = line.first if line.first == line.second else f"{line.first} -> {line.second}"
     only = [f"{count} {which}" for count, which in ((line.only_first, "first"), (line.only_second, "second")) if count]
-    time = "-" if line.time is None else f"{line.time:.3g} {bounds(line.time_interval, '{:.3g}'.format)}".strip()
+    time = "-" if line.time is None else f"{line.time:.3g} {interval_text(line.time_interval, '{:.3g}'.format)}".strip()
     return [
         name,
         line.verdict,
@@ -164,7 +164,7 @@ def merge(
         )
 
 
-def _missing_rows(merged: Merged) -> str:
+def _missing_rows(merged: MergeSummary) -> str:
     """Return why rows are missing, with a remedy."""
     reasons = []
     if merged.absent:
@@ -205,9 +205,9 @@ def rerun(
 
 
 def _flat_row(row: Row) -> dict[str, Any]:
-    from mlsched.benchmark.export import flat
+    from mlsched.benchmark.export import flat_row
 
-    return flat(row)
+    return flat_row(row)
 
 
 def _table_of_both(before: Row, after: Row) -> Any:

@@ -118,8 +118,8 @@ class Figure:
         """The picture, by matplotlib."""
         if self.kind == "cdf":
             samples = {panel: {name: xs for name, (xs, _) in each.items()} for panel, each in self.panels.items()}
-            return plots.svg(plots.cdf(samples))
-        return plots.svg(plots.lines(self.panels, self.x, self.y))
+            return plots.svg(plots.draw_distributions(samples))
+        return plots.svg(plots.draw_lines(self.panels, self.x, self.y))
 
     def to_json(self) -> dict[str, Any]:
         """The figure's numbers as plain JSON data."""
@@ -203,14 +203,14 @@ class Report:
 
     def to_html(self) -> str:
         """The report as one self-contained HTML page (needs the `plot` extra)."""
-        sections = [html.text(self.summary), *(html.text(sentence) for sentence in self.interpretations)]
-        sections += [html.heading("Claims"), html.text(self.rule), self._claims_html(), html.heading("Tables")]
+        sections = [html.paragraph(self.summary), *(html.paragraph(sentence) for sentence in self.interpretations)]
+        sections += [html.heading("Claims"), html.paragraph(self.rule), self._claims_html(), html.heading("Tables")]
         for table in self.tables:
-            sections.append(html.text(f"{table.name}: {table.title}"))
+            sections.append(html.paragraph(f"{table.name}: {table.title}"))
             if table.rows:
                 sections.append(html.table([table.header[0], "", *table.header[1:]], table.lines(), sortable=False))
             if table.note:
-                sections.append(html.text(table.note, note=True))
+                sections.append(html.paragraph(table.note, note=True))
         sections.append(html.heading("Figures"))
         sections += [html.picture(figure.svg(), f"{figure.name}: {figure.caption}") for figure in self.figures]
         sections += [html.heading("Measurement"), self._evidence_html()]

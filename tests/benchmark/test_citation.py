@@ -8,7 +8,7 @@ import pytest
 from benchmark_examples import row, rule, suite
 
 import mlsched
-from mlsched.benchmark.citation import mean_gaps, software, write_bibtex
+from mlsched.benchmark.citation import mean_gap_entries, software_entry, write_bibtex
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.report import report
 from mlsched.benchmark.runner import run_suite
@@ -53,10 +53,10 @@ def test_every_mean_gap_has_one_entry(rows, tmp_path):
 
 def test_no_gap_no_entry_and_signs_of_latex_are_escaped():
     made = with_gaps([row(), rule(12, solver="a_b:x=1%"), rule(None, solver="c", status="unknown")])
-    (entry,) = mean_gaps(made).values()
+    (entry,) = mean_gap_entries(made).values()
     assert r"Mean gap of a\_b:x=1\% to the optimum of p small, cost: 20.0 \%" in entry
-    assert mean_gaps(with_gaps([rule(12)])) == {}
-    assert parsed(software())
+    assert mean_gap_entries(with_gaps([rule(12)])) == {}
+    assert parsed(software_entry())
 
 
 def test_the_report_says_how_to_cite(rows):

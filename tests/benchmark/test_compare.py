@@ -8,8 +8,8 @@ from benchmark_examples import row, rule
 from draws import draws
 
 from mlsched import InvalidInput
-from mlsched.benchmark.bootstrap import interval
-from mlsched.benchmark.compare import compared
+from mlsched.benchmark.bootstrap import bootstrap_interval
+from mlsched.benchmark.compare import compare_rows
 from mlsched.core.contract import Primary
 
 
@@ -20,7 +20,7 @@ def rows(*values: int | None, **changes):
 def test_questions_are_paired_and_what_only_one_answered_is_counted_apart():
     first = rows(10, 20, 30, None, 50)
     second = rows(5, 20, 45, 40, None)[::-1]
-    (line,) = compared(first, second)
+    (line,) = compare_rows(first, second)
     assert (line.pairs, line.better, line.worse) == (3, 1, 1)
     assert line.statistic == "value"
     assert line.difference == pytest.approx((-1 / 2 + 0 + 1 / 3) / 3)
@@ -32,20 +32,20 @@ def test_censored_times_are_counted_and_in_no_mean():
     cut = {"status": "feasible", "stopped_by": "time limit"}
     first = [*rows(10, 20, 30), rule(40, instance_hash="h9", cpu_seconds=60.0, **cut)]
     second = [*rows(10, 20, 30), rule(40, instance_hash="h9", cpu_seconds=1.0)]
-    (line,) = compared(first, second)
+    (line,) = compare_rows(first, second)
     assert (line.pairs, line.cut, line.time) == (4, 1, 1.0)
     broken = rule(None, instance_hash="h0", status="failed", cpu_seconds=99.0)
-    (line,) = compared(rows(10, 20), [broken, *rows(10, 20)[1:]])
+    (line,) = compare_rows(rows(10, 20), [broken, *rows(10, 20)[1:]])
     assert (line.pairs, line.cut, line.time, line.only_first) == (1, 0, 1.0, 1)
 
 
 def test_values_of_zero_are_compared_too():
-    (line,) = compared(rows(0, 10, 0), rows(3, 10, 0))
+    (line,) = compare_rows(rows(0, 10, 0), rows(3, 10, 0))
     assert (line.worse, line.apart, line.difference) == (1, 0, pytest.approx(1 / 3))
 
 
 def test_more_may_be_better():
-    (line,) = compared(rows(10, sense="max"), rows(15, sense="max"))
+    (line,) = compare_rows(rows(10, sense="max"), rows(15, sense="max"))
     assert (line.better, line.difference) == (1, pytest.approx(-1 / 3))
 
 
@@ -55,11 +55,11 @@ def optima(*values):
 
 def test_gaps_are_compared_if_every_pair_has_both():
     first, second = rows(120, 200), rows(110, 200)
-    (line,) = compared([*first, *optima(100, 100)], second)
+    (line,) = compare_rows([*first, *optima(100, 100)], second)
     assert (line.statistic, line.difference) == ("gap", pytest.approx(-0.05)), "the optima of either store serve both"
-    (line,) = compared([*first, *optima(100)], second)
+    (line,) = compare_rows([*first, *optima(100)], second)
     assert (line.statistic, line.difference) == ("value", pytest.approx(-10 / 240))
-    (line,) = compared([*first, *optima(0, 100)], second)
+    (line,) = compare_rows([*first, *optima(0, 100)], second)
     assert line.statistic == "value", "an optimum of 0 has no gap in percent"
 
 
@@ -67,23 +67,23 @@ def test_pairs_of_the_primary_criterion_are_in_no_mean_and_never_contradict_the_
     first = Primary("deferred", 1000)
     mine, better = ([rule(v, instance_hash=f"h{k}", primary=first) for k, v in enumerate(values)]
                     for values in ([500] * 9, [400] * 9))  # fmt: skip
-    (line,) = compared(mine, better)
+    (line,) = compare_rows(mine, better)
     assert (line.verdict, line.apart, line.better) == ("better", 0, 9)
     more = [rule(v, instance_hash="more", primary=first) for v in (500, 1400)]
-    (line,) = compared([*mine, more[0]], [*better, more[1]])
+    (line,) = compare_rows([*mine, more[0]], [*better, more[1]])
     assert (line.verdict, line.apart, line.better, line.worse) == ("undecided", 1, 9, 1)
     assert line.difference == pytest.approx(-0.2)
-    (line,) = compared([*mine, more[1]], [*better, more[0]])
+    (line,) = compare_rows([*mine, more[1]], [*better, more[0]])
     assert (line.verdict, line.apart, line.better) == ("better", 1, 10)
     deferring = [rule(1300, instance_hash=f"h{k}", primary=first) for k in range(9)]
-    (line,) = compared(mine, deferring)
+    (line,) = compare_rows(mine, deferring)
     assert (line.verdict, line.apart, line.difference) == ("worse", 9, None), "the criterion decides all pairs"
 
 
 def test_the_more_comparisons_the_wider_the_intervals():
     first, second = (rows(*values) for values in ([100] * 9, [99, 98, 97, 96, 95, 94, 93, 92, 101]))
-    (line,) = compared(first, second)
-    (corrected,) = compared(first, second, comparisons=10)
+    (line,) = compare_rows(first, second)
+    (corrected,) = compare_rows(first, second, comparisons=10)
     assert (line.verdict, line.comparisons, corrected.verdict, corrected.interval) == (
         "better",
         1,
@@ -94,18 +94,18 @@ def test_the_more_comparisons_the_wider_the_intervals():
 
 def test_solvers_by_name():
     both = [*rows(10), row(sort_key=8, cpu_seconds=1.0)]
-    assert [(c.first, c.second) for c in compared(both, both)] == [("rule", "rule"), ("cp-sat", "cp-sat")]
-    (line,) = compared(both, both, ["rule=cp-sat"])
+    assert [(c.first, c.second) for c in compare_rows(both, both)] == [("rule", "rule"), ("cp-sat", "cp-sat")]
+    (line,) = compare_rows(both, both, ["rule=cp-sat"])
     assert (line.first, line.second, line.difference, line.time) == ("rule", "cp-sat", pytest.approx(-0.25), 0.5)
     with pytest.raises(InvalidInput, match="expected a solver of both stores, or A=B; there are rule, cp-sat"):
-        compared(both, both, ["rul"])
+        compare_rows(both, both, ["rul"])
     with pytest.raises(InvalidInput, match="no question in common"):
-        compared(rows(1), [rule(1, instance_hash="other")])
+        compare_rows(rows(1), [rule(1, instance_hash="other")])
 
 
 def test_labels_may_hold_an_equals_sign():
     first, second = rows(10, solver="f:s=8"), rows(9, solver="f:s=4")
-    (line,) = compared(first, second, ["f:s=8=f:s=4"])
+    (line,) = compare_rows(first, second, ["f:s=8=f:s=4"])
     assert line.better == 1
 
 
@@ -113,8 +113,8 @@ def test_intervals_cover_the_mean_and_are_reproducible():
     rng = np.random.default_rng(0)
     covered, count = 0, draws(30, 60)
     for _ in range(count):
-        low, high = interval(rng.normal(1.0, 1.0, 30).tolist())
+        low, high = bootstrap_interval(rng.normal(1.0, 1.0, 30).tolist())
         covered += low <= 1.0 <= high
     assert 5 * count <= 6 * covered
-    assert interval([1.0, 2.0, 3.0, 4.0, 9.0]) == interval([1.0, 2.0, 3.0, 4.0, 9.0])
-    assert interval([2.0] * 9) is None
+    assert bootstrap_interval([1.0, 2.0, 3.0, 4.0, 9.0]) == bootstrap_interval([1.0, 2.0, 3.0, 4.0, 9.0])
+    assert bootstrap_interval([2.0] * 9) is None

@@ -7,7 +7,7 @@ from mlsched.benchmark.collection import create
 
 
 def test_no_solve_is_without_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(gather, "MOST_SECONDS", 1e-3)
+    monkeypatch.setattr(gather, "MAX_SECONDS", 1e-3)
     create(tmp_path / "c", "c", "for tests")
     suite = tmp_path / "mine.toml"
     suite.write_text('[[case]]\nproblem = "placement"\npreset = "6x5"\nseeds = [100]\n')

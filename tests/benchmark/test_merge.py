@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mlsched import InvalidFile, InvalidInput
 from mlsched.benchmark.merge import SAME, merge
 from mlsched.benchmark.reference import with_gaps
-from mlsched.benchmark.request import Request, digest
+from mlsched.benchmark.request import Request, key_digest
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import Store, read_rows
@@ -53,7 +53,7 @@ def parts(tmp_path_factory):
 
 def written(path, *rows, suite="made", fingerprint="f", total=None, shard=(1, 1), places=None, **request):
     """A store of rows made by hand."""
-    where = {digest(r.key): k for k, r in enumerate(rows)} if places is None else places
+    where = {key_digest(r.key): k for k, r in enumerate(rows)} if places is None else places
     with Store(path) as store:
         said = {"settings": {}, **request}
         store.note(Request(suite, fingerprint, said["settings"], total or len(where), (shard,), where))
@@ -247,8 +247,8 @@ def _other(path):
 
 
 def test_a_write_that_fails_leaves_what_there_was(tmp_path, monkeypatch):
-    paths = [written(tmp_path / f"{k}.sqlite", row(seed=k), places={digest(row(seed=k).key): k}) for k in (0, 1)]
-    target = written(tmp_path / "all.sqlite", row(seed=2), places={digest(row(seed=2).key): 2})
+    paths = [written(tmp_path / f"{k}.sqlite", row(seed=k), places={key_digest(row(seed=k).key): k}) for k in (0, 1)]
+    target = written(tmp_path / "all.sqlite", row(seed=2), places={key_digest(row(seed=2).key): 2})
     kept = read_rows(target)
 
     def fails(row):

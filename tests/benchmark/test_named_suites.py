@@ -14,11 +14,11 @@ from benchmark_examples import row, rule
 import mlsched
 from mlsched import InvalidInput
 from mlsched.benchmark.cases import Suite
-from mlsched.benchmark.cost import cost_lines, growth
+from mlsched.benchmark.cost import cost_lines, growth_exponent
 from mlsched.benchmark.outside import outside
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.rerun import rerun
-from mlsched.benchmark.row import canonical
+from mlsched.benchmark.row import canonical_json
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.suites import EDITIONS, SUITES
 from mlsched.cli.main import run
@@ -72,7 +72,7 @@ def test_scale_shows_cost_against_size():
     lines = cost_lines(run_suite(first("scale", "quality", 4, solvers=("slaq",))))
     assert [x.case for x in lines] == [f"floored cores={4 * n} jobs={n}" for n in (10, 20, 40, 80)]
     assert [x.size for x in lines] == sorted(x.size for x in lines)
-    assert growth(lines) is not None
+    assert growth_exponent(lines) is not None
 
 
 def test_growth_is_the_exponent_and_leaves_out_censored_times():
@@ -82,12 +82,12 @@ def test_growth_is_the_exponent_and_leaves_out_censored_times():
             for n, t in points
         ]
 
-    assert growth(cost_lines(costs((10, 1.0), (20, 4.0), (40, 16.0)))) == pytest.approx(2)
+    assert growth_exponent(cost_lines(costs((10, 1.0), (20, 4.0), (40, 16.0)))) == pytest.approx(2)
     ended = {"status": "feasible", "stopped_by": "work limit"}
     lines = cost_lines(costs((10, 1.0), (20, 2.0), (40, 4.0), (80, 4.0), **ended))
     assert [x.censored for x in lines] == [0, 0, 0, 1]
-    assert growth(lines) == pytest.approx(1)
-    assert growth(lines[1:]) is None, "two sizes are no line"
+    assert growth_exponent(lines) == pytest.approx(1)
+    assert growth_exponent(lines[1:]) is None, "two sizes are no line"
     assert cost_lines([rule(None, status="failed", cpu_seconds=1.0)]) == []
 
 
@@ -144,7 +144,7 @@ def test_outside_reproduces_published_optima_and_fronts(published):
         ("programs", "cp-sat"): ("optimal", 3, "confirmed"),
     }
     assert failures(rows) == []
-    assert len({canonical({"key": r.key}) for r in rows}) == len(rows)
+    assert len({canonical_json({"key": r.key}) for r in rows}) == len(rows)
 
 
 def test_outside_says_what_is_not_as_published(published):

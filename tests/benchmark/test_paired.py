@@ -11,7 +11,7 @@ from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlsched.benchmark.compare import compared
+from mlsched.benchmark.compare import compare_rows
 from mlsched.benchmark.paired import compare_values, interval_of, least_pairs, relative_difference, summarize
 
 VALUES = st.one_of(st.none(), st.integers(0, 3), st.integers(0, 10**30), st.floats(0, 1e6))
@@ -49,7 +49,7 @@ def test_swapping_two_stores_flips_every_line(pairs, sense):
         ]
 
     stores = [rows(0), rows(1)[::-1]]
-    (one,), (other,) = (compared(*order, ["rule"]) for order in (stores, stores[::-1]))
+    (one,), (other,) = (compare_rows(*order, ["rule"]) for order in (stores, stores[::-1]))
     assert (other.statistic, other.pairs, other.better, other.worse) == (
         one.statistic,
         one.pairs,

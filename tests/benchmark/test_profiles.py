@@ -8,7 +8,7 @@ import pytest
 from benchmark_examples import row, rule
 
 from mlsched.benchmark.figures import profile_charts, time_to_gap_charts
-from mlsched.benchmark.profiles import ratio, time_profiles, value_profiles
+from mlsched.benchmark.profiles import time_profiles, value_profiles, value_ratio
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.time_to_gap import GAPS, panels
 from mlsched.core.contract import Primary
@@ -98,7 +98,7 @@ def test_profiles_of_values_keep_what_has_no_plan_in_the_whole():
     ],
 )
 def test_ratios_of_values(value, best, details, expected):
-    assert ratio(rule(value, **details), best) == pytest.approx(expected)
+    assert value_ratio(rule(value, **details), best) == pytest.approx(expected)
 
 
 def test_times_to_gaps_by_hand():

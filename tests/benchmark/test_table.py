@@ -11,9 +11,9 @@ from rich.console import Console
 
 from mlsched.benchmark.formats import duration, percent
 from mlsched.benchmark.reference import disagreements, failures, references, with_gaps
-from mlsched.benchmark.render import gap_table, in_lines
+from mlsched.benchmark.render import break_name, gap_table
 from mlsched.benchmark.runner import run_suite
-from mlsched.benchmark.table import gap_lines, hardness_lines, summary_json, verified, version_sets
+from mlsched.benchmark.table import gap_lines, hardness_lines, summary_json, verification_of, version_sets
 from mlsched.core.contract import Primary
 
 
@@ -66,7 +66,7 @@ def test_without_a_proof_there_is_no_gap():
     exact, heuristic = gap_lines(rows)
     assert (exact.gaps.optimal, exact.proven, exact.wall_limited) == (None, 0, 1)
     assert heuristic.gaps.mean is None
-    assert verified(rows).optima == 0
+    assert verification_of(rows).optima == 0
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_contradictions(other, said):
     assert found[0].startswith("p small, seed 0, cost: ")
     assert failures([row(), other]) == found
     assert all(r.gap_to_optimum is None for r in with_gaps([row(), other]) if r.objective == "cost")
-    assert verified([row(), other]).disagreements == 1
+    assert verification_of([row(), other]).disagreements == 1
 
 
 def test_contradictions_when_more_is_better():
@@ -117,8 +117,8 @@ def test_infeasible_with_a_plan_and_no_proof():
 def test_confirmation_needs_two_methods_not_two_settings():
     same = [row(), row(solver="cp-sat:decompose=False", params={"decompose": False})]
     assert references(same)["h0", "cost"].engines == ("cp-sat",)
-    assert (verified(same).optima, verified(same).confirmed) == (1, 0)
-    assert verified([*same, row(solver="highs")]).confirmed == 1
+    assert (verification_of(same).optima, verification_of(same).confirmed) == (1, 0)
+    assert verification_of([*same, row(solver="highs")]).confirmed == 1
 
 
 def test_a_failed_call_is_one_sentence():
@@ -134,7 +134,7 @@ def test_a_rule_s_plan_counts_once():
         rule(3, objective="other", sort_keys=values),
         row(sort_keys={"cost": 10, "other": 5}),
     ]
-    assert verified(rows).plans == 2
+    assert verification_of(rows).plans == 2
 
 
 def test_hardness_counts_one_plan_an_instance_of_the_first_objective():
@@ -242,7 +242,7 @@ def test_what_a_proof_rests_on():
     nowhere = {"status": "infeasible", "sort_key": None, "sort_keys": None, "sort_bound": None}
     assert evidences(row(**nowhere)) == ["unconfirmed"]
     assert evidences(row(**nowhere), row(solver="highs", **nowhere)) == ["confirmed", "confirmed"]
-    found = verified(
+    found = verification_of(
         with_gaps(
             [
                 one,
@@ -253,7 +253,7 @@ def test_what_a_proof_rests_on():
         )
     )
     assert found.backed == "2 confirmed by two or more engines, 1 unconfirmed"
-    certified = verified(with_gaps([row(evidence="certified")]))
+    certified = verification_of(with_gaps([row(evidence="certified")]))
     assert certified.backed == "1 certified, 0 confirmed by two or more engines, 0 unconfirmed"
 
 
@@ -267,4 +267,4 @@ def test_what_a_proof_rests_on():
     ],
 )
 def test_long_names_break_between_their_parts(name: str, lines: list[str]) -> None:
-    assert in_lines(name).splitlines() == lines
+    assert break_name(name).splitlines() == lines

@@ -41,11 +41,11 @@ def test_the_order_of_gaps_without_a_percentage():
 def test_the_picture_has_both_plans_of_each(tmp_path):
     import matplotlib as mpl
 
-    from mlsched.benchmark.worst import picture
+    from mlsched.benchmark.worst import draw_worst
 
     mpl.use("Agg")
     losses = mlsched.worst_cases("rand", INSTANCES, most=2, best="brute-force")
-    titles = [ax.get_title() for ax in picture(losses).axes]
+    titles = [ax.get_title() for ax in draw_worst(losses).axes]
     for loss, left, right in zip(losses, titles[::2], titles[1::2], strict=True):
         assert f"instance {loss.name}: {loss.gap} worse" in left
         assert f"rand: total_score {loss.result.sort_key}" in left

@@ -1,11 +1,11 @@
-"""What describes a collection to catalogues of data sets: a Croissant description, a card, and a table of the entries.
+"""Description of a collection for catalogues of data sets: a Croissant description, a card, and a table of the entries.
 
-    entries.csv       a line for each entry, for programs
+    entries.csv       one line per entry, for programs
     croissant.json    Croissant 1.0 (https://docs.mlcommons.org/croissant/): JSON-LD of schema.org and MLCommons
     README.md         the card, for people and for hubs of data sets
 
-All three follow from the entries and from four details that the entries do not know (`Details`), which croissant.json
-keeps. Who changes an entry writes them anew, and `verify` compares.
+All three follow from the entries and from four details (`Details`), which croissant.json stores. Every change of an
+entry rewrites them, and `verify` compares them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api.exact import trivial_bound
-from mlsched.benchmark.collection.entry import LONGEST_NAME, Entry, check_line, described, entries, instance_path
-from mlsched.benchmark.collection.table import plain
+from mlsched.benchmark.collection.entry import MAX_NAME, Entry, check_line, entries, instance_path, read_description
+from mlsched.benchmark.collection.table import escape_markdown
 from mlsched.benchmark.formats import latex_text
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json
@@ -32,7 +32,7 @@ from mlsched.core.safe_open import MOST_TEXT, read_text, shown_path
 
 CROISSANT, CARD, TABLE = "croissant.json", "README.md", "entries.csv"
 CONFORMS = "http://mlcommons.org/croissant/1.0"
-#: Column of entries.csv -> its type in Croissant, and what it says.
+#: Column of entries.csv -> its type in Croissant, and its meaning.
 COLUMNS = {
     "problem": ("sc:Text", "Which scheduling question it is."),
     "instance": ("sc:Text", "SHA-256 of the instance."),
@@ -85,7 +85,7 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 @dataclasses.dataclass(frozen=True)
 class Details:
-    """What the entries do not know: where the collection is published, whose it is, its licence (SPDX), its version."""
+    """Details beyond the entries: address, creator, licence (SPDX) and version of the collection."""
 
     url: str
     creator: str = "The mlsched developers"
@@ -99,7 +99,7 @@ class Details:
             raise InvalidInput(f"version: {self.version!a}, expected three numbers, such as 1.0.0")
         if not re.fullmatch(r"[A-Za-z0-9.+-]{1,64}", self.license):
             raise InvalidInput(f"license: {self.license!a}, expected an SPDX identifier, such as MIT")
-        check_line("creator", self.creator, LONGEST_NAME)
+        check_line("creator", self.creator, MAX_NAME)
 
 
 def write_card(folder: Path, details: Details) -> None:
@@ -110,13 +110,13 @@ def write_card(folder: Path, details: Details) -> None:
 
 
 def rewrite_card(folder: Path) -> None:
-    """Write them anew, where the collection has them."""
+    """Write the three files again if the collection has them."""
     if (folder / CROISSANT).is_file():
         write_card(folder, read_details(folder))
 
 
 def card_faults(folder: Path) -> list[str]:
-    """What of the three files is not what the entries say; empty where there is no card, too."""
+    """Return the differences between the three files and the entries; empty without a card."""
     if not (folder / CROISSANT).is_file():
         return []
     remedy = f"`mlsched collection table {folder}` writes it"
@@ -132,38 +132,38 @@ def card_faults(folder: Path) -> list[str]:
 
 
 def read_details(folder: Path) -> Details:
-    """The details that croissant.json keeps. Raises InvalidInput for what they cannot be."""
-    said = read_json(folder / CROISSANT)
-    creator = said.get("creator")
+    """Return the details in croissant.json; raise InvalidInput for invalid ones."""
+    data = read_json(folder / CROISSANT)
+    creator = data.get("creator")
     name = creator.get("name") if isinstance(creator, dict) else None
-    found = {"url": said.get("url"), "license": said.get("license"), "version": said.get("version"), "creator": name}
-    for key, value in found.items():
+    fields = {"url": data.get("url"), "license": data.get("license"), "version": data.get("version"), "creator": name}
+    for key, value in fields.items():
         if not isinstance(value, str):
             raise InvalidInput(f"{key}: is missing; `mlsched collection card` writes the file")
-    texts = {key: str(value) for key, value in found.items()}
+    texts = {key: str(value) for key, value in fields.items()}
     return Details(**{**texts, "license": texts["license"].removeprefix("https://spdx.org/licenses/")})
 
 
 def card_files(folder: Path, details: Details) -> dict[str, str]:
-    """Name -> text of the three files."""
-    said, known = described(folder), list(entries(folder))
-    table = _table(folder, known)
-    dates = sorted(str(line["date"]) for entry in known for line in entry.history)
+    """Return the texts of the three files by name."""
+    description, entry_list = read_description(folder), list(entries(folder))
+    table = _table(folder, entry_list)
+    dates = sorted(str(line["date"]) for entry in entry_list for line in entry.history)
     published = dates[-1] if dates else "1970-01-01"
-    croissant = _croissant(said, details, known, table, published)
+    croissant = _croissant(description, details, entry_list, table, published)
     return {
         TABLE: table,
         CROISSANT: json.dumps(croissant, indent=1, ensure_ascii=False) + "\n",
-        CARD: _card(said, details, known, published),
+        CARD: _card(description, details, entry_list, published),
     }
 
 
-def _table(folder: Path, known: list[Entry]) -> str:
-    written = io.StringIO()
-    rows = csv.DictWriter(written, list(COLUMNS), lineterminator="\n")
+def _table(folder: Path, entry_list: list[Entry]) -> str:
+    output = io.StringIO()
+    rows = csv.DictWriter(output, list(COLUMNS), lineterminator="\n")
     rows.writeheader()
-    rows.writerows({name: csv_cell(value) for name, value in _row(folder, entry).items()} for entry in known)
-    return written.getvalue()
+    rows.writerows({name: csv_cell(value) for name, value in _row(folder, entry).items()} for entry in entry_list)
+    return output.getvalue()
 
 
 def _row(folder: Path, entry: Entry) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _row(folder: Path, entry: Entry) -> dict[str, Any]:
 
 
 def cite_as(name: str, details: Details, published: str) -> str:
-    """BibTeX of the collection."""
+    """Return the BibTeX entry of the collection."""
     key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "collection"
     fields = {
         "title": f"{{{latex_text(name)}: scheduling questions of machine-learning clusters, plans and bounds}}",
@@ -205,7 +205,7 @@ def cite_as(name: str, details: Details, published: str) -> str:
 
 
 def _croissant(
-    said: dict[str, Any], details: Details, known: list[Entry], table: str, published: str
+    description: dict[str, Any], details: Details, entry_list: list[Entry], table: str, published: str
 ) -> dict[str, Any]:
     def column(name: str, kind: str, doc: str) -> dict[str, Any]:
         place = {"fileObject": {"@id": TABLE}, "extract": {"column": name}}
@@ -219,15 +219,15 @@ def _croissant(
         }
 
     content = table.encode()
-    problems = sorted({entry.instance.problem for entry in known})
+    problems = sorted({entry.instance.problem for entry in entry_list})
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "name": said["name"],
-        "description": f"{said['doc']} {len(known)} scheduling questions of machine-learning clusters, each with its "
-        "best known plan, a bound on what is possible, and the history of both.".strip(),
+        "name": description["name"],
+        "description": f"{description['doc']} {len(entry_list)} scheduling questions of machine-learning clusters, "
+        "each with its best known plan, a bound on what is possible, and the history of both.".strip(),
         "conformsTo": CONFORMS,
-        "citeAs": cite_as(said["name"], details, published),
+        "citeAs": cite_as(description["name"], details, published),
         "license": f"https://spdx.org/licenses/{details.license}",
         "url": details.url,
         "version": details.version,
@@ -260,18 +260,18 @@ def _croissant(
     }
 
 
-def _card(said: dict[str, Any], details: Details, known: list[Entry], published: str) -> str:
-    counts: Counter[tuple[str, str]] = Counter((e.instance.problem, e.evidence or "open") for e in known)
+def _card(description: dict[str, Any], details: Details, entry_list: list[Entry], published: str) -> str:
+    counts: Counter[tuple[str, str]] = Counter((e.instance.problem, e.evidence or "open") for e in entry_list)
     kinds = ("certified", "confirmed", "unconfirmed", "open")
     lines = [f"| {' | '.join(('problem', *kinds))} |", "|---|" + "---:|" * len(kinds)]
     for problem in sorted({problem for problem, _ in counts}):
         lines.append(f"| {' | '.join((problem, *(str(counts[problem, kind]) for kind in kinds)))} |")
-    size = "n<1K" if len(known) < 1000 else "1K<n<10K" if len(known) < 10_000 else "n>10K"
+    size = "n<1K" if len(entry_list) < 1000 else "1K<n<10K" if len(entry_list) < 10_000 else "n>10K"
     columns = [f"| `{name}` | {doc} |" for name, (_, doc) in COLUMNS.items()]
     return "\n".join(
         [
             "---",
-            f"pretty_name: {json.dumps(said['name'], ensure_ascii=False)}",
+            f"pretty_name: {json.dumps(description['name'], ensure_ascii=False)}",
             f"license: {details.license.lower()}",
             f"size_categories: [{json.dumps(size)}]",
             'tags: ["scheduling", "optimization", "benchmark", "machine-learning-clusters"]',
@@ -279,12 +279,13 @@ def _card(said: dict[str, Any], details: Details, known: list[Entry], published:
             f"- {{config_name: entries, data_files: {TABLE}}}",
             "---",
             "",
-            f"# {plain(said['name'])}",
+            f"# {escape_markdown(description['name'])}",
             "",
-            plain(said["doc"]),
+            escape_markdown(description["doc"]),
             "",
-            f"{len(known)} scheduling questions of machine-learning clusters with their best known plans and bounds, "
-            f"as of {published} (version {details.version}, {details.license}, {plain(details.creator)}).",
+            f"{len(entry_list)} scheduling questions of machine-learning clusters with their best known plans and "
+            f"bounds, as of {published} (version {details.version}, {details.license}, "
+            f"{escape_markdown(details.creator)}).",
             "",
             "## What is known",
             "",
@@ -319,7 +320,7 @@ def _card(said: dict[str, Any], details: Details, known: list[Entry], published:
             "## Cite",
             "",
             "```",
-            cite_as(said["name"], details, published),
+            cite_as(description["name"], details, published),
             "```",
             "",
         ]

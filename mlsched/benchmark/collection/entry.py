@@ -1,4 +1,4 @@
-"""What a collection holds of one instance for one objective, read strictly."""
+"""Entries of a collection, one per instance and objective, read strictly."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ DIGITS = 16
 #: Fields of an entry, and of a line of its history.
 FIELDS = ("instance_hash", "objective", "value", "bound", "evidence", "plan", "history")
 LINE = ("date", "by", "value", "bound", "versions")
-#: Most characters of a name (a submitter's, the collection's) and of the sentence that describes a collection.
-LONGEST_NAME, LONGEST_DOC = 80, 500
+#: Most characters of a name (of an author, of the collection) and of the description of a collection.
+MAX_NAME, MAX_DOC = 80, 500
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What is known of one instance for one objective; `path` is its file.
+    """Entry of one instance for one objective; `path` is its file.
 
-    Nothing here has been checked but types: `value` and `bound` are what the file says.
+    Only types have been checked: `value` and `bound` are those in the file.
     """
 
     path: Path
@@ -46,12 +46,12 @@ class Entry:
 
     @property
     def closed(self) -> bool:
-        """Whether the bound, if it holds, proves the value optimal."""
+        """Whether the bound, if valid, proves the value optimal."""
         return self.bound is not None and meets(self.instance, self.value, self.bound)
 
     @property
     def judged(self) -> int | float | None:
-        """The judge's value of the plan; None where it is infeasible."""
+        """The judge's value of the plan; None if it is infeasible."""
         if self.instance.violations(self.plan):
             return None
         value: int | float = self.instance.evaluate(self.plan)[self.objective.name]
@@ -59,18 +59,18 @@ class Entry:
 
 
 def meets(instance: Instance, value: int | float, bound: int | float) -> bool:
-    """Whether a bound equals a value, within the instance's tolerance."""
+    """Return whether a bound equals a value, within the instance's tolerance."""
     return abs(bound - value) <= instance.tolerance * abs(value)
 
 
 def refutes(instance: Instance, objective: Objective, value: int | float, bound: int | float) -> bool:
-    """Whether a plan of that value is better than the bound says is possible."""
+    """Return whether a plan of that value is better than the bound allows."""
     sign = 1 if objective.sense == "min" else -1
     return sign * (value - bound) < -instance.tolerance * abs(value)
 
 
 def create(folder: Path, name: str, doc: str) -> None:
-    """Make an empty collection; the folder may exist, and must be empty."""
+    """Create an empty collection; the folder must be new or empty."""
     _check_description({"name": name, "doc": doc})
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{shown_path(folder)}: exists already; give a new folder")
@@ -78,21 +78,21 @@ def create(folder: Path, name: str, doc: str) -> None:
     write_json(folder / "collection.json", {"kind": KIND, "version": VERSION, "name": name, "doc": doc})
 
 
-def _check_description(said: dict[str, Any]) -> None:
-    check_line("name", said.get("name"), LONGEST_NAME)
-    if said.get("doc") != "":
-        check_line("doc", said.get("doc"), LONGEST_DOC)
+def _check_description(data: dict[str, Any]) -> None:
+    check_line("name", data.get("name"), MAX_NAME)
+    if data.get("doc") != "":
+        check_line("doc", data.get("doc"), MAX_DOC)
 
 
 def check_line(field: str, text: object, most: int) -> None:
-    """Refuse what is not one line of at most `most` characters that can be printed."""
+    """Raise InvalidInput for anything but one printable line of at most `most` characters."""
     if not isinstance(text, str) or not text.strip() or len(text) > most or not text.isprintable():
-        shown = shorten(ascii(text))
-        raise InvalidInput(f"{field}: {shown}, expected one line of 1 to {most} characters that can be printed")
+        text_shown = shorten(ascii(text))
+        raise InvalidInput(f"{field}: {text_shown}, expected one line of 1 to {most} characters that can be printed")
 
 
-def described(folder: Path) -> dict[str, Any]:
-    """What `collection.json` says; refuses a folder that is no collection."""
+def read_description(folder: Path) -> dict[str, Any]:
+    """Return the content of `collection.json`; raise InvalidInput for a folder without it."""
     path = folder / "collection.json"
     if not path.is_file():
         raise InvalidInput(
@@ -108,29 +108,29 @@ def described(folder: Path) -> dict[str, Any]:
 
 
 def entry_path(folder: Path, instance_hash: str, problem: str, objective: str) -> Path:
-    """The file of an entry."""
+    """Return the file of an entry."""
     return folder / problem / f"{instance_hash[:DIGITS]}.{objective}.json"
 
 
 def instance_path(path: Path) -> Path:
-    """The file with the instance of the entry in `path`."""
+    """Return the file with the instance of the entry in `path`."""
     return path.with_name(f"{path.name.partition('.')[0]}.json")
 
 
 def proof_of(entry: Entry) -> Path:
-    """Where the entry's certificate is, if it has one."""
+    """Return the folder of the entry's certificate, which may be missing."""
     return entry.path.with_suffix(".proof")
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """All entries, by problem, instance and objective. Raises InvalidFile for what is damaged."""
-    described(folder)
+    """Yield all entries, by problem, instance and objective; raise InvalidFile for damaged ones."""
+    read_description(folder)
     for path in sorted(folder.glob("*/*.*.json")):
         yield read_entry(path, read_instance(instance_path(path)))
 
 
 def read_instance(path: Path) -> Instance:
-    """The instance in a file of a collection, which is named by its hash."""
+    """Return the instance in a file of a collection, which is named by its hash."""
     if not path.is_file():
         raise InvalidFile(f"{shown_path(path)}: is missing; it is the instance of the entries of its name")
     instance = load(path)
@@ -140,16 +140,16 @@ def read_instance(path: Path) -> Instance:
 
 
 def read_entry(path: Path, instance: Instance) -> Entry:
-    """The entry in a file, every field of the type that it must have; else InvalidFile."""
+    """Return the entry in a file with checked types, or raise InvalidFile."""
     data = read_json(path)
     check_header(path, data, {ENTRY: VERSION})
     try:
-        return _entry(path, instance, data)
+        return _parse_entry(path, instance, data)
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
-def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
+def _parse_entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
     if set(data) - {"kind", "version"} != set(FIELDS):
         raise InvalidInput(f"an entry has exactly {', '.join(FIELDS)}")
     if data["instance_hash"] != instance.hash:
@@ -162,7 +162,7 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
     if not isinstance(data["objective"], str):
         raise InvalidInput(f"objective: {shorten(ascii(data['objective']))}, expected a string")
     objective = instance.objective(data["objective"])
-    value, bound = _number("value", data["value"], instance), _bound("bound", data["bound"], instance)
+    value, bound = _parse_number("value", data["value"], instance), _parse_bound("bound", data["bound"], instance)
     lines = data["history"]
     if not isinstance(lines, list) or not lines or any(not isinstance(x, dict) or set(x) != set(LINE) for x in lines):
         raise InvalidInput(f"history: expected lines of {', '.join(LINE)}")
@@ -178,25 +178,25 @@ def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
 def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance) -> None:
     if not isinstance(line["date"], str) or not _DATE.fullmatch(line["date"]):
         raise InvalidInput(f"{where}.date: {shorten(ascii(line['date']))}, expected YYYY-MM-DD")
-    check_line(f"{where}.by", line["by"], LONGEST_NAME)
-    _number(f"{where}.value", line["value"], instance)
-    _bound(f"{where}.bound", line["bound"], instance)
+    check_line(f"{where}.by", line["by"], MAX_NAME)
+    _parse_number(f"{where}.value", line["value"], instance)
+    _parse_bound(f"{where}.bound", line["bound"], instance)
     versions = line["versions"]
     if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
         raise InvalidInput(f"{where}.versions: expected an object of strings")
 
 
-def _bound(name: str, value: object, instance: Instance) -> int | float | None:
-    """A bound: a number of either kind, since linear relaxations prove real ones; or None."""
+def _parse_bound(name: str, value: object, instance: Instance) -> int | float | None:
+    """Return a bound: an integer, a real number (from linear relaxations), or None."""
     if value is None:
         return None
-    return _number(name, value, instance, real=True)
+    return _parse_number(name, value, instance, real=True)
 
 
-def _number(name: str, value: object, instance: Instance, *, real: bool = False) -> int | float:
-    """A whole number; a real one too where `real`, or where the instance's values are real (`tolerance`)."""
+def _parse_number(name: str, value: object, instance: Instance, *, real: bool = False) -> int | float:
+    """Return an integer; also a real number if `real`, or if the instance's values are real (`tolerance`)."""
     kinds = (int, float) if real or instance.tolerance else (int,)
     if isinstance(value, bool) or not isinstance(value, kinds) or not abs(value) <= EXACT:
-        what = "a number" if float in kinds else "an integer"
-        raise InvalidInput(f"{name}: {shorten(ascii(value))}, expected {what} of at most 2^53")
+        expected_type = "a number" if float in kinds else "an integer"
+        raise InvalidInput(f"{name}: {shorten(ascii(value))}, expected {expected_type} of at most 2^53")
     return value

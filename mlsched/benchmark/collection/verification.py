@@ -1,4 +1,4 @@
-"""The check of a whole collection: every plan judged anew, and every bound asked what it rests on."""
+"""Verification of a complete collection: every plan is judged again, and the evidence of every bound is determined."""
 
 from __future__ import annotations
 
@@ -15,49 +15,56 @@ from mlsched.benchmark.collection.card import card_faults
 from mlsched.benchmark.collection.entry import (
     DIGITS,
     Entry,
-    described,
     instance_path,
     proof_of,
+    read_description,
     read_entry,
     read_instance,
     refutes,
 )
-from mlsched.benchmark.collection.table import text_table
+from mlsched.benchmark.collection.table import markdown_table
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError
 from mlsched.core.safe_open import MOST_TEXT, read_text, shown_path
 
-#: What the bound of an entry rests on for whoever has just verified it: its certificate; a search that came to it, or
-#: the statement alone; the word of whoever reported it; there is none.
-Standing = Literal["certified", "recomputed", "unconfirmed", "none"]
+#: Evidence of an entry's bound after verification: its certificate; a search, or the statement, that reaches it; only
+#: the report of its author; no bound.
+BoundEvidence = Literal["certified", "recomputed", "unconfirmed", "none"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Verified:
-    """What a check of a collection found.
+class CollectionCheck:
+    """Result of a verification.
 
-    entries: how many there are. wrong: what is wrong, a sentence each. bounds: how many of the entries in which nothing
-    is wrong have a bound that is certified, recomputed or only unconfirmed, or none.
+    Attributes:
+        entries: Number of entries.
+        wrong: One sentence per fault.
+        bounds: Number of correct entries by evidence of their bound.
     """
 
     entries: int
     wrong: tuple[str, ...]
-    bounds: dict[Standing, int]
+    bounds: dict[BoundEvidence, int]
 
 
 def verify(
     folder: Path, seconds: float | None = None, progress: Callable[[int, int], None] = lambda *_: None
-) -> Verified:
+) -> CollectionCheck:
     """Check files, plans, values, bounds and the table.
 
-    Every plan is judged and valued anew, every certificate is checked. seconds: wall limit of a search for each bound
-    that is not certified, by the problem's default solver on this machine; None: such bounds are only counted.
+    Every plan is judged and evaluated again, every certificate is checked.
+
+    Args:
+        folder: The collection.
+        seconds: Wall limit of a search for each uncertified bound, by the problem's default solver; None: such bounds
+            are only counted.
+        progress: Called with (done, total).
     """
-    wrong: list[str] = []
-    bounds: Counter[Standing] = Counter()
-    described(folder)
+    faults: list[str] = []
+    bounds: Counter[BoundEvidence] = Counter()
+    read_description(folder)
     paths, count = sorted(folder.glob("*/*.json")), 0
-    for done, path in enumerate(paths):
-        progress(done, len(paths))
+    for position, path in enumerate(paths):
+        progress(position, len(paths))
         is_entry = path.name.count(".") > 1
         count += is_entry
         try:
@@ -65,22 +72,24 @@ def verify(
             if not is_entry:
                 continue
             entry = read_entry(path, instance)
-            if fault := _fault(entry):
+            if fault := _entry_fault(entry):
                 raise InvalidFile(f"{shown_path(path)}: {fault}")
-            bounds[_standing(entry, seconds)] += 1
+            bounds[_bound_evidence(entry, seconds)] += 1
         except MlschedError as error:
-            wrong.append(str(error))
+            faults.append(str(error))
     progress(len(paths), len(paths))
     table = folder / "TABLE.md"
-    if not wrong and (not table.is_file() or read_text(table, most=4 * MOST_TEXT) != text_table(folder)):
-        wrong.append(f"{shown_path(table)}: is not what the entries say; `mlsched collection table {folder}` writes it")
-    if not wrong:
-        wrong += card_faults(folder)
-    return Verified(count, tuple(dict.fromkeys(wrong)), dict(bounds))
+    if not faults and (not table.is_file() or read_text(table, most=4 * MOST_TEXT) != markdown_table(folder)):
+        faults.append(
+            f"{shown_path(table)}: is not what the entries say; `mlsched collection table {folder}` writes it"
+        )
+    if not faults:
+        faults += card_faults(folder)
+    return CollectionCheck(count, tuple(dict.fromkeys(faults)), dict(bounds))
 
 
-def _fault(entry: Entry) -> str:
-    """What is wrong with an entry that can be read; empty where nothing is."""
+def _entry_fault(entry: Entry) -> str:
+    """Return the fault of a readable entry, or ""."""
     if entry.path.name != f"{entry.instance.hash[:DIGITS]}.{entry.objective.name}.json":
         return f"is an entry for {entry.objective.name}"
     if violated := entry.instance.violations(entry.plan):
@@ -95,30 +104,30 @@ def _fault(entry: Entry) -> str:
     last = entry.history[-1]
     if (last["value"], last["bound"]) != (entry.value, entry.bound):
         return "history ends with another value or bound than the entry's"
-    return why_uncertified(entry) if entry.evidence == "certified" else ""
+    return certificate_fault(entry) if entry.evidence == "certified" else ""
 
 
-def why_uncertified(entry: Entry) -> str:
-    """Why the entry's certificate does not certify it; empty where it does."""
+def certificate_fault(entry: Entry) -> str:
+    """Return why the entry's certificate does not certify it, or ""."""
     from mlsched.certificates import bundle
 
     folder = proof_of(entry)
     if not folder.is_dir():
         return f"is called certified, and {folder.name} is missing"
     try:
-        checked = bundle.check(folder)
+        certificate = bundle.check(folder)
     except InvalidInput as error:
         return f"{folder.name} is no certificate: {error}"
-    if checked.wrong:
-        return f"{folder.name} does not hold: {checked.wrong[0]}"
-    certified = (checked.instance.hash, (*checked.first, *checked.objectives), checked.sort_key)
-    if certified != (entry.instance.hash, (entry.objective.name,), entry.value) or checked.evidence is None:
+    if certificate.wrong:
+        return f"{folder.name} does not hold: {certificate.wrong[0]}"
+    claim = (certificate.instance.hash, (*certificate.first, *certificate.objectives), certificate.sort_key)
+    if claim != (entry.instance.hash, (entry.objective.name,), entry.value) or certificate.evidence is None:
         return f"{folder.name} certifies something else"
     return ""
 
 
-def _standing(entry: Entry, seconds: float | None) -> Standing:
-    """What the bound of an entry without a fault rests on. Raises InvalidFile where a search refutes it."""
+def _bound_evidence(entry: Entry, seconds: float | None) -> BoundEvidence:
+    """Return the evidence of a correct entry's bound; raise InvalidFile if a search refutes it."""
     if entry.bound is None:
         return "none"
     if entry.evidence == "certified":
@@ -126,11 +135,11 @@ def _standing(entry: Entry, seconds: float | None) -> Standing:
     trivial = trivial_bound(entry.instance, entry.objective.name)
     if trivial is not None and not entry.objective.better(trivial, entry.bound):
         return "recomputed"
-    return "recomputed" if seconds is not None and _recomputed(entry, entry.bound, seconds) else "unconfirmed"
+    return "recomputed" if seconds is not None and _search_proves(entry, entry.bound, seconds) else "unconfirmed"
 
 
-def _recomputed(entry: Entry, bound: int | float, seconds: float) -> bool:
-    """Whether a search proves the bound, or a tighter one."""
+def _search_proves(entry: Entry, bound: int | float, seconds: float) -> bool:
+    """Return whether a search proves the bound, or a tighter one."""
     instance, name = entry.instance, entry.objective.name
     solver = prover(instance, name)
     if solver is None:

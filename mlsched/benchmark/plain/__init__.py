@@ -1,11 +1,11 @@
-"""Plain CP-SAT models, one file a problem, as a user of OR-Tools would write them from the statement.
+"""Plain CP-SAT models, one file per problem, as a user of OR-Tools would write them from the statement.
 
-Each file has `build(instance, objective)`, as `build` here says, and its OBJECTIVES; INFORMATION where it needs more
-than what is observed. A plug-in's is its `benchmark/plain.py`. They know none of the library's bounds, reductions or
-symmetries, and are what its defaults are held against.
+Each file has `build(instance, objective)`, like `build` here, and its OBJECTIVES; also INFORMATION if it needs more
+than observed data. A plug-in has its `benchmark/plain.py`. The models use none of the library's bounds, reductions or
+symmetries; its defaults are compared with them.
 
-They are no registered solvers, so that nobody gets one by accident: each is asked by the name that rows of benchmarks
-store, "mlsched.benchmark.plain:quality". What they prove rests on CP-SAT, as most defaults do; they confirm the models.
+They are not registered solvers, so that users do not select one by accident. Each has the name in rows of benchmarks,
+"mlsched.benchmark.plain:quality". Their proofs rely on CP-SAT, as those of most defaults; they confirm the models.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 
 
-def has(problem: str) -> bool:
-    """Whether there is a plain model of a problem."""
-    return plugins.module_spec(_file(problem)) is not None
+def has_model(problem: str) -> bool:
+    """Return whether there is a plain model of a problem."""
+    return plugins.module_spec(_module_name(problem)) is not None
 
 
-def _file(problem: str) -> str:
+def _module_name(problem: str) -> str:
     package = plugins.packages().get(problem)
     return f"{__name__}._{problem}" if package is None else f"{package}.benchmark.plain"
 
 
 def build(instance: Instance, objective: str) -> tuple[Any, Callable[[Any], Plan]]:
-    """The plain model (`cp_model.CpModel`, with its objective), and what reads the plan off a solver that solved it."""
-    module = importlib.import_module(_file(instance.problem))
+    """Return the plain model (`cp_model.CpModel`, with its objective), and a function from its solver to the plan."""
+    module = importlib.import_module(_module_name(instance.problem))
     objective_entry(module.OBJECTIVES, objective, f"OBJECTIVES of {module.__name__}")
-    made: tuple[Any, Callable[[Any], Plan]] = module.build(instance, objective)
-    return made
+    model_and_reader: tuple[Any, Callable[[Any], Plan]] = module.build(instance, objective)
+    return model_and_reader
 
 
-def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
-    """CP-SAT on the plain model of the instance's problem."""
+def _solve_plain_model(instance: Instance, objective: str, limits: Limits) -> Outcome:
+    """Solve the plain model of the instance's problem by CP-SAT."""
     from ortools.sat.python import cp_model
 
     from mlsched.solvers.backends.limits import WORK, stopped_by, within
@@ -53,20 +53,20 @@ def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
     if status == cp_model.INFEASIBLE:
         return Outcome("infeasible", None, None, work=work)
     proven = status == cp_model.OPTIMAL
-    stopped = stopped_by(proven, limits, work)
+    stop_reason = stopped_by(proven, limits, work)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Outcome("unknown", None, None, stopped, work)
+        return Outcome("unknown", None, None, stop_reason, work)
     bound = round(solver.best_objective_bound)
-    return Outcome("optimal" if proven else "feasible", plan(solver), bound, stopped, work)
+    return Outcome("optimal" if proven else "feasible", plan(solver), bound, stop_reason, work)
 
 
 @functools.cache
-def _solver(problem: str) -> Callable[..., Outcome]:
-    """What solves the plain model of a problem, as the function of this package that has its name."""
-    module = importlib.import_module(_file(problem))
+def _registered_solver(problem: str) -> Callable[..., Outcome]:
+    """Return the solver of a problem's plain model, as the function of this package with its name."""
+    module = importlib.import_module(_module_name(problem))
 
     def solve(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-        return _solved(instance, objective, limits)
+        return _solve_plain_model(instance, objective, limits)
 
     solve.__name__ = solve.__qualname__ = problem
     solve.__doc__ = module.__doc__
@@ -81,6 +81,6 @@ def _solver(problem: str) -> Callable[..., Outcome]:
 
 
 def __getattr__(name: str) -> Any:
-    if name.isidentifier() and not name.startswith("_") and has(name):
-        return _solver(name)
+    if name.isidentifier() and not name.startswith("_") and has_model(name):
+        return _registered_solver(name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

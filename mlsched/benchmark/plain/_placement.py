@@ -1,6 +1,7 @@
-"""Placement: numbers of workers and PSs a job and server, the slowdown of a job above that on every server it uses.
+"""Placement: numbers of workers and PSs per job and server, and the slowdown of a job above that on each of its
+servers.
 
-Slowdowns are the statement's sums, times what makes them whole; only quadratic interference needs products. The speed
+Slowdowns are the statement's sums, multiplied to become integers; only quadratic interference needs products. The speed
 is an integer division by the slowdown.
 """
 
@@ -14,16 +15,16 @@ from ortools.sat.python import cp_model
 
 from mlsched.instances.placement import Instance, Plan
 
-#: Interference is known.
+#: The model knows the interference.
 INFORMATION = "oracle"
-#: Objective -> what is asked of the jobs' speeds.
+#: Objective -> function that sets it from the jobs' speeds.
 OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Any]], None]] = {
     "total_speed": lambda model, speeds: model.maximize(sum(speeds))
 }
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
-    """The model of one objective, and the reader of its plan."""
+    """Return the model of one objective, and the reader of its plan."""
     model = cp_model.CpModel()
     servers, running = range(len(instance.server_free)), len(instance.run_type)
     kind = [*instance.run_type.tolist(), *instance.job_type.tolist()]
@@ -43,8 +44,11 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
             need += [int(q[r]) * p[s] for q, p in zip(instance.ps_demand, ps[running:], strict=True)]
             model.add(sum(need) <= free)
 
-    # Whether a job has a worker, and whether it has anything, on a server; and who must not be there together.
-    works, hosts = ([[_some(model, row[s]) for s in servers] for row in rows] for rows in (workers, _sums(workers, ps)))
+    # Literals: a job has a worker, or any task, on a server; then pairs that must not share a server.
+    works, hosts = (
+        [[_positive_literal(model, row[s]) for s in servers] for row in rows]
+        for rows in (workers, _tasks_per_server(workers, ps))
+    )
     for j in range(running, len(kind)):
         for k in range(j):
             if instance.apart[kind[j], kind[k]]:
@@ -83,19 +87,19 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     def plan(solver: cp_model.CpSolver) -> Plan:
         tables = ([[solver.value(x) for x in row] for row in rows[running:]] for rows in (workers, ps))
         shape = (len(kind) - running, len(servers))
-        found = [np.array(table, dtype=np.int64).reshape(shape) for table in tables]
-        return Plan(workers=found[0], ps=found[1])
+        plan_tables = [np.array(table, dtype=np.int64).reshape(shape) for table in tables]
+        return Plan(workers=plan_tables[0], ps=plan_tables[1])
 
     return model, plan
 
 
-def _sums(workers: list[list[Any]], ps: list[list[Any]]) -> list[list[Any]]:
-    """Tasks of each job on each server."""
+def _tasks_per_server(workers: list[list[Any]], ps: list[list[Any]]) -> list[list[Any]]:
+    """Return the number of tasks of each job on each server."""
     return [[w + p for w, p in zip(*rows, strict=True)] for rows in zip(workers, ps, strict=True)]
 
 
-def _some(model: cp_model.CpModel, amount: Any) -> Any:
-    """A literal that says whether `amount` is above 0."""
+def _positive_literal(model: cp_model.CpModel, amount: Any) -> Any:
+    """Return a literal for `amount` > 0."""
     if isinstance(amount, int):
         return model.new_constant(int(amount > 0))
     literal = model.new_bool_var("")
@@ -105,7 +109,15 @@ def _some(model: cp_model.CpModel, amount: Any) -> Any:
 
 
 def _interference(model: cp_model.CpModel, instance: Instance, kind: int, others: list[Any], unit: int) -> Any:
-    """1 and what the tasks of other jobs on the server add, in 1e-6 / `unit`."""
+    """Return 1 plus the interference of other jobs' tasks on the server, in 1e-6 / `unit`.
+
+    Args:
+        model: The model.
+        instance: The instance.
+        kind: Type of the job.
+        others: Type, workers and PSs of the other jobs.
+        unit: Denominator that keeps all terms integer.
+    """
     total: Any = unit * 10**6
     for other, w, p in others:
         total = (

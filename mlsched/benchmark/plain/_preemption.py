@@ -1,4 +1,4 @@
-"""Preemption: a Boolean a victim, a Boolean a TE job and node, room on every node; waiting TE jobs weigh most."""
+"""Preemption: a Boolean per victim, and per TE job and node; capacities of nodes; waiting TE jobs weigh most."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _max_grace_period(model: cp_model.CpModel, instance: Instance, victim: dict[
     return base, longest
 
 
-#: Objective -> its base value, and the largest that can be.
+#: Objective -> function that returns its base value and the largest possible one.
 OBJECTIVES = {"total_score": _total_score, "victim_count": _victim_count, "max_grace_period": _max_grace_period}
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
-    """The model of one objective, and the reader of its plan."""
+    """Return the model of one objective, and the reader of its plan."""
     model = cp_model.CpModel()
     te, job = instance.te_demand.tolist(), instance.job_demand.tolist()
     host, preemptions = instance.job_node.tolist(), instance.job_preemptions.tolist()

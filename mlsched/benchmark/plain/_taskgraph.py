@@ -1,10 +1,9 @@
 """Task graphs: a Boolean per task and node, an optional interval per run and node, a cumulative per resource of a node.
 
-An edge delays its target where a literal says that its two runs are on different nodes.
+An edge delays its target if a literal states that its two runs are on different nodes. With a `gpu_unit`, each run and
+GPU has one more Boolean and optional interval: a part of a GPU, or several complete ones.
 
-With a `gpu_unit`, a Boolean and an optional interval more per run and GPU: a part of one, or so many whole ones.
-
-It covers clusters that start empty: no finished iterations and no runs under way.
+The model covers clusters that start empty: without finished iterations and running tasks.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from mlsched.instances.taskgraph.gpus import counts, gpu_column
 
 
 @dataclasses.dataclass(frozen=True)
-class Posed:
-    """A model without an objective: by (job, iteration) whether it runs, by (task, iteration) the end; the traffic."""
+class ModelParts:
+    """Model without an objective: whether (job, iteration) runs, the end of (task, iteration), and the traffic."""
 
     model: cp_model.CpModel
     instance: Instance
@@ -31,15 +30,15 @@ class Posed:
     traffic: Any
 
     def completions(self) -> list[Any]:
-        """When each job is complete, or later."""
-        done = [self.model.new_int_var(a, self.horizon, "") for a in self.instance.arrival.tolist()]
+        """Return variables for when each job is complete, or later."""
+        completion_of = [self.model.new_int_var(a, self.horizon, "") for a in self.instance.arrival.tolist()]
         for (k, i), end in self.ends.items():
             j = int(self.instance.task_job[k])
-            self.model.add(done[j] >= end).only_enforce_if(self.runs[j, i])
-        return done
+            self.model.add(completion_of[j] >= end).only_enforce_if(self.runs[j, i])
+        return completion_of
 
     def accuracies(self) -> list[Any]:
-        """Each job's accuracy with the iterations that count: those finished by the deadline, or all."""
+        """Return each job's accuracy with the iterations that count: those finished by the deadline, or all."""
         counts = {}
         for j, i in self.runs:
             counts[j, i] = self.model.new_bool_var("")
@@ -49,41 +48,41 @@ class Posed:
         for (k, i), end in self.ends.items() if self.instance.accuracy_at == "deadline" else ():
             j = int(self.instance.task_job[k])
             self.model.add(end <= int(self.instance.deadline[j])).only_enforce_if(counts[j, i])
-        reached = []
+        accuracy_of = []
         for j, table in enumerate(self.instance.accuracy.tolist()):
             gains = [(table[i + 1] - table[i]) * counts[j, i] for i in range(int(self.instance.max_iterations[j]))]
-            reached.append(table[0] + sum(gains))
-        return reached
+            accuracy_of.append(table[0] + sum(gains))
+        return accuracy_of
 
     def maximize_true(self, conditions: list[Any]) -> None:
-        """As many conditions as possible hold."""
-        met = [self.model.new_bool_var("") for _ in conditions]
-        for literal, condition in zip(met, conditions, strict=True):
+        """Maximise the number of conditions that are satisfied."""
+        satisfied = [self.model.new_bool_var("") for _ in conditions]
+        for literal, condition in zip(satisfied, conditions, strict=True):
             self.model.add(condition).only_enforce_if(literal)
-        self.model.maximize(sum(met))
+        self.model.maximize(sum(satisfied))
 
 
-def _total_jct(posed: Posed) -> None:
+def _total_jct(posed: ModelParts) -> None:
     posed.model.minimize(sum(posed.completions()) - sum(posed.instance.arrival.tolist()))
 
 
-def _makespan(posed: Posed) -> None:
+def _makespan(posed: ModelParts) -> None:
     last = posed.model.new_int_var(0, posed.horizon, "")
     posed.model.add_max_equality(last, posed.completions())
     posed.model.minimize(last - min(posed.instance.arrival.tolist()))
 
 
-def _deadlines_met(posed: Posed) -> None:
+def _deadlines_met(posed: ModelParts) -> None:
     due = posed.instance.deadline.tolist()
-    posed.maximize_true([done <= deadline for done, deadline in zip(posed.completions(), due, strict=True)])
+    posed.maximize_true([completion <= deadline for completion, deadline in zip(posed.completions(), due, strict=True)])
 
 
-def _accuracy_met(posed: Posed) -> None:
+def _accuracy_met(posed: ModelParts) -> None:
     wanted = posed.instance.required.tolist()
-    posed.maximize_true([reached >= least for reached, least in zip(posed.accuracies(), wanted, strict=True)])
+    posed.maximize_true([accuracy >= least for accuracy, least in zip(posed.accuracies(), wanted, strict=True)])
 
 
-OBJECTIVES: dict[str, Callable[[Posed], None]] = {
+OBJECTIVES: dict[str, Callable[[ModelParts], None]] = {
     "total_jct": _total_jct,
     "deadlines_met": _deadlines_met,
     "traffic": lambda posed: posed.model.minimize(posed.traffic),
@@ -94,7 +93,7 @@ OBJECTIVES: dict[str, Callable[[Posed], None]] = {
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Timetable]]:
-    """The model of one objective, and the reader of its plan."""
+    """Return the model of one objective, and the reader of its plan."""
     assert not instance.now, "the plain model starts with an empty cluster"
     model, moves = cp_model.CpModel(), instance.movement != "none"
     job_of, duration = instance.task_job.tolist(), instance.duration.tolist()
@@ -105,7 +104,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     horizon = max(arrival) + sum(p * most[j] for p, j in zip(duration, job_of, strict=True))
     horizon += sum(delay * most[job_of[v]] for _, v, _, delay, _ in edges)
 
-    # Which iterations run; then where and when each run of a task is.
+    # Which iterations run; then node and time of each run of a task.
     runs: dict[tuple[int, int], Any] = {}
     for j, iterations in enumerate(most):
         for i in range(iterations):
@@ -138,7 +137,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
             model.add_cumulative([x for x, _ in used], [q for _, q in used], room)
     held = _gpus(model, instance, start, here) if instance.gpu_unit else {}
 
-    # An edge delays what follows, and counts as traffic, where its two runs are on different nodes.
+    # An edge delays its target, and counts as traffic, if its two runs are on different nodes.
     away: dict[tuple[int, ...], Any] = {}
     traffic = []
     for u, v, lag, delay, volume in edges:
@@ -153,7 +152,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
             traffic.append(volume * away[key])
 
     ends = {(k, i): begin + duration[k] for (k, i), begin in start.items()}
-    OBJECTIVES[objective](Posed(model, instance, horizon, runs, ends, sum(traffic)))
+    OBJECTIVES[objective](ModelParts(model, instance, horizon, runs, ends, sum(traffic)))
 
     def plan(solver: cp_model.CpSolver) -> Timetable:
         rows = [
@@ -161,7 +160,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
         ]
         rows = [row for row in rows if solver.value(runs[job_of[row[1]], row[0]])]
         names = [[g for g, x in enumerate(held.get((k, i, n), ())) if solver.value(x)] for i, k, n, _ in rows]
-        # Only a part of a GPU names the one it is on.
+        # Only a part of a GPU names its GPU.
         gpus = [
             on[0] if on and 0 < instance.demand[k, gpu_column(instance.resources)] < instance.gpu_unit else -1
             for on, (_, k, _, _) in zip(names, rows, strict=True)
@@ -173,18 +172,18 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
 
 
 def _gpus(model: cp_model.CpModel, instance: Instance, start: dict[Any, Any], here: dict[Any, Any]) -> dict[Any, Any]:
-    """By (task, iteration, node) the Booleans of the node's GPUs that a run holds: one in part, or some as a whole."""
+    """Return, by (task, iteration, node), Booleans of the GPUs that a run uses: one in part, or some completely."""
     unit, column, many = instance.gpu_unit, gpu_column(instance.resources), counts(instance).tolist()
-    held: dict[Any, Any] = {}
+    literals: dict[Any, Any] = {}
     on: list[list[list[tuple[Any, int]]]] = [[[] for _ in range(gpus)] for gpus in many]
     for (k, i), begin in start.items():
         need, lasts = int(instance.demand[k, column]), int(instance.duration[k])
         for n, literal in here[k, i].items() if need and lasts else ():
-            held[k, i, n] = [model.new_bool_var("") for _ in range(many[n])]
-            model.add(sum(held[k, i, n]) == max(1, need // unit) * literal)
-            for g, holds in enumerate(held[k, i, n]):
+            literals[k, i, n] = [model.new_bool_var("") for _ in range(many[n])]
+            model.add(sum(literals[k, i, n]) == max(1, need // unit) * literal)
+            for g, holds in enumerate(literals[k, i, n]):
                 interval = model.new_optional_fixed_size_interval_var(begin, lasts, holds, "")
                 on[n][g].append((interval, min(need, unit)))
-    for used in (gpu for node in on for gpu in node):
-        model.add_cumulative([x for x, _ in used], [q for _, q in used], unit)
-    return held
+    for intervals in (gpu for node in on for gpu in node):
+        model.add_cumulative([x for x, _ in intervals], [q for _, q in intervals], unit)
+    return literals

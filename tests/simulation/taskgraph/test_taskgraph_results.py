@@ -10,7 +10,7 @@ from jobs_examples import jobs_of
 
 import mlsched
 from mlsched import api
-from mlsched.benchmark.run_pictures import picture
+from mlsched.benchmark.run_pictures import draw_runs
 from mlsched.core import tables
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.taskgraph.states import RUNNING, WAITING
@@ -121,7 +121,7 @@ def test_worlds_without_a_table_say_so():
         run.table()
     with pytest.raises(InvalidInput, match="over_time: preemption has none"):
         run.over_time()
-    *distributions, course = picture([run]).axes
+    *distributions, course = draw_runs([run]).axes
     assert [ax.get_xlabel() for ax in distributions] == list(run.series())
     assert course.get_ylabel() == "jobs not yet done"
 
@@ -143,7 +143,7 @@ def test_tables_as_files(tmp_path):
 def test_policies_that_did_the_same_share_a_line(tmp_path):
     load = GANG.replace(tick_ms=60_000)
     runs = [api.simulate(load, name) for name in ("fifo", "srpt", "fifo")]
-    made = picture(runs)
+    made = draw_runs(runs)
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["fifo, srpt, fifo (2)"]
     assert [ax.get_xlabel() for ax in made.axes] == [
         "completion time, minutes",
