@@ -87,6 +87,10 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
         "simulation.taskgraph.iterations.replay",
         tuple(f"{RUNS}/taskgraph/iterations/test_iterations_{what}.py" for what in ("replay", "gpus", "usage")),
     ),
+    "gangs replay": (
+        "simulation.taskgraph.iterations.replay_gangs",
+        (f"{RUNS}/taskgraph/iterations/test_replay_gangs.py",),
+    ),
     "checker": ("certificates.checker", (f"{CERTIFICATES}/test_checker.py",)),
     **{
         f"{problem} translation": (f"certificates.{problem}", (FORMULAS[problem], f"{TRANSLATED}[{problem}]"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlsched.api.records import load
 from mlsched.core.arguments import validate_arguments
+from mlsched.core.collector import collector_paused
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.files import read_json
 from mlsched.core.params import CountOrNone, Number, Seed, parameters_of, resolve, split_settings
@@ -98,7 +99,8 @@ def workload(
         nodes = capacities(nodes)
     parameters = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", parameters, options)
-    return world.from_trace(trace, nodes, seed=int(seed), **settings)
+    with collector_paused():
+        return world.from_trace(trace, nodes, seed=int(seed), **settings)
 
 
 def _saved_workload(source: str | os.PathLike[str]) -> Any:

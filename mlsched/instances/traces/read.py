@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.arguments import validate_arguments
+from mlsched.core.collector import collector_paused
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.params import CountOrNone, Number
 from mlsched.instances.traces import alibaba, helios, mapped, nodes, own, philly, slurm, supercloud, swf
@@ -85,7 +86,7 @@ def read_trace(
     if frame is not None:
         _refuse(of_slurm)
         return _read_frame(frame, given, jobs)
-    with Text(source) as text:
+    with collector_paused(), Text(source) as text:
         jobs.place = text
         form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
         if form is not slurm.FORMAT:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
+from mlsched.core.collector import collector_paused
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states.build import instance_of
-from mlsched_admission.instances.states.documents import Document, collector_paused, read_documents
+from mlsched_admission.instances.states.documents import Document, read_documents
 from mlsched_admission.instances.states.losses import different_times
 from mlsched_admission.instances.states.state import Options, State
 

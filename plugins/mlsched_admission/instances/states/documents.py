@@ -7,8 +7,6 @@ bound that could be known before it is read, and every command that writes it wr
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import re
 import zipfile
@@ -16,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mlsched.core.collector import collector_paused
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import parse_json, refuse_duplicates
 from mlsched.core.safe_open import gunzipped, read_bytes, shown_path
@@ -54,18 +53,6 @@ def read_documents(paths: Iterable[str | os.PathLike[str]]) -> list[Document]:
     """The documents in these files, in their order; InvalidFile for what is none."""
     with collector_paused():
         return [_read(path) for path in paths]
-
-
-@contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector: millions of small objects, none of which is garbage, are made."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _read(path: str | os.PathLike[str]) -> Document:
