@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -74,10 +72,10 @@ class Needs:
 
     def _fits(self, template: int, free: FreeCapacity, gpu_free: IntArray) -> bool:
         kinds, gang = self._kinds[template], self._gang[template]
-        if len(kinds) == 1 and not self._jobs.gpu_unit and (not gang or kinds[0].number == 1):
-            return free.fits(kinds[0].need, functools.reduce(operator.or_, kinds[0].sets))
-        if gang and len(kinds) > 1 and not free.has(self._shapes[template].whole):
+        if gang and not free.has(self._shapes[template].whole):
             return False  # each kind may find room by itself, and all together none
+        if len(kinds) == 1 and not self._jobs.gpu_unit and (not gang or kinds[0].number == 1):
+            return free.fits(kinds[0].need, self._shapes[template].nodes)
         holds = all if gang else any
         return any(
             holds(self._many(kind, by, free, gpu_free) >= (kind.number if gang else 1) for kind in kinds)
