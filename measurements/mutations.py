@@ -85,7 +85,10 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "iterations replay": (
         "simulation.taskgraph.iterations.replay",
-        tuple(f"{RUNS}/taskgraph/iterations/test_iterations_{what}.py" for what in ("replay", "gpus", "usage")),
+        (
+            *(f"{RUNS}/taskgraph/iterations/test_iterations_{what}.py" for what in ("replay", "gpus", "usage")),
+            f"{RUNS}/taskgraph/iterations/test_replay_gangs.py",
+        ),
     ),
     "gangs replay": (
         "simulation.taskgraph.iterations.replay_gangs",
