@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+import mlsched
+from mlsched.certificates.prices.statement import statement_of
 from mlsched.core.registry import registry
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +54,14 @@ def test_every_reference_is_there_and_cited() -> None:
         assert text.count("{") == text.count("}"), name
         assert {"doi", "booktitle", "eprint", "url"} & set(fields), name
         assert re.fullmatch(r"10\.\d{4,5}/\S+", fields.get("doi", "10.1000/x")), name
+
+
+@pytest.mark.parametrize("problem", ["quality", "workers", "preemption", "placement", "taskgraph"])
+def test_a_checker_has_at_most_500_lines_of_the_standard_library(problem: str) -> None:
+    assert "a checker of at most 500 lines of standard-library Python" in " ".join(PAPER.split())
+    text = statement_of(mlsched.generate(problem, "small", seed=0)).checker()
+    assert len(text.splitlines()) <= 500
+    assert set(re.findall(r"^\s*(?:import|from) (\w+)", text, re.MULTILINE)) <= sys.stdlib_module_names
 
 
 def test_it_counts_the_problems() -> None:
