@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from draws import draws
 from gang_examples import gang_workloads
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph import conservative_backfill, easy_backfill
+from mlsched.heuristics.taskgraph._reserve import Profile
 
 pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 RNG = np.random.default_rng(0)
@@ -255,3 +256,15 @@ def test_conservative_promises_every_job_that_waits(load):
         running, begun = placed(seen, decision.plan)
         _, memory = conservative_backfill.answer(seen, memory=decision.memory, rng=RNG, depth=2**31)
         assert {int(name) for name in memory} == set(seen.job_id.tolist()) - set(running) - set(begun)
+
+
+@settings(max_examples=draws(5, 1000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(load=gang_workloads(), reserve=st.sampled_from(["nodes", "auto"]))
+def test_promises_that_are_taken_together_are_those_taken_one_by_one(load, reserve, monkeypatch):
+    rule = f"conservative-backfill:reserve={reserve}"
+    together = api.simulate(load, rule)
+    with monkeypatch.context() as patch:
+        patch.setattr(Profile, "take_all", lambda *_: False)
+        one_by_one = api.simulate(load, rule)
+    assert together.log.rows == one_by_one.log.rows
+    assert together.log.places == one_by_one.log.places
