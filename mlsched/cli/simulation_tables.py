@@ -74,9 +74,9 @@ def unit_of(report: Report) -> str:
 
 
 def render_report(report: Report) -> list[Any]:
-    """Return the lines and tables for the terminal."""
+    """Return the tables for the terminal, then the lines on the source and the assumptions."""
     details = report.ran
-    lines: list[Any] = about(report)
+    lines: list[Any] = []
     for block in blocks(report):
         lines += [block.title] if block.title else []
         lines += [table("", block.header, block.rows), *block.notes]
@@ -85,11 +85,11 @@ def render_report(report: Report) -> list[Any]:
     lines += why_not(report)
     if not report.failures:
         lines.append("every run passed the independent replay check")
-    return lines
+    return [*lines, "", *about(report)]
 
 
 def about(report: Report) -> list[str]:
-    """Return the lines above the tables: source, cluster, rows used and assumptions."""
+    """Return the lines below the tables: source, cluster, rows used and assumptions."""
     workload, details = report.workload, report.ran
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""

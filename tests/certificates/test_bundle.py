@@ -90,7 +90,7 @@ def test_what_does_not_belong_together_is_said(copy):
         shutil.copyfile(copy / f"1.{end}", copy / f"{number}.{end}")
     hashes = {**manifest["sha256"], f"{number}.opb": "", f"{number}.log": ""}
     rehashed(copy, **{**manifest, "proofs": [*manifest["proofs"], manifest["proofs"][0]], "sha256": hashes})
-    assert "proofs: must have" in api.check_certificate(copy).wrong[0]
+    assert "proofs, expected" in api.check_certificate(copy).wrong[0]
     for end in ("opb", "log"):
         (copy / f"{number}.{end}").unlink()
     rehashed(copy, **{**manifest, "proofs": [{**part, "minimum": 7} for part in manifest["proofs"]]})

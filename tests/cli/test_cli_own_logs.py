@@ -83,7 +83,7 @@ def test_what_is_wrong_is_one_line(cli, log, nodes, rules, tmp_path):
     huge = tmp_path / "huge.csv"
     huge.write_text("submit,duration,gpus\n0,1,1\n1,1,90000000\n")
     refused("fifo", source=huge)("job 'line-3' asks for 90000000 GPUs or CPUs: jobs must be of at most 100000")
-    refused("fifo", *READ, "--jobs", tmp_path / "x.txt")("a table's name must end in .csv or .parquet")
+    refused("fifo", *READ, "--jobs", tmp_path / "x.txt")("expected a name ending in .csv or .parquet")
     refused("fifo", *READ, source="synthetic:gangs")("synthetic:gangs: read: options of logs; leave them out")
     refused("fitgpp", *READ, "--jobs", tmp_path / "x.csv")("runs of preemption have no table of jobs")
     for policy, message in (

@@ -44,11 +44,13 @@ def test_a_window_is_said_and_counts_its_jobs_alone(cli, log):
 
 
 def test_what_the_source_says_in_passing_is_said_once(cli, log):
-    """Above the tables; the source itself, in documents, says all."""
+    """Below the tables; the source itself, in documents, has all."""
     said = ("a pause costs ", "movement=", "ticks of ")
     shown = cli("simulate", "srpt:preempt=true", "--trace", log, "--cluster", "2x(8gpu)")
-    origin, *below = shown.out.splitlines()
-    assert "; gangs; shape=log; iterations of 60 s" in origin.replace("\n", " ")
+    tables, _, basis = shown.out.rpartition("\n\n")
+    origin, *below = basis.splitlines()
+    assert "every run passed the independent replay check" in tables
+    assert "; gangs; shape=log; iterations of 60 s" in origin
     assert not any(clause in origin for clause in said)
     assert all(any(line.startswith(name) for line in below) for name in ("pause cost: ", "movement: ", "tick: "))
     document = cli("simulate", "fifo", "--trace", log, "--cluster", "2x(8gpu)", "--json").document

@@ -161,17 +161,17 @@ def _certified(
 
 
 def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
-    rows = [("why it waits", found.why)] if found.why else []
-    rows += [("read", line) for line in found.read]
-    rows += _cut([("assumed", line) for line in found.assumed])
-    rows += _cut([("not modelled", f"{job}: {line}") for job, lines in found.unmodelled.items() for line in lines])
-    rows.append(("asked", _jobs(found)))
+    rows = [("asked", _jobs(found))]
     if found.decision is not None:
         rows += _verdict(found)
+    rows += [("why it waits", found.why)] if found.why else []
     if certificate is not None:
         folder = certificate["folder"]
         rows.append(("certificate", f"{folder}: certified: the front below is whole; mlsched check {folder}"))
-    return [_grid(rows), *_front(found), *_cycle(found), _grid(_needs(found))]
+    basis = [("read", line) for line in found.read]
+    basis += _cut([("assumed", line) for line in found.assumed])
+    basis += _cut([("not modelled", f"{job}: {line}") for job, lines in found.unmodelled.items() for line in lines])
+    return [_grid(rows), *_front(found), *_cycle(found), _grid(_needs(found)), "", _grid(basis)]
 
 
 def _cycle(found: Judgement) -> list[Any]:

@@ -134,7 +134,7 @@ def test_tables_as_files(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     tables.write(table, tmp_path / "t.parquet")
     assert parquet.read_table(tmp_path / "t.parquet").column_names == ["job", "jct_s"]
-    with pytest.raises(InvalidInput, match=r"t.txt: a table's name must end in .csv or .parquet"):
+    with pytest.raises(InvalidInput, match=r"t.txt: expected a name ending in .csv or .parquet"):
         tables.check_target(tmp_path / "t.txt")
     with pytest.raises(InvalidFile, match="cannot be written"):
         tables.check_target(tmp_path / "no" / "t.csv")
