@@ -47,7 +47,7 @@ def adapted_plan(request: Request) -> Plan | None:
     if adapter is None:
         raise InvalidInput(
             f"{solver.name}: is called {solver.called} for {solver.problem}, and the instance is called "
-            f"{instance.called}; there is no adapter"
+            f"{instance.called}; an adapter is missing"
         )
     if solver.called == "online":
         rule = dataclasses.replace(as_rule(request), options=solver.world_options(request.params))

@@ -199,7 +199,7 @@ def _json_number(value: Any) -> Any:
     """Convert a NumPy number for JSON."""
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
-    raise TypeError(f"{with_article(type(value).__name__)} is no JSON data")
+    raise TypeError(f"{with_article(type(value).__name__)} is not JSON data")
 
 
 def _answer_function(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:

@@ -185,7 +185,7 @@ class Isolated:
         reply = _parse_answer(answer)
         if reply is None:
             self.close()
-            raise RuleFailure(f"{self.name} sent what is no answer", "crash")
+            raise RuleFailure(f"{self.name} sent an invalid answer", "crash")
         if "message" in reply:
             self.close()
             raise _reported_error(self.name, reply)
@@ -205,7 +205,7 @@ class Isolated:
             or not (doubt is None or isinstance(doubt, str))
             or not (isinstance(work, dict) and all(_is_number(v) for v in work.values()))
         ):
-            raise RuleFailure(f"{self.name} sent what is no answer", "crash")
+            raise RuleFailure(f"{self.name} sent an invalid answer", "crash")
         return Outcome(status, plan, bound, stopped_by, work, doubt)
 
     def close(self) -> int | None:
@@ -358,7 +358,7 @@ def _plan(name: str, instance: Instance, data: Any) -> Plan:
     try:
         return kind.from_json(data)
     except (InvalidInput, TypeError) as error:
-        raise SolverError(f"{name} returned what is no {kind.kind}: {error}") from None
+        raise SolverError(f"{name} returned an invalid {kind.kind}: {error}") from None
 
 
 def _reported_error(name: str, reply: dict[str, Any]) -> errors.MlschedError:

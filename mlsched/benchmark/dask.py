@@ -61,7 +61,7 @@ def _client(distributed: Any, address: str) -> Any:
         return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise InvalidInput(f"--dask {address}: there is no Dask scheduler: {reason}") from None
+        raise InvalidInput(f"--dask {address}: a Dask scheduler was not found: {reason}") from None
 
 
 def _rows_of_future(task: RowTask, future: Any) -> list[Row]:

@@ -53,7 +53,7 @@ def export(rows: Sequence[Row], path: Path, *, columns: Sequence[str] = (), figu
     """
     check_format(path, columns=columns, figure=figure)
     if not rows:
-        raise InvalidInput(f"{path}: there are no rows to write; give a store or a suite that has some")
+        raise InvalidInput(f"{path}: without rows to write; give a store or a suite that has some")
     if path.suffix in PICTURES:
         from mlsched.benchmark.gap_figures import gap_figure
 

@@ -94,7 +94,7 @@ def read_program(path: Path) -> tuple[IntegerProgram, list[list[int]]]:
         return _read_knapsack(path) if path.is_dir() else _read_kirlik(path)
     except (ValueError, IndexError, KeyError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
-        raise InvalidFile(f"{shown_path(path)}: is no integer program with a front: {reason}") from None
+        raise InvalidFile(f"{shown_path(path)}: is not an integer program with a front: {reason}") from None
 
 
 def _read_kirlik(path: Path) -> tuple[IntegerProgram, list[list[int]]]:

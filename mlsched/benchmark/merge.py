@@ -104,7 +104,7 @@ def merge(
         4
     """
     if not stores:
-        raise InvalidInput("there is no store to merge; give one or more files that mlsched bench --store wrote")
+        raise InvalidInput("a store is missing; give one or more files that mlsched bench --store wrote")
     target = Path(output)
     existed = target.exists()
     paths = {os.path.realpath(path): path for path in [*stores, *([output] if existed else [])]}

@@ -46,13 +46,13 @@ def draw_plan(
         plan = result.plan
     if not isinstance(plan, Plan):
         raise InvalidInput(
-            f"plot: {with_article(type(plan).__name__)} is no plan and no result; give one, see mlsched.solve"
+            f"plot: {with_article(type(plan).__name__)} is not a plan or result; give one, see mlsched.solve"
         )
     if not isinstance(instance, Instance):
         raise InvalidInput("plot: which instance does the plan answer? give plot(plan, instance)")
     draw = registry().problem(instance.problem).draw
     if draw is None:
-        raise InvalidInput(f"plot: there is no picture of a {instance.problem} plan")
+        raise InvalidInput(f"plot: pictures do not exist for a {instance.problem} plan")
     if faults := instance.violations(plan):
         raise InvalidInput(f"plot: the plan is infeasible: {faults[0]}")
     own = ax is None

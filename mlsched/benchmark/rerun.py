@@ -39,7 +39,7 @@ def differences(before: Row, after: Row) -> list[str]:
 def task_of(row: Row) -> Task:
     """Return the call that computed the row; raise InvalidInput for rows without a solver."""
     if row.solver in (JUDGE, PUBLISHED):
-        raise InvalidInput(f"{row.place}: '{row.solver}' is no solver; there is nothing to ask again")
+        raise InvalidInput(f"{row.place}: '{row.solver}' is not a solver of this installation")
     problem = registry().problem(row.problem)
     if row.objective not in [objective.name for objective in problem.objectives]:
         raise InvalidInput(f"{row.place}: {row.problem} has no objective '{row.objective}' any more")

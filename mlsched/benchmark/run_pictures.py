@@ -56,7 +56,7 @@ def draw_runs(runs: Iterable[Run] | Mapping[str, Run], *, width: float = plots.P
     """
     runs_by_name = dict(runs) if isinstance(runs, Mapping) else _runs_by_name(runs)
     if not runs_by_name:
-        raise InvalidInput("runs: there is none to draw")
+        raise InvalidInput("runs: expected at least one to draw")
     if any(run.simulation.table is None or run.simulation.over_time is None for run in runs_by_name.values()):
         return _draw_samples(runs_by_name, width, notebook)
     tables, courses = _merge_equal({name: (run.table(), run.over_time()) for name, run in runs_by_name.items()})

@@ -96,7 +96,7 @@ def _file_suite(path: Path) -> Suite:
     try:
         data = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidFile(f"{where}: is no TOML file: {' '.join(str(error).split())}") from None
+        raise InvalidFile(f"{where}: is not a TOML file: {' '.join(str(error).split())}") from None
     name, case_tables = data.pop("name", path.stem), data.pop("case", [])
     if not isinstance(name, str) or not name:
         raise InvalidFile(f"{where}: name: {name!r}, expected a text")

@@ -167,7 +167,7 @@ def worst_cases(
         dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
     )
     if not instances_by_name:
-        raise InvalidInput("instances: there is none")
+        raise InvalidInput("instances: expected at least one")
     if best is not None:
         _refuse_unproving(best, next(iter(instances_by_name.values())))
     losses, finished = Losses(), 0
@@ -210,6 +210,6 @@ def draw_worst(losses: Iterable[Loss], *, width: float = plots.PAGE, notebook: b
     """Return the same as a figure."""
     rows = list(losses)
     if not rows:
-        raise InvalidInput("losses: there is none to draw")
+        raise InvalidInput("losses: expected at least one to draw")
     pairs = [(f"instance {loss.name}: {loss.gap} worse", loss.result, loss.best) for loss in rows]
     return plan_pictures.draw_losses(pairs, width, notebook)

@@ -54,7 +54,7 @@ def check_target(folder: Path) -> None:
     if os.path.lexists(folder):
         raise InvalidInput(f"{shown_path(folder)}: exists already; name a new folder")
     if not folder.parent.is_dir():
-        raise InvalidInput(f"{shown_path(folder)}: there is no folder {shown_path(folder.parent)}; make it first")
+        raise InvalidInput(f"{shown_path(folder)}: unknown folder {shown_path(folder.parent)}; make it first")
 
 
 def certify_logic(
@@ -135,7 +135,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     wrong += _wrong_plans(instance, plans, (*first, *objectives), manifest["values"])
     claimed = kind(instance, plans, objectives, first, [] if wrong else manifest["values"])
     if not wrong and (why := claimed.disorder()):
-        wrong.append(f"the plans are no front: {why}")
+        wrong.append(f"the plans are not a front: {why}")
     if not wrong and manifest["lemma"] != claimed.lemma:
         wrong.append("the manifest's lemma is not the one for this objective")
     claims: list[str] = []

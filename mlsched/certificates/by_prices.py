@@ -182,7 +182,7 @@ class _Bounded:
 
     def _fixed(self, price: core.Price, sides: dict[int, core.Sides], cuts: Any, spend: core.Spend) -> _Bounded:
         if type(cuts) is not list:
-            raise core.Wrong("a cut is none")
+            raise core.Wrong("a cut is malformed")
         made = fixed(_Bounded(self._claim, self._held, len(cuts)), price, sides, cuts, spend)
         numbers = sum(1 + len(use) for options in made.options for _, use in options)
         return _Bounded(made, self._held + numbers)

@@ -58,7 +58,7 @@ class Claimed(abc.ABC):
         order = sorted(range(len(plans)), key=lambda k: sign_of(instance, objectives[0]) * rows[k][len(first)])
         claimed = cls(instance, [plans[k] for k in order], objectives, first, [rows[k] for k in order])
         if why := claimed.disorder():
-            raise InvalidInput(f"these plans are no front: {why}")
+            raise InvalidInput(f"these plans are not a front: {why}")
         return claimed
 
     @property

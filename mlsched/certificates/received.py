@@ -53,7 +53,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     path = folder / "manifest.json"
     if folder.is_dir() and not path.exists():
         raise InvalidFile(
-            f"{shown_path(folder)}: has no manifest.json, so it is no certificate; "
+            f"{shown_path(folder)}: has no manifest.json, so it is not a certificate; "
             "give a folder that `mlsched certify` made"
         )
     name = shown_path(path)

@@ -46,19 +46,19 @@ def check(
         if log is None or plan is not None or read:
             raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
         if not reference.is_reference(file):
-            raise InvalidInput(f"{file}: is no reference; give --log with a folder that `mlsched reference` made")
+            raise InvalidInput(f"{file}: is not a reference; give --log with a folder that `mlsched reference` made")
         reference.check(file, log, time_limit_of(time_limit), as_json)
     elif log is not None and not file.exists():
-        raise InvalidInput(f"{file}: there is no such folder; check the path")
+        raise InvalidInput(f"{file}: folder not found; check the path")
     elif log is not None:
-        raise InvalidInput(f"--log: is for a folder that `mlsched reference` made; {file} is no folder")
+        raise InvalidInput(f"--log: is for a folder that `mlsched reference` made; {file} is not a folder")
     elif file.is_dir():
         if plan is not None or read:
             raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
         _check_certificate(file, time_limit, as_json)
     elif plan is None:
-        missing = "is no folder of a certificate; give an instance file and a plan file"
-        raise InvalidInput(f"{file}: {missing if file.exists() else 'there is no such file or folder; check the path'}")
+        missing = "is not a folder of a certificate; give an instance file and a plan file"
+        raise InvalidInput(f"{file}: {missing if file.exists() else 'file or folder not found; check the path'}")
     elif time_limit is not None:
         raise InvalidInput("--time-limit: is for the folder of a certificate or a reference; the judge needs none")
     else:

@@ -172,7 +172,7 @@ def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             description = f"{type(error).__name__}: {error}"
             raise InvalidFile(
-                f"{shown_path(path)}: runs[{number}]: makes no sense ({description}); run it anew"
+                f"{shown_path(path)}: runs[{number}]: makes no sense ({description}); run it again"
             ) from None
     return runs_by_key
 

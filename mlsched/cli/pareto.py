@@ -97,9 +97,7 @@ def pareto(
     from mlsched.cli.certify import shown as certified_lines
 
     if output is not None and output.suffix not in WRITERS:
-        raise InvalidInput(
-            f"{output}: expected a name ending in .csv, a row a point, or .json, the front as mlsched.load reads it"
-        )
+        raise InvalidInput(f"{output}: expected a name ending in .csv (one row per point) or .json (for mlsched.load)")
     instance = read_instance(file, read)
     kind = None
     if certify is not None:

@@ -80,7 +80,7 @@ class MlschedError(Exception):
         ...     mlsched.load("nothing.json")
         ... except mlsched.MlschedError as error:
         ...     print(error)
-        nothing.json: there is no such file; check the path
+        nothing.json: file not found; check the path
     """
 
     longest = MAX_MESSAGE
@@ -105,7 +105,7 @@ class InvalidFile(InvalidInput):
     Examples:
         >>> mlsched.load("nothing.json")
         Traceback (most recent call last):
-        mlsched.core.errors.InvalidFile: nothing.json: there is no such file; check the path
+        mlsched.core.errors.InvalidFile: nothing.json: file not found; check the path
     """
 
 

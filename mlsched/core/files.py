@@ -143,6 +143,6 @@ def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: d
     version = data.get("version")
     version_text = shorten(repr(version))
     if type(version) is not int or version != versions[kind]:
-        hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file anew"
+        hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file again"
         raise InvalidFile(f"{path}: version: {version_text}, expected {versions[kind]} for {kind}; {hint}")
     return str(kind)

@@ -61,7 +61,7 @@ def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: 
         # The file may have changed since: a pipe is then opened without waiting, and rejected.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
-        raise InvalidFile(f"{name}: there is no such file; {remedy}") from None
+        raise InvalidFile(f"{name}: file not found; {remedy}") from None
     except InvalidFile:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

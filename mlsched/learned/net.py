@@ -50,7 +50,7 @@ class Mlp:
     def _check(self, prefix: str, source: str) -> None:
         """Refuse tensors that do not fit together."""
         if not self.layers:
-            raise InvalidFile(f"{source}: has no tensor '{prefix}0.weight': is of another policy; train it anew")
+            raise InvalidFile(f"{source}: has no tensor '{prefix}0.weight': is of another policy; train it again")
         outputs = None
         for k, (weight, bias) in enumerate(self.layers):
             if weight.ndim != 2 or bias.shape != weight.shape[1:] or outputs not in (None, weight.shape[0]):
@@ -83,7 +83,7 @@ def scorer(weights: Weights, features: int) -> Mlp:
     net = Mlp(weights.tensors, source=weights.source or "weights")
     if (net.inputs, net.outputs) != (features, 1):
         raise InvalidFile(
-            f"{weights.source}: its network is {net.inputs} -> {net.outputs}, expected {features} -> 1; train it anew"
+            f"{weights.source}: its network is {net.inputs} -> {net.outputs}, expected {features} -> 1; train it again"
         )
     return net
 

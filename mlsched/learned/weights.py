@@ -73,7 +73,7 @@ def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str =
     content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
     parsed = parse(content, shown_path(path), kind=kind)
     if policy is not None and parsed.card["policy"] != policy:
-        raise InvalidFile(f"{path}: holds weights of {parsed.card['policy']}, expected of {policy}; train them anew")
+        raise InvalidFile(f"{path}: holds weights of {parsed.card['policy']}, expected of {policy}; train them again")
     return parsed
 
 
@@ -82,7 +82,7 @@ def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
     card, digest = _card(content, name)
     tensors = _tensors(content, name)
     if digest != _digest(card, tensors):
-        raise InvalidFile(f"{name}: is damaged: its contents do not match their checksum; get or train it anew")
+        raise InvalidFile(f"{name}: is damaged: its contents do not match their checksum; get or train it again")
     try:
         data = json.loads(card)
     except (ValueError, RecursionError):
@@ -90,10 +90,10 @@ def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
     if not isinstance(data, dict) or data.get("kind") != kind:
         raise InvalidFile(f"{name}: its card is not a {kind}; `mlsched train` writes one")
     if data.get("version") != VERSION:
-        raise InvalidFile(f"{name}: version: {data.get('version')!r}, expected {VERSION}; train it anew")
+        raise InvalidFile(f"{name}: version: {data.get('version')!r}, expected {VERSION}; train it again")
     for field, type_ in FIELDS.items():
         if type(data.get(field)) is not type_:
-            raise InvalidFile(f"{name}: its card's {field} is not a {type_.__name__}; train it anew")
+            raise InvalidFile(f"{name}: its card's {field} is not a {type_.__name__}; train it again")
     return Weights(tensors, data, name)
 
 
@@ -111,9 +111,9 @@ def _card(content: bytes, name: str) -> tuple[str, str]:
     except InvalidFile:
         raise
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InvalidFile(f"{name}: is no weights file, or a damaged one; get or train it anew") from None
+        raise InvalidFile(f"{name}: is not a weights file, or is damaged; get or train it again") from None
     if not isinstance(card, str) or not isinstance(digest, str):
-        raise InvalidFile(f"{name}: is no weights file, or a damaged one; get or train it anew")
+        raise InvalidFile(f"{name}: is not a weights file, or is damaged; get or train it again")
     return card, digest
 
 
@@ -124,10 +124,10 @@ def _tensors(content: bytes, name: str) -> dict[str, Any]:
     try:
         tensors: dict[str, Any] = load(content)
     except (SafetensorError, ValueError, TypeError, KeyError) as error:
-        raise InvalidFile(f"{name}: is no weights file, or a damaged one: {' '.join(str(error).split())}") from None
+        raise InvalidFile(f"{name}: is not a weights file, or is damaged: {' '.join(str(error).split())}") from None
     for key, value in tensors.items():
         if value.dtype not in (np.float32, np.uint8, np.int64) or not np.isfinite(value).all():
-            raise InvalidFile(f"{name}: tensor {key} holds what no weights are; train it anew")
+            raise InvalidFile(f"{name}: tensor {key} holds values other than weights; train it again")
         value.flags.writeable = False
     return tensors
 
@@ -148,7 +148,7 @@ def _shipped(problem: str, policy: str, variant: str) -> Weights:
     try:
         content = place.read_bytes()
     except OSError:
-        raise InvalidFile(f"{place}: the weights that come with mlsched are missing; install mlsched anew") from None
+        raise InvalidFile(f"{place}: the weights that come with mlsched are missing; reinstall mlsched") from None
     return parse(content, f"the weights of {policy} that come with mlsched")
 
 

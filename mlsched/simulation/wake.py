@@ -42,7 +42,7 @@ class Wake:
         if interval.denominator != 1:
             tick = float(1 / Fraction(unit))
             raise InvalidInput(
-                f"scheduling_events = '{self}': {self.interval} s is no multiple of a tick of {tick:g} s"
+                f"scheduling_events = '{self}': {self.interval} s is not a multiple of a tick of {tick:g} s"
             )
         return dataclasses.replace(self, interval=int(interval))
 

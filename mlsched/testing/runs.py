@@ -63,7 +63,7 @@ def _with_memory_check(rule: Rule) -> Rule:
         try:
             json.dumps(after, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise SolverError(f"{rule.name}: its memory is no JSON: {error}") from None
+            raise SolverError(f"{rule.name}: its memory is not JSON: {error}") from None
         return plan, after
 
     return dataclasses.replace(rule, call=call)

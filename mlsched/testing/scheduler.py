@@ -168,7 +168,7 @@ def _selected_checks(
     reasons = dict(expected or {})
     for name in (*(checks or ()), *reasons):
         if name not in CHECKS:
-            raise InvalidInput(f"checks: there is no check {name!r}; there are {', '.join(CHECKS)}")
+            raise InvalidInput(f"checks: unknown check {name!r}; there are {', '.join(CHECKS)}")
     thresholds = largest is not None or mean is not None
     selection = [name for name in CHECKS if (checks is None or name in checks) and (name != "gap" or thresholds)]
     if not selection:

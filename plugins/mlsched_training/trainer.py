@@ -80,7 +80,7 @@ def train(
     if until_trained and chosen.trained is None:
         raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
     if resume and output is None:
-        raise InvalidInput("resume: needs the output whose checkpoint to go on from")
+        raise InvalidInput("resume: needs the output beside the checkpoint")
     if output is not None:
         target_of(output)
         target_of(checkpoint_of(output))
@@ -193,7 +193,7 @@ class _Run:
             if checkpoint.card[field] != mine[field]:
                 raise InvalidInput(
                     f"{path}: {_difference(field, checkpoint.card[field], mine[field])}; "
-                    "resume with the settings it was begun with, or begin anew"
+                    "resume with the settings it was begun with, or start again"
                 )
         self.curve = list(checkpoint.card["curve"])
         scores = checkpoint.card["scores"]

@@ -37,7 +37,7 @@ def test_workers_with_several_threads_are_refused():
 def test_where_no_scheduler_is(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("mlsched.benchmark.dask.PATIENCE", 0.2)
-    with pytest.raises(InvalidInput, match=r"--dask tcp://127\.0\.0\.1:1: there is no Dask scheduler"):
+    with pytest.raises(InvalidInput, match=r"--dask tcp://127\.0\.0\.1:1: a Dask scheduler was not found"):
         run_suite(suite("fifo"), dask="tcp://127.0.0.1:1")
-    with pytest.raises(InvalidInput, match="--dask nowhere at all: there is no Dask scheduler"):
+    with pytest.raises(InvalidInput, match="--dask nowhere at all: a Dask scheduler was not found"):
         run_suite(suite("fifo"), dask="nowhere at all")

@@ -229,7 +229,7 @@ def test_stores_of_no_suite_of_two_and_without_a_request(tmp_path):
         "two": "holds suites else, made; a store to merge holds one suite: bench each",
         "unsaid": r"does not say what was asked of suite made; repeat its mlsched bench with --resume",
         "damaged": "what was asked is damaged: a request has exactly suite, fingerprint",
-        "none": "there is no such file",
+        "none": "file not found",
     }.items():
         with pytest.raises(InvalidInput, match=said):
             merge([good, tmp_path / f"{name}.sqlite"], target)

@@ -170,7 +170,7 @@ def test_outside_without_its_folder(tmp_path, monkeypatch, capsys):
 
 def test_a_damaged_file_is_named(published):
     (published / "kirlik14" / "p.fgt").write_text("2 1 2\nmaxsum maxsum\n1 0\n")
-    with pytest.raises(InvalidInput, match=r"p\.fgt: is no integer program with a front"):
+    with pytest.raises(InvalidInput, match=r"p\.fgt: is not an integer program with a front"):
         outside(published)
 
 

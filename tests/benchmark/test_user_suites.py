@@ -70,7 +70,7 @@ def test_files_of_others_take_options_of_their_readers(tmp_path):
 BAD = {
     "no such thing": ("name = 3", "name: 3, expected a text"),
     "no case": ("", "has no [[case]]; add one"),
-    "not TOML": ("[[case", "is no TOML file"),
+    "not TOML": ("[[case", "is not a TOML file"),
     "another word": ("[[case]]\nproblem = 'preemption'\npresets = 'small'", "case 1: presets: unknown"),
     "another kind": ("[[case]]\nproblem = 3", "case 1: problem: 3, expected of kind str"),
     "both": ("[[case]]\nproblem = 'preemption'\nfiles = ['a']", "must name either a problem or files"),

@@ -52,7 +52,7 @@ def test_the_picture_has_both_plans_of_each(tmp_path):
         assert f"brute-force: total_score {loss.best.sort_key}" in right
     mlsched.plot_losses(losses, tmp_path / "worst.png")
     assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(InvalidInput, match="instances: there is none"):
+    with pytest.raises(InvalidInput, match="instances: expected at least one"):
         mlsched.worst_cases("rand", [])
 
 

@@ -229,7 +229,7 @@ def test_what_is_not_proved_is_refused(forged):
         "objectives": manifest["objectives"][::-1],
         "values": [row[::-1] for row in manifest["values"]],
     }
-    assert "the plans are no front: point 2 is not worse in total_accuracy" in write("manifest", turned)
+    assert "the plans are not a front: point 2 is not worse in total_accuracy" in write("manifest", turned)
 
 
 def test_trees_are_each_its_own_claims(forged):
@@ -334,7 +334,7 @@ def test_what_cannot_be_is_refused_in_a_line_before_any_work(tmp_path):
         certify(["worst_loss", "proportional_loss"], next(drawn("quality", 1)), proof="dual")
     with pytest.raises(InvalidInput, match="the front has no plan"):
         api.certify_front(instance, [], tmp_path / "no", objectives=["total_jct", "makespan"])
-    with pytest.raises(InvalidInput, match="these plans are no front: point 2 is not worse in total_jct"):
+    with pytest.raises(InvalidInput, match="these plans are not a front: point 2 is not worse in total_jct"):
         api.certify_front(instance, 2 * plans, tmp_path / "no", objectives=["total_jct", "makespan"])
     with pytest.raises(InvalidInput, match=r"plans of a quality\.instance that are as good in another objective"):
         prices.trees(next(drawn("quality", 1)), "worst_loss", 1, Deadline(), within=(("worst_loss", 1),))

@@ -52,14 +52,14 @@ def test_check_says_what_is_wrong_with_a_folder(cli, folder):
     document = json.loads(cli("check", folder, "--json").out)
     assert (document["evidence"], len(document["violations"])) == (None, 1)
     (folder / "manifest.json").unlink()
-    cli("check", folder).refused(f"{folder}: has no manifest.json, so it is no certificate; give a folder that")
+    cli("check", folder).refused(f"{folder}: has no manifest.json, so it is not a certificate; give a folder that")
 
 
 @pytest.mark.parametrize("name", ["instance.json", "plans.json", "checker.py"])
 def test_a_folder_without_one_of_its_files_is_a_certificate_still(cli, folder, name):
     """A reference has neither an instance nor a checker."""
     (folder / name).unlink()
-    cli("check", folder).refused(f"{name}: there is no such file")
+    cli("check", folder).refused(f"{name}: file not found")
 
 
 def test_without_exact_one_line_says_what_to_install(cli, tmp_path, instance_file, monkeypatch):
@@ -113,12 +113,12 @@ def test_solve_says_where_there_is_no_optimum_to_confirm(cli, instance_file):
 
 
 def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_file):
-    cli("check", instance_file).refused("is no folder of a certificate; give an instance file and a plan file")
+    cli("check", instance_file).refused("is not a folder of a certificate; give an instance file and a plan file")
     cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")
-    cli("check", tmp_path).refused(f"{tmp_path}: has no manifest.json, so it is no certificate; give a folder that")
-    cli("check", tmp_path / "none").refused("none: there is no such file or folder; check the path")
-    cli("check", tmp_path, "--log", "log.csv").refused(f"{tmp_path}: is no reference; give --log with a folder that")
-    cli("check", tmp_path / "none", "--log", "log.csv").refused("none: there is no such folder; check the path")
+    cli("check", tmp_path).refused(f"{tmp_path}: has no manifest.json, so it is not a certificate; give a folder that")
+    cli("check", tmp_path / "none").refused("none: file or folder not found; check the path")
+    cli("check", tmp_path, "--log", "log.csv").refused(f"{tmp_path}: is not a reference; give --log with a folder that")
+    cli("check", tmp_path / "none", "--log", "log.csv").refused("none: folder not found; check the path")
     cli("certify", instance_file).refused("see `mlsched certify --help`")
     cli("certify", instance_file, "--proof", "faith", "-o", tmp_path / "new").refused("expected one of dual, logic")
 

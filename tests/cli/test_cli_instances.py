@@ -168,7 +168,7 @@ def test_wrong_fields_are_refused_by_name(cli, edited, changes, fragment):
 
 
 def test_what_is_not_there_or_no_instance_is_refused(cli, tmp_path, plan_file, instance_file):
-    cli("solve", tmp_path / "none.json").refused("none.json: there is no such file; check the path")
+    cli("solve", tmp_path / "none.json").refused("none.json: file not found; check the path")
     cli("solve", tmp_path).refused(f"{tmp_path}: is a directory; give a regular file")
     cli("solve", plan_file).refused("kind: 'preemption.plan', expected an instance")
     cli("check", plan_file, plan_file).refused("expected an instance")

@@ -123,7 +123,7 @@ def test_runs_that_cannot_be_compared_are_refused(cli, log, tmp_path):
     missing, page = tmp_path / "missing.json", tmp_path / "page.html"
     page.write_text("<html>")
     for pair in ((files[0], missing), (missing, files[0])):
-        cli("compare", *pair).refused(f"{missing}: there is no such file")
+        cli("compare", *pair).refused(f"{missing}: file not found")
     for pair in ((files[0], page), (page, files[0])):
         cli("compare", *pair).refused(f"{page}, line 1: is not JSON")
     data = json.loads(files[0].read_text())

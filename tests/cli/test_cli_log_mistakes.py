@@ -11,7 +11,7 @@ NODES = "name,gpus,partition\na,4,x\n"
 #: Mistake -> (the log, the words of the command, the line). {nodes}: a list of nodes.
 MISTAKES = {
     "no such column": (LOG, ("--read", "gpus=cards"), "there is no column 'cards' for gpus; the columns are submit"),
-    "no such field": (LOG, ("--read", "gpu=gpus"), "there is no field 'gpu' (did you mean 'gpus'?); there are submit"),
+    "no such field": (LOG, ("--read", "gpu=gpus"), "unknown field 'gpu' (did you mean 'gpus'?); there are submit"),
     "a field twice": (
         LOG,
         ("--read", "gpus=gpus,gpus=end"),
@@ -78,7 +78,7 @@ MISTAKES = {
     "strict": (
         "submit,duration,gpus\n0,1,1\n5,7,\n",
         ("--strict",),
-        "line 3: is no job that ran: no number of gpus; complete or remove the row, or read without strict",
+        "line 3: is not a job that ran: no number of gpus; complete or remove the row, or read without strict",
     ),
     "priorities in words": (
         "submit,duration,gpus,priority\n0,1,1,high\n",
@@ -114,7 +114,7 @@ MISTAKES = {
     "no starts": (
         "submit,duration,gpus\n0,1,1\n",
         ("as-logged",),
-        "as-logged: the log does not say when each of its jobs started; give --read start=COLUMN,end=COLUMN",
+        "as-logged: the log lacks the start of some jobs; give --read start=COLUMN,end=COLUMN",
     ),
     "read_cluster for a text": (
         LOG,

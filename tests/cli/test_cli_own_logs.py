@@ -127,8 +127,8 @@ def test_samples_run_offline_and_a_log_of_processors_by_its_processors(cli, tmp_
     (tmp_path / "x.swf").write_text("1 0 5 100 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n")
     document = cli("simulate", "fifo", "--trace", tmp_path / "x.swf", "--cluster", "3x(2cpu)", "--json").document
     assert document["cluster"] == "3x(2 cpu)"
-    cli("simulate", "fifo", "--trace", "sample:x").refused("there is no public trace 'x'; there are philly")
-    cli("simulate", "fifo", "--trace", "data:philly-2").refused("there is no public trace 'philly-2'")
+    cli("simulate", "fifo", "--trace", "sample:x").refused("unknown public trace 'x'; there are philly")
+    cli("simulate", "fifo", "--trace", "data:philly-2").refused("unknown public trace 'philly-2'")
 
 
 def test_the_list_of_public_traces(cli, monkeypatch, tmp_path):
@@ -139,6 +139,6 @@ def test_the_list_of_public_traces(cli, monkeypatch, tmp_path):
     document = cli("data", "list", "--json").document
     assert document["folder"] == str(tmp_path)
     assert {entry["name"]: entry["fetched"] for entry in document["traces"]} == dict.fromkeys(public.CATALOGUE)
-    cli("data", "fetch", "x").refused("there is no public trace 'x'")
+    cli("data", "fetch", "x").refused("unknown public trace 'x'")
     cli("data").refused("Missing command; see `mlsched data --help`")
     cli("simulate", "fifo", "--trace", "data:philly").refused("is not on this machine; fetch it with `mlsched data")

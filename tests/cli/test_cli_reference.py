@@ -228,10 +228,10 @@ def test_a_schedule_with_pauses_that_makes_no_sense_is_named(cli, log, made, cha
 def test_files_that_are_not_there_or_broken_are_named(cli, log, made, tmp_path, name):
     folder = shutil.copytree(made()[0], tmp_path / "x")
     (folder / name).write_bytes(b"{no")
-    cli("check", folder, "--log", log).refused(f"{folder / name}: is no JSON")
+    cli("check", folder, "--log", log).refused(f"{folder / name}: is not JSON")
     (folder / name).unlink()
-    cli("check", folder, "--log", log).refused(f"{folder / name}: there is no such file")
-    cli("reference", log, *CLUSTER, "-o", folder).refused(f"{folder / name}: there is no such file")
+    cli("check", folder, "--log", log).refused(f"{folder / name}: file not found")
+    cli("reference", log, *CLUSTER, "-o", folder).refused(f"{folder / name}: file not found")
 
 
 def test_what_is_checked_is_named_by_the_log(cli, log, made, changed):
@@ -293,7 +293,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
 
     refused(output=mine)(f"{mine}: is there, and no reference; give another folder")
     refused(output=log)(f"{log}: is there, and no reference; give another folder")
-    refused(source=tmp_path / "none.csv")("none.csv: there is no such file")
+    refused(source=tmp_path / "none.csv")("none.csv: file not found")
     refused("--weights", "gold")("--weights: gold, expected one of jobs, area, urgency, class")
     refused("--time-limit", "-1")("--time-limit: -1.0, expected a number from 0 on")
     refused("--time-limit", "nan")("--time-limit: nan, expected a number from 0 on")
@@ -305,12 +305,12 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     assert not new.exists(), "what is refused leaves nothing"
 
     cli("check", folder).refused("is a reference: check it with --log LOG")
-    cli("check", folder, "--log", tmp_path / "none.csv").refused("none.csv: there is no such file")
-    cli("check", mine, "--log", log).refused(f"{mine}: is no reference; give --log with a folder that")
-    cli("check", new, "--log", log).refused(f"{new}: there is no such folder; check the path")
-    cli("check", log, "--log", log).refused("--log: is for a folder that `mlsched reference` made", "is no folder")
+    cli("check", folder, "--log", tmp_path / "none.csv").refused("none.csv: file not found")
+    cli("check", mine, "--log", log).refused(f"{mine}: is not a reference; give --log with a folder that")
+    cli("check", new, "--log", log).refused(f"{new}: folder not found; check the path")
+    cli("check", log, "--log", log).refused("--log: is for a folder that `mlsched reference` made", "is not a folder")
     call = ("simulate", "fifo", "--trace", log, *CLUSTER, "--reference", new)
-    cli(*call).refused(f"--reference {new}: is no reference; give a folder that `mlsched reference` made")
+    cli(*call).refused(f"--reference {new}: is not a reference; give a folder that `mlsched reference` made")
 
 
 def test_distances_are_told_part_by_part(cli, log, made, tmp_path):

@@ -48,7 +48,7 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
         (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
         (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
         (["fifo", "--trace", SMALL, "--cluster", "1x(1gpu)"], "cluster and limit are for traces"),
-        (["fifo", "--trace", "none.csv"], "none.csv: there is no such file; check the path"),
+        (["fifo", "--trace", "none.csv"], "none.csv: file not found; check the path"),
         (["fifo", "--trace", "/"], "/: is a directory; give a regular file"),
         (["fifo"], "see `mlsched simulate --help`"),
         (["--trace", SMALL], "see `mlsched simulate --help`"),

@@ -127,7 +127,7 @@ def test_what_a_policy_refuses_is_known_before_the_first_run_and_the_others_go_o
     assert status.split() == ["status", "ran", "refused", "ran"]
     document = json.loads(cli("simulate", "fifo", "srpt:preempt=true", *words, "--json").out)
     assert [run.get("status", "ran") for run in document["runs"]] == ["ran", "refused"]
-    cli("simulate", "srpt:preempt=true", *words).refused("srpt: preempt = true: runs may not pause and go on later")
+    cli("simulate", "srpt:preempt=true", *words).refused("srpt: preempt = true: runs may not pause and resume later")
 
 
 def test_a_cluster_too_small_is_a_row_that_says_so_unless_all_are(cli, tmp_path):
@@ -190,7 +190,7 @@ def test_a_page_names_no_folder(cli, tmp_path, log):
     [
         ("(value - bound) / bound, 3/4 of 1.8/h", "(value - bound) / bound, 3/4 of 1.8/h"),
         ("chic:weights=/none/such/x.bin,window=3", "chic:weights=x.bin,window=3"),
-        ("fails: /none/such.csv: there is no such file", "fails: such.csv: there is no such file"),
+        ("fails: /none/such.csv: file not found", "fails: such.csv: file not found"),
         ("(/none/a/b.csv)", "(b.csv)"),
     ],
 )

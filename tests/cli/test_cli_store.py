@@ -137,7 +137,7 @@ def test_shards_and_their_merger(tmp_path, monkeypatch, capsys):
     assert run(["export", "9.sqlite", "-o", "table.tex"]) == 2
     assert capsys.readouterr().err == "mlsched: 9.sqlite: has no rows to export; `mlsched merge` joins it with others\n"
     assert run(["merge", "1.sqlite", "absent.sqlite", "-o", "folder/of/all.sqlite"]) == 2
-    assert capsys.readouterr().err == "mlsched: absent.sqlite: there is no such file; check the path\n"
+    assert capsys.readouterr().err == "mlsched: absent.sqlite: file not found; check the path\n"
     assert run(["bench", "absent.toml", "--html", "folder/report.html"]) == 2
     assert not (tmp_path / "table.tex").exists()
     assert not (tmp_path / "folder").exists()

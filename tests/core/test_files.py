@@ -116,7 +116,7 @@ def test_a_good_header_gives_the_kind():
         ({"kind": ["preemption.plan"], "version": 1}, "expected one of"),
         ({"kind": {}, "version": 1}, "expected one of"),
         ({"kind": "preemption.plan"}, "version: None, expected 2 for preemption.plan; write the file"),
-        ({"kind": "preemption.plan", "version": 1}, "version: 1, .*write the file anew"),
+        ({"kind": "preemption.plan", "version": 1}, "version: 1, .*write the file again"),
         ({"kind": "preemption.plan", "version": 3}, "version: 3, .*upgrade mlsched"),
         ({"kind": "preemption.instance", "version": True}, "version: True"),
         ({"kind": "preemption.instance", "version": 1.0}, "version: 1.0"),

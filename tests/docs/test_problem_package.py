@@ -133,7 +133,7 @@ def test_schedulers_are_checked(results):
 
 
 def test_missing_parts_are_refused_in_a_line(results):
-    assert results["picture"] == [2, "mlsched: --plot: there is no picture of a balance plan\n"]
+    assert results["picture"] == [2, "mlsched: --plot: pictures do not exist for a balance plan\n"]
     status, printed = results["certify"]
     assert (status, printed.count("\n")) == (2, 1)
     assert "cannot be certified" in printed or "needs exact" in printed

@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path, text, message):
 
 
 def test_a_missing_file_is_named():
-    with pytest.raises(InvalidFile, match=r"nowhere\.csv: there is no such file"):
+    with pytest.raises(InvalidFile, match=r"nowhere\.csv: file not found"):
         read_pollux("nowhere.csv", application="x")
 
 

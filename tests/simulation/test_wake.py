@@ -95,7 +95,9 @@ def test_intervals_are_seconds_whatever_the_clock_counts():
     assert Wake(True, 600).in_units(1000) == Wake(True, 600_000)
     assert Wake(False, 600).in_units(Fraction(1, 60)) == Wake(False, 10)
     assert Wake(True, 0).in_units(Fraction(1, 60)) == Wake(True, 0)
-    with pytest.raises(InvalidInput, match="scheduling_events = 'interval:90': 90 s is no multiple of a tick of 60 s"):
+    with pytest.raises(
+        InvalidInput, match="scheduling_events = 'interval:90': 90 s is not a multiple of a tick of 60 s"
+    ):
         Wake(False, 90).in_units(Fraction(1, 60))
 
 

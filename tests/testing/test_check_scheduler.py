@@ -202,8 +202,8 @@ def test_runs_alone():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"checks": ["speed"]}, "checks: there is no check 'speed'; there are answers, feasible"),
-        ({"expected_failures": {"speed": "slow"}}, "checks: there is no check 'speed'"),
+        ({"checks": ["speed"]}, "checks: unknown check 'speed'; there are answers, feasible"),
+        ({"expected_failures": {"speed": "slow"}}, "checks: unknown check 'speed'"),
         ({"checks": ["gap"]}, "for 'gap', give largest_gap or mean_gap"),
         ({"examples": 3}, "examples: 3, expected at least 4"),
         ({"objective": "x"}, "objective = 'x': preemption has total_score"),

@@ -117,7 +117,7 @@ def certificate_fault(entry: Entry) -> str:
     try:
         certificate = bundle.check(folder)
     except InvalidInput as error:
-        return f"{folder.name} is no certificate: {error}"
+        return f"{folder.name} is not a certificate: {error}"
     if certificate.wrong:
         return f"{folder.name} does not hold: {certificate.wrong[0]}"
     claim = (certificate.instance.hash, (*certificate.first, *certificate.objectives), certificate.sort_key)

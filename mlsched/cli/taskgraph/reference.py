@@ -136,7 +136,7 @@ def _workload(log: str, log_options: dict[str, Any]) -> Any:
     options |= resolve("--set", log_parameters, {name: options.pop(name) for name in log_parameters if name in options})
     own = {p.name for p in inspect.signature(api.workload).parameters.values() if p.kind is not p.VAR_KEYWORD}
     for name in sorted((own & set(options)) - set(log_parameters)):
-        raise InvalidInput(f"--set {name}: is no option of a log; what has an option of its own is given with that")
+        raise InvalidInput(f"--set {name}: is not an option of a log; use the command's own option")
     return api.workload(
         log,
         "taskgraph",

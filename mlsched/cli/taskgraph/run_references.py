@@ -28,7 +28,7 @@ PARTS_TITLE = f"total_jct {SUM}, part by part"
 def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
     """Read the reference of one of the workloads and check it by recomputation."""
     if not (folder / MANIFEST).exists():
-        raise InvalidInput(f"--reference {folder}: is no reference; give a folder that `mlsched reference` made")
+        raise InvalidInput(f"--reference {folder}: is not a reference; give a folder that `mlsched reference` made")
     claim = api.read_reference(folder)
     workload = next(
         (load for load in workloads if isinstance(load, Jobs) and identity(load) == claim.workload_hash), None
@@ -40,7 +40,7 @@ def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
         )
     faults = api.check_reference(folder, workload)[2]
     if faults:
-        raise InvalidInput(f"--reference {folder}: does not hold: {faults[0]}; make it anew")
+        raise InvalidInput(f"--reference {folder}: does not hold: {faults[0]}; make it again")
     return claim
 
 

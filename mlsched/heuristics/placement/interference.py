@@ -96,9 +96,8 @@ def looked_at(instance: Instance) -> list[int]:
     missing = [name for name in CPU_AND_NETWORK if name not in instance.pressures]
     if missing:
         raise InvalidInput(
-            f"pressures = {instance.pressures}: least interference first predicts slowdowns from the use of "
-            f"{' and '.join(CPU_AND_NETWORK)}, and {' and '.join(missing)} is missing; add it with use_worker and "
-            "use_ps, or take another rule"
+            f"pressures: {instance.pressures}, expected {' and '.join(CPU_AND_NETWORK)}; add {' and '.join(missing)} "
+            "with use_worker and use_ps, or choose another rule"
         )
     return [instance.pressures.index(name) for name in CPU_AND_NETWORK]
 

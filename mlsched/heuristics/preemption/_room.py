@@ -60,7 +60,7 @@ class Room:
             node = self.suspend(int(job))
             if (self.free[node] >= demand).all():
                 return node
-        raise AssertionError("suspending every preemptible job makes room where can_fit says so")
+        raise AssertionError("suspending every preemptible job makes room if can_fit is true")
 
     def plan(self) -> Plan:
         """The finished plan."""

@@ -140,7 +140,7 @@ def refuse_unless_pausing(snapshot: HasPausing, rule: str, instead: str = "leave
     """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
     if snapshot.pausing != "keep":
         raise InvalidInput(
-            f"{rule}: runs may not pause and go on later here (pausing = '{snapshot.pausing}'): simulate with the "
+            f"{rule}: runs may not pause and resume later here (pausing = '{snapshot.pausing}'): simulate with the "
             f"world's option pausing=keep, or {instead}"
         )
 

@@ -66,8 +66,9 @@ def refuse_types(snapshot: Snapshot) -> None:
     """Refuse a snapshot whose nodes are of several types, for rules that choose a node for each task."""
     if snapshot.node_type.any():
         raise InvalidInput(
-            "nodes are of several types here, and the rules of MLFS place each task by itself, not a gang on one type; "
-            "choose another rule, such as srpt, or leave out throughputs"
+            "nodes: several types, expected one type for the rules of MLFS; choose another rule, such as srpt, or "
+            "leave "
+            "out throughputs"
         )
 
 

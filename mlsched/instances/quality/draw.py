@@ -22,7 +22,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:
-        raise TypeError(f"{with_article(plan.kind)} is no answer to {with_article(instance.kind)}")
+        raise TypeError(f"{with_article(plan.kind)} is not an answer to {with_article(instance.kind)}")
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:

@@ -33,7 +33,7 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
     """
     if not isinstance(instance, Instance) or not isinstance(plan, Timetable):
         raise InvalidInput(
-            f"there is no picture of {with_article(plan.kind)} that answers {with_article(instance.kind)}"
+            f"pictures do not exist for {with_article(plan.kind)} that answers {with_article(instance.kind)}"
         )
     rows, heights = _rows(instance, plan)
     place = _places(rows, heights, axes)

@@ -105,7 +105,7 @@ def _parse_pipedream(name: str, text: str) -> Any:
     for where, tail, head in edges:
         for end in (tail, head):
             if end not in sent:
-                raise InvalidFile(f"{where}: there is no layer {end!r}")
+                raise InvalidFile(f"{where}: unknown layer {end!r}")
         graph.add_edge(tail, head, bytes=sent[tail])
     return graph
 

@@ -21,8 +21,8 @@ def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
     if column < 0:
         has = ", ".join(question.resources) or "none"
         raise InvalidInput(
-            f"{rule}: counts GPU-seconds, and resources = {has}: exactly one must be named {' or '.join(GPU_UNITS)} "
-            "(whole GPUs, hundredths, thousandths); name it so, or take a rule that counts no GPUs (fifo, srpt)"
+            f"{rule}: counts GPU-seconds, and resources = {has}: exactly one must be named {' or '.join(GPU_UNITS)}; "
+            "rename the resource, or choose another rule, such as fifo or srpt"
         )
     if not question.tick_ms:
         raise InvalidInput(

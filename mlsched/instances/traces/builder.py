@@ -142,7 +142,9 @@ class TraceBuilder:
         """Skip the row at hand (or that at `where`), which is no job with a run time; refuse it where none may be."""
         if self._strict and self.place is not None:
             at = f"{where} " if where else ""
-            self.place.fail(f"{at}is no job that ran: {reason}", "complete or remove the row, or read without strict")
+            self.place.fail(
+                f"{at}is not a job that ran: {reason}", "complete or remove the row, or read without strict"
+            )
         self._count("skipped", reason, where)
 
     def join(self, what: str, where: str = "") -> None:

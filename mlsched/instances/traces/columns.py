@@ -120,7 +120,7 @@ def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = 
     for field, column in given.items():
         if field not in known and field not in SETTINGS:
             there = ", ".join((*known, *SETTINGS))
-            raise InvalidInput(f"read: there is no field {shown(field)}{did_you_mean(field, known)}; there are {there}")
+            raise InvalidInput(f"read: unknown field {shown(field)}{did_you_mean(field, known)}; there are {there}")
         if not isinstance(column, str):
             raise InvalidInput(f"read: {field}: {shown(column)}, expected the name of a column; {USAGE}")
     separator, header = given.pop("separator", None), given.pop("header", "yes")

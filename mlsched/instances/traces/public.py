@@ -101,7 +101,7 @@ def public(name: str) -> Public:
     """The public trace of that name, or UnknownName."""
     if name not in CATALOGUE:
         known = ", ".join(CATALOGUE)
-        raise UnknownName(f"there is no public trace {shown(name)}{did_you_mean(name, CATALOGUE)}; there are {known}")
+        raise UnknownName(f"unknown public trace {shown(name)}{did_you_mean(name, CATALOGUE)}; there are {known}")
     return CATALOGUE[name]
 
 
@@ -157,7 +157,7 @@ def fetch(name: str, *, mirror: str | None = None) -> list[Path]:
             raise InvalidFile(f"{address}: cannot be fetched ({reason}); check the network, or give a mirror") from None
         except ValueError as error:  # pooch on another checksum or protocol
             if "hash" not in str(error):
-                raise InvalidInput(f"{address}: is no address that can be fetched; write https://...") from None
+                raise InvalidInput(f"{address}: is not an address that can be fetched; write https://...") from None
             raise InvalidFile(
                 f"{address}: is another file than the catalogue's (SHA-256 {file.sha256[:12]}...); nothing was kept: "
                 "fetch again, or report it where the address is the catalogue's"

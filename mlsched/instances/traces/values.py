@@ -158,7 +158,7 @@ class Times:
             try:
                 return _point(datetime.fromisoformat(text))
             except ValueError:  # month 13, hour 25
-                place.bad(self.column, text, "is no date and time of day")
+                place.bad(self.column, text, "is not a date and time of day")
         return "a number", self._number(place, text)
 
     def _number(self, place: Place, value: object) -> int:

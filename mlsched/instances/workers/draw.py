@@ -28,7 +28,7 @@ def draw(
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:
-        raise TypeError(f"{with_article(plan.kind)} is no answer to {with_article(instance.kind)}")
+        raise TypeError(f"{with_article(plan.kind)} is not an answer to {with_article(instance.kind)}")
     return {"ms": ("minutes", 1 / 60_000)}
 
 

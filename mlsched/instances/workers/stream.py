@@ -81,7 +81,7 @@ class Stream(contract.Instance):
             f"expected below {len(self.models)} (the number of models)",
         )
         if self.jobs and not len(self.chance):
-            raise InvalidInput(f"jobs = {self.jobs}: there is no type of job")
+            raise InvalidInput(f"jobs = {self.jobs}: expected at least one type of job")
         able = np.asarray(self.allowed.any(axis=(1, 2)))
         refuse_first(
             ~able[self.type_model],

@@ -92,7 +92,7 @@ def _said(state: State) -> str:
 def _given(stream: Stream, rows: dict[State, Given], state: State) -> Given:
     """What the policy gives the jobs of a state; InvalidInput where it does not say, or says what is not allowed."""
     if state not in rows:
-        raise InvalidInput(f"there is no row for {_said(state)}")
+        raise InvalidInput(f"a row is missing for {_said(state)}")
     given, jobs = rows[state], state[1]
     _, most_workers, most_ps = stream.time.shape
     for (m, _), (w, p) in zip(jobs, given, strict=True):

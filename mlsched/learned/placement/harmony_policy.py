@@ -52,12 +52,12 @@ class Policy:
         sizes = [recipe.get(key) for key in ("servers", "new", "running")]
         named = [data.get(key) for key in ("models", "resources")]
         if not all(type(n) is int for n in sizes) or not all(isinstance(n, list) for n in named):
-            raise InvalidFile(f"{name}: its card lacks servers, new, running, models or resources; train it anew")
+            raise InvalidFile(f"{name}: its card lacks servers, new, running, models or resources; train it again")
         (servers, new, running), (self.types, self.resources) = sizes, named
         self.shape = Shape(len(self.types), servers, len(self.resources), new, running)
         self.net = Net(weights.tensors, self.shape)
         if not self.net.fits():
-            raise InvalidFile(f"{name}: its network does not fit its recipe; train it anew")
+            raise InvalidFile(f"{name}: its network does not fit its recipe; train it again")
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
         """The placement of the first N' waiting jobs; the others wait."""
@@ -88,7 +88,7 @@ class Policy:
         asked_types = np.concatenate([instance.job_type[: s.new], instance.run_type])
         if (kinds[asked_types] < 0).any():
             name = instance.types[int(asked_types[kinds[asked_types] < 0][0])]
-            raise TooLarge(f"types: '{name}' is none that these weights know; {_REMEDY}")
+            raise TooLarge(f"types: '{name}' is unknown to these weights; {_REMEDY}")
         return kinds
 
     def _apart(self, instance: Instance) -> IntArray | None:

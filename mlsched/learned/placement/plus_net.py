@@ -72,7 +72,7 @@ class PlusNet:
         hidden = tensors["edge.bias"].shape[0] if "edge.bias" in tensors else 0
         for name, shape in shapes(hidden).items():
             if not hidden or name not in tensors or tensors[name].shape != shape:
-                raise InvalidFile(f"weights: {name} is not as harmony-plus has it; train it anew")
+                raise InvalidFile(f"weights: {name} is not as harmony-plus has it; train it again")
         self.tensors = tensors
 
     def __call__(self, view: View) -> tuple[Any, Any]:

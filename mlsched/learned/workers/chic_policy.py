@@ -40,13 +40,13 @@ class Policy:
         recipe, name = weights.card["recipe"], weights.source
         models, window = weights.card["data"].get("models"), recipe.get("window")
         if not isinstance(models, list) or not all(isinstance(m, str) for m in models):
-            raise InvalidFile(f"{name}: its card does not name the training models it knows; train it anew")
+            raise InvalidFile(f"{name}: its card does not name the training models it knows; train it again")
         if type(window) is not int or window < 1 or type(recipe.get("limit")) is not int:
-            raise InvalidFile(f"{name}: its recipe lacks window or limit; train it anew")
+            raise InvalidFile(f"{name}: its recipe lacks window or limit; train it again")
         self.models: tuple[str, ...] = tuple(models)
         self.masked, self.void = recipe.get("masked") is True, recipe.get("void")
         if self.void not in VOIDS:
-            raise InvalidFile(f"{name}: void: {self.void!r}, expected one of {', '.join(VOIDS)}; train it anew")
+            raise InvalidFile(f"{name}: void: {self.void!r}, expected one of {', '.join(VOIDS)}; train it again")
         self.phase = Phase(window=window, pair=pair, limit=recipe["limit"], void_ends=self.void != "waits")
         #: Only compared with what is asked for.
         self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"), recipe.get("protocol", SETTLED))
@@ -55,7 +55,7 @@ class Policy:
         if (self.net.inputs, self.net.outputs) != sizes:
             raise InvalidFile(
                 f"{name}: its network is {self.net.inputs} -> {self.net.outputs}: its recipe "
-                f"needs {sizes[0]} -> {sizes[1]}; train it anew"
+                f"needs {sizes[0]} -> {sizes[1]}; train it again"
             )
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
@@ -85,7 +85,7 @@ class Policy:
         if len(asked) and (known[asked] < 0).any():
             name = instance.models[int(asked[known[asked] < 0][0])]
             raise InvalidInput(
-                f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
+                f"models: '{name}' is unknown to these weights ({', '.join(self.models)}); "
                 "train one on your models and give its file as weights=, or use chic-plus"
             )
         return known
@@ -150,9 +150,8 @@ def shipped(name: str, asked: Variant = USUAL) -> Weights:
         known = ", ".join(f"{one.window}, {one.episode}, {one.rate:g} and {one.protocol}" for one in VARIANTS[name])
         raise InvalidInput(
             f"{name}: window = {wanted.window}, episode = {wanted.episode}, rate = {wanted.rate:g} and protocol = "
-            f"{wanted.protocol}: weights come with mlsched for {known}; `mlsched train {name} --set window="
-            f"{wanted.window} --set jobs={wanted.episode} --set rate={wanted.rate:g} --set protocol={wanted.protocol}` "
-            "makes others"
+            f"{wanted.protocol}, expected {known}; train others with `mlsched train {name} --set window="
+            f"{wanted.window} --set jobs={wanted.episode} --set rate={wanted.rate:g} --set protocol={wanted.protocol}`"
         )
     return of(name, "workers", "", wanted.suffix)
 

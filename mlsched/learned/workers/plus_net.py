@@ -97,7 +97,7 @@ class PlusNet:
         sizes = (self.encoder.inputs, self.encoder.outputs, self.head.inputs, self.head.outputs)
         if sizes != (STATIC, CODE, 2 * CODE + DYNAMIC, 2):
             raise InvalidFile(
-                f"weights: layers of {sizes} inputs and outputs are not those of chic-plus; train it anew"
+                f"weights: layers of {sizes} inputs and outputs are not those of chic-plus; train it again"
             )
 
     def encode(self, features: Any, there: Any) -> Any:

@@ -92,9 +92,9 @@ class WorkersWorld:
         self._fruitless += 1
         if self._fruitless > FRUITLESS:
             raise SolverError(
-                f"at {self.now / MS:.10g} s the last {FRUITLESS} re-schedules came before any job had finished an "
-                f"iteration, which each of them loses (floor={self.options.floor}): the run would never end; wake less "
-                "often, or set floor=changed or never"
+                f"at {self.now / MS:.10g} s: the last {FRUITLESS} re-schedules lost every iteration "
+                f"(floor={self.options.floor}), so the run cannot end; schedule less often, or set floor=changed or "
+                "never"
             )
         asked = self._asked()
         given = dict(zip(asked, zip(plan.workers.tolist(), plan.ps.tolist(), strict=True), strict=True))

@@ -129,7 +129,7 @@ def _refuse_unknown(model: Any) -> None:
     _, unknown = categorize_valid_components(model, active=True, valid={*known, pyo.Var})
     if unknown:
         names = ", ".join(sorted({kind.__name__ for kind in unknown}))
-        raise InvalidInput(f"the Pyomo model has active components that are no linear rows: {names}")
+        raise InvalidInput(f"the Pyomo model has active components other than linear rows: {names}")
 
 
 def bounds_of(columns: list[Any]) -> tuple[Any, Any, Any]:

@@ -246,7 +246,7 @@ class HighsScalar:
             try:
                 return solution[self._program.position(variable)]
             except KeyError:
-                raise InvalidInput(f"{variable} is no variable of the model") from None
+                raise InvalidInput(f"{variable} is not a variable of the model") from None
 
         return value
 

@@ -70,13 +70,13 @@ class Journal:
                 if number == len(whole) and number > 1 and not lines[-1]:
                     break
                 if number == 1:
-                    raise InvalidFile(f"{self.path}: is no journal of a front; choose another file")
+                    raise InvalidFile(f"{self.path}: is not a journal of a front; choose another file")
                 raise InvalidFile(f"{self.path}, line {number}: is damaged; restore the file or start a new one")
             self._take(number, data)
             self._chain = chain
             offset += len(line) + 1
         if offset == 0:
-            raise InvalidFile(f"{self.path}: is no journal of a front; choose another file")
+            raise InvalidFile(f"{self.path}: is not a journal of a front; choose another file")
         self._stream.seek(offset)
         self._stream.truncate()
 

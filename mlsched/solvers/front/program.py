@@ -108,7 +108,7 @@ def _linear(matrix: Any, expression: Any, sign: int, number: int, integer: Any) 
         flat = generate_standard_repn(getattr(expression, "expr", expression))
         linear = flat.is_linear()
     except Exception as error:
-        raise InvalidInput(f"objective {number}: is no Pyomo expression: {error}") from None
+        raise InvalidInput(f"objective {number}: is not a Pyomo expression: {error}") from None
     if not linear:
         raise InvalidInput(f"objective {number}: is not linear; replace products by variables and rows")
     unknown = [v.name for v in flat.linear_vars if id(v) not in matrix.position]
@@ -185,7 +185,7 @@ def _rows_of(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
         return [_count(list(constraint.at_most_one.literals), -np.inf, 1)]
     if constraint.has_exactly_one() and not enforced:
         return [_count(list(constraint.exactly_one.literals), 1, 1)]
-    raise InvalidInput("the CP-SAT model has a constraint that is no linear row or clause; verify with 'cp-sat'")
+    raise InvalidInput("the CP-SAT model has a constraint other than linear rows and clauses; verify with 'cp-sat'")
 
 
 def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int], float, float]:

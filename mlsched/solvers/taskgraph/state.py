@@ -67,7 +67,7 @@ class State:
     def refuse_all(self) -> None:
         """There is no plan at all, as a solver says."""
         if self.plan is not None:
-            raise SolverError("cp-sat says that there is no plan, and one is known")
+            raise SolverError("cp-sat denies that a plan exists, and a plan is known")
         self.infeasible = True
 
     def spend(self, work: float) -> None:

@@ -88,7 +88,7 @@ def _met(rates: Rates, jobs: IntArray, need: Floats, change: Floats) -> tuple[Fl
     program.put(rows, level, -need * per_step)
     solved = program.solve(maximise=True)
     if solved is None:
-        raise BackendError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls existing shares infeasible")
     t = float(solved.x[level[0]])
     return program.shares(solved.x), t, float((solved.prices[rows] * change * per_step).sum() * t)
 

@@ -104,7 +104,7 @@ def makespan_bound(rates: Rates, steps: Floats, release: Floats, *, deadline: De
     program.put(rows_of_types[:, final], last, -rates.capacity.astype(np.float64))
     solved = program.solve(deadline=deadline)
     if solved is None:
-        raise BackendError("highs calls a schedule infeasible that there is")
+        raise BackendError("highs calls an existing schedule infeasible")
     return float((ends[-2] + solved.value * (1 - SAFE)) * unit)
 
 
@@ -150,7 +150,7 @@ def _solved(
     program.cost = [costs]
     solved = program.solve(deadline=deadline)
     if solved is None:
-        raise BackendError("highs calls a schedule infeasible that there is")
+        raise BackendError("highs calls an existing schedule infeasible")
     return solved, columns
 
 

@@ -145,5 +145,5 @@ def _per_step(rates: Rates, weight: Floats | None) -> Floats:
 def _solved(program: SharesProgram, *, optimum: Optimum = "vertex") -> tuple[Floats, Floats]:
     solved = program.solve(maximise=True, optimum=optimum)
     if solved is None:
-        raise BackendError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls existing shares infeasible")
     return program.shares(solved.x), solved.x

@@ -69,5 +69,5 @@ def _shares(rates: Rates, remaining: Floats, *, optimum: Optimum, within: float 
     program.put(program.advance(jobs, 1 / rates.fastest[jobs]), level, -alone / alone.max())
     solved = program.solve(maximise=True, optimum=optimum)
     if solved is None:
-        raise BackendError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls existing shares infeasible")
     return program.shares(solved.x)

@@ -19,5 +19,5 @@ def max_sum(rates: Rates, *, optimum: Optimum = "vertex") -> Floats:
     program = SharesProgram(rates, (rates.rate / largest).ravel())
     solved = program.solve(maximise=True, optimum=optimum)
     if solved is None:
-        raise BackendError("highs calls shares infeasible that there are")
+        raise BackendError("highs calls existing shares infeasible")
     return program.shares(solved.x)

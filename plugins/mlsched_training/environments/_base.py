@@ -159,7 +159,7 @@ class InstanceEnv(MaskedEnv):
         if not self._instances:
             raise InvalidInput("instances: expected at least one, or left out for random ones")
         if not isinstance(self._instances[0], kind):
-            raise InvalidInput(f"instances[0]: is no instance of {problem}")
+            raise InvalidInput(f"instances[0]: is not an instance of {problem}")
         return self._instances[0]
 
     def _drawn(self, rng: np.random.Generator) -> Any:

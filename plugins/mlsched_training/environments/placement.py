@@ -93,7 +93,7 @@ class PlacementEnv(InstanceEnv):
     def _check(self, inst: Any, name: str) -> None:
         """Refuse what makes no episode of this environment."""
         if not isinstance(inst, Instance):
-            raise InvalidInput(f"{name}: is no instance of placement")
+            raise InvalidInput(f"{name}: is not an instance of placement")
         if inst.resources != self._resources or len(inst.server_free) != self._servers:
             raise InvalidInput(
                 f"{name}: expected as many servers and the same resources as the environment: {self._servers} with "

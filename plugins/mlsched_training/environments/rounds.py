@@ -91,7 +91,7 @@ class RoundsEnv(MaskedEnv):
         self._options = SIMULATION.options(options)
         if queueing == "iteration" and self._options.pausing != "keep":
             raise InvalidInput(
-                f"options: pausing: '{self._options.pausing}', expected 'keep' where jobs give way; or leave "
+                f"options: pausing: '{self._options.pausing}', expected 'keep' where jobs are preempted; or leave "
                 "queueing=iteration out"
             )
         self._reward = reward

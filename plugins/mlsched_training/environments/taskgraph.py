@@ -139,7 +139,7 @@ class TaskGraphEnv(InstanceEnv):
     def _check(self, inst: Any, name: str) -> None:
         """Refuse what makes no episode of this environment."""
         if not isinstance(inst, Instance):
-            raise InvalidInput(f"{name}: is no instance of taskgraph")
+            raise InvalidInput(f"{name}: is not an instance of taskgraph")
         if inst.resources != self._resources or len(inst.node_capacity) != self._nodes:
             raise InvalidInput(
                 f"{name}: expected as many nodes and the same resources as the environment: {self._nodes} with "

@@ -108,7 +108,7 @@ def test_a_gang_gives_way_whole_and_by_work_later_than_by_time():
 def test_preempt_needs_a_world_in_which_runs_may_pause():
     for options in ({"pausing": "none"}, {"pausing": "restart"}):
         with pytest.raises(
-            InvalidInput, match="srpt: preempt = true: runs may not pause and go on later here"
+            InvalidInput, match="srpt: preempt = true: runs may not pause and resume later here"
         ) as caught:
             api.simulate(THREE, "srpt:preempt=true", options=options)
         assert "\n" not in str(caught.value)

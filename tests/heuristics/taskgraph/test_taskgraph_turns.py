@@ -100,7 +100,7 @@ def test_nobody_is_preempted_before_the_turn_is_over(load, rule, wake):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_they_need_a_world_in_which_runs_may_pause(rule):
-    with pytest.raises(InvalidInput, match="runs may not pause and go on later here"):
+    with pytest.raises(InvalidInput, match="runs may not pause and resume later here"):
         api.simulate(TWO, rule, options={"pausing": "none"})
 
 

@@ -158,7 +158,7 @@ def test_options_of_readers(tmp_path):
         mlsched.load(tmp_path / "g.stg", processors=-1)
     with pytest.raises(UnknownName, match="no parameter 'machines'"):
         mlsched.load(tmp_path / "g.stg", machines=2)
-    with pytest.raises(InvalidFile, match="there is no such file"):
+    with pytest.raises(InvalidFile, match="file not found"):
         mlsched.load(tmp_path / "missing.stg", processors=2)
     (tmp_path / "b.sm").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidFile, match="is not text"):
@@ -229,7 +229,7 @@ def test_a_dnn_partitioning_profile(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GRAPH + "\n\tnode3 -- node9", "line 6: there is no layer 'node9'"),
+        (GRAPH + "\n\tnode3 -- node9", "line 6: unknown layer 'node9'"),
         (GRAPH + "\n\tnode3 - node1", "line 6: expected 'id -- id'"),
         (GRAPH.replace("2.000, backward", "nan, backward"), "line 1: nan must be at least 0"),
         (GRAPH.replace("2.000, backward", "two, backward"), "line 1: 'two' is not a number"),
@@ -253,7 +253,7 @@ def test_archives(tmp_path):
         archive.add(tmp_path / "graph.txt", "a/graph.txt")
     assert list(read_profiles(tmp_path / "p.tar.gz")) == ["a/graph.txt"]
     (tmp_path / "q.tar.gz").write_bytes(b"no archive")
-    for name, fragment in (("q.tar.gz", "cannot be read"), ("missing.txt", "there is no such file")):
+    for name, fragment in (("q.tar.gz", "cannot be read"), ("missing.txt", "file not found")):
         with pytest.raises(InvalidFile, match=fragment):
             read_profiles(tmp_path / name)
 

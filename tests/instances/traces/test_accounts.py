@@ -123,9 +123,11 @@ def test_one_empty_cell_does_not_refuse_a_file_unless_it_shall(write) -> None:
         "20000 rows read, 19999 jobs, 1 skipped.",
         "Skipped: no number of gpus: 1 (line 7002).",
     ]
-    with pytest.raises(InvalidFile, match="line 7002: is no job that ran: no number of gpus; complete or remove the"):
+    with pytest.raises(
+        InvalidFile, match="line 7002: is not a job that ran: no number of gpus; complete or remove the"
+    ):
         read_trace(path, strict=True)
-    with pytest.raises(InvalidFile, match="line 7: is no job that ran: not finished"):
+    with pytest.raises(InvalidFile, match="line 7: is not a job that ran: not finished"):
         read_trace(write(logs.SACCT, "sacct"), strict=True)
 
 

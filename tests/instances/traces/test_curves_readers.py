@@ -106,7 +106,7 @@ def test_bad_rows_name_file_member_and_line(tmp_path: Path, row: str, rule: str)
 
 def test_bad_files(tmp_path: Path) -> None:
     read = algoperf.read_curves
-    assert "there is no such file" in one_line(tmp_path / "none", read)
+    assert "file not found" in one_line(tmp_path / "none", read)
     assert "is a directory" in one_line(tmp_path, read)
     assert "is empty" in one_line(file(tmp_path / "empty", ""), read)
     assert "has no column train/loss or train/ctc_loss; give one" in one_line(file(tmp_path / "a", "a,b\n1,2\n"), read)

@@ -135,7 +135,7 @@ BAD = {
         {},
         "submit, start and end are on different clocks (submit: a time of day, end: a number)",
     ),
-    "no date": ("submit,duration,gpus\n2024-13-01 10:00:00,2,1\n", {}, "submit: '2024-13-01 10:00:00', is no date"),
+    "no date": ("submit,duration,gpus\n2024-13-01 10:00:00,2,1\n", {}, "submit: '2024-13-01 10:00:00', is not a date"),
     "unreadable": (
         "submit,duration,gpus\nyesterday,2,1\n",
         {},
@@ -151,7 +151,7 @@ BAD = {
     "no field": (
         "submit,duration,gpus\n1,2,1\n",
         "gpu=gpus",
-        "there is no field 'gpu' (did you mean 'gpus'?); there are submit, start",
+        "unknown field 'gpu' (did you mean 'gpus'?); there are submit, start",
     ),
     "no mapping": ("submit,duration,gpus\n1,2,1\n", "gpus", "'gpus' is not FIELD=COLUMN, or names a field twice"),
 }

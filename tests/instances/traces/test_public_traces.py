@@ -66,7 +66,7 @@ def test_fetching_from_a_server(server, helios):
     assert len(read_trace(path)) == 1
     (folder / helios.name).unlink()
     assert public.fetch("helios-venus", mirror=address) == [path], "what is there is not fetched again"
-    with pytest.raises(InvalidInput, match="is no address that can be fetched"):
+    with pytest.raises(InvalidInput, match="is not an address that can be fetched"):
         public.fetch("helios-venus", mirror="nonsense") if path.unlink() is None else None
 
 
@@ -78,7 +78,7 @@ def test_the_catalogue():
         for file in found.files:
             assert file.address.startswith("https://")
             assert len(file.sha256) == 64
-    with pytest.raises(UnknownName, match="there is no public trace 'x'; there are philly, helios-venus"):
+    with pytest.raises(UnknownName, match="unknown public trace 'x'; there are philly, helios-venus"):
         public.located("sample:x")
 
 

@@ -171,7 +171,7 @@ def test_a_log_without_tres_is_of_cpus() -> None:
 def test_a_row_that_ends_before_it_starts_is_skipped() -> None:
     trace = read_trace(LOGS / "13_end_before.txt")
     assert (trace.ids, counts(trace.account.skipped)) == (("20",), {"ends before it starts": 1})
-    with pytest.raises(InvalidFile, match="line 3: is no job that ran: ends before it starts"):
+    with pytest.raises(InvalidFile, match="line 3: is not a job that ran: ends before it starts"):
         read_trace(LOGS / "13_end_before.txt", strict=True)
 
 

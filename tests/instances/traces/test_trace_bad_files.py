@@ -214,10 +214,10 @@ def test_damaged_gzip(tmp_path: Path, text: str) -> None:
 
 def test_path_that_is_no_file(tmp_path: Path) -> None:
     assert ": is a directory; give a regular file" in one_line(tmp_path)
-    assert ": there is no such file; check the path" in one_line(tmp_path / "none.csv")
+    assert ": file not found; check the path" in one_line(tmp_path / "none.csv")
     with pytest.raises(InvalidFile, match=r"'a\\x00b': cannot be read: embedded null byte"):
         read_trace("a\0b")
-    with pytest.raises(InvalidFile, match=r"'a\\nb': there is no such file"):
+    with pytest.raises(InvalidFile, match=r"'a\\nb': file not found"):
         read_trace("a\nb")
 
 

@@ -234,7 +234,7 @@ def test_iterations_that_end_after_the_first_job_are_of_the_next_state():
 FIRST = "model 0 with 2 iterations; 1 to come"
 SECOND = "model 0 with 1 iterations, model 0 with 2 iterations; 0 to come"
 WRONG = [
-    (policy((1, [2], [2]), (0, [2], [2])), f"there is no row for {SECOND}"),
+    (policy((1, [2], [2]), (0, [2], [2])), f"a row is missing for {SECOND}"),
     (policy((1, [2], [0])), f"{FIRST}: nobody trains"),
     (policy((1, [2], [3])), f"{FIRST}: a job of model 0 cannot train with 3 workers and 1 PSs"),
     (
@@ -285,7 +285,7 @@ def test_another_plan_is_no_policy():
 REFUSED = [
     ({"type_model": ints([1])}, r"type_model\[0\]: 1, expected below 1"),
     ({"capacity": ints([0])}, "fits in no configuration"),
-    ({"type_model": ints([]), "type_iterations": ints([]), "chance": ints([])}, "there is no type of job"),
+    ({"type_model": ints([]), "type_iterations": ints([]), "chance": ints([])}, "expected at least one type of job"),
     ({"jobs": 7}, "jobs: 7, expected between 0 and 6"),
     ({"type_iterations": ints([2**52])}, "jobs may take"),
     ({"gap": 0}, "gap"),

@@ -39,7 +39,7 @@ def test_a_run_in_the_world_is_sound():
         (lambda: generate(np.random.default_rng(0), servers=5), "has 5 servers: these weights know 6"),
         (lambda: small(server_capacity=[[4]] * 6, server_free=[[4]] * 6, run_type=[], run_speed=[], run_workers=[],
                        run_ps=[]), "resources: are cpu"),
-        (lambda: generate(np.random.default_rng(0)).replace(types=list("abcdef")), "is none that these weights know"),
+        (lambda: generate(np.random.default_rng(0)).replace(types=list("abcdef")), "is unknown to these weights"),
     ],
 )  # fmt: skip
 def test_what_the_weights_do_not_know_is_refused(instance, line):

@@ -92,7 +92,7 @@ def test_where_nothing_may_pause_it_says_who_starts():
 
 def test_weights_of_another_shape_are_refused(tmp_path):
     path = weights_of(tmp_path, [1.0, 0.0, 0.0])
-    with pytest.raises(InvalidFile, match=f"3 -> 1, expected {FEATURES} -> 1; train it anew"):
+    with pytest.raises(InvalidFile, match=f"3 -> 1, expected {FEATURES} -> 1; train it again"):
         api.simulate(load(), f"mlf-rl-plus:weights={path}", options=WORLD)
 
 

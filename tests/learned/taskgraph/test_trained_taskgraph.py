@@ -99,7 +99,7 @@ def test_networks_of_other_shapes_are_refused(tmp_path, name):
     tensors = {"0.weight": np.zeros((1, 3), dtype=np.float32), "0.bias": np.zeros(1, dtype=np.float32)}
     path = tmp_path / "other.safetensors"
     write(path, Weights(tensors, of(name, "taskgraph").card))
-    with pytest.raises(InvalidFile, match=r"3 -> 1, expected .* train it anew"):
+    with pytest.raises(InvalidFile, match=r"3 -> 1, expected .* train it again"):
         api.simulate(load(), f"{name}:weights={path}", scheduling_events=WAKE, options=WORLD)
 
 

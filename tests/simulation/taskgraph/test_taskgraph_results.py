@@ -153,7 +153,7 @@ def test_policies_that_did_the_same_share_a_line(tmp_path):
     ]
     mlsched.plot_runs({"mine": runs[0]}, tmp_path / "runs.svg")
     assert "mine" in (tmp_path / "runs.svg").read_text()
-    with pytest.raises(InvalidInput, match="there is none to draw"):
+    with pytest.raises(InvalidInput, match="expected at least one to draw"):
         mlsched.plot_runs([], tmp_path / "runs.svg")
 
 

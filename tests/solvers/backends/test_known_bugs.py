@@ -166,7 +166,7 @@ def test_reading():
     assert read == models.Row({"x": Fraction(3), "y": Fraction(-1, 2)}, Fraction(-2), None)
     assert models._row("1 <= x <= 2") == models.Row({"x": Fraction(1)}, Fraction(1), Fraction(2))
     assert models._terms("0") == {}
-    with pytest.raises(ValueError, match="is no sum of terms"):
+    with pytest.raises(ValueError, match="is not a sum of terms"):
         models._terms("3 x * y")
 
 

@@ -152,7 +152,7 @@ BAD = [
     (with_objective, "already has an objective; give it as one of"),
     (with_pyomo_objective, "already has an objective; give it as one of"),
     (foreign, "objective 1: names x, a variable of another model"),
-    (one_of_two, "active components that are no linear rows: SOSConstraint"),
+    (one_of_two, "active components other than linear rows: SOSConstraint"),
     (with_product, "constraint product is not linear"),
     (continuous, "objective 1: z is continuous; only integer variables may appear"),
     (of_cp(lambda x, y: x, lambda x, y: 0.5 * y), "objective 1: .*expected linear with integer coefficients; scale"),

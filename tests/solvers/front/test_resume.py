@@ -215,7 +215,7 @@ def test_any_flipped_bit_before_the_last_line_is_noticed(journal):
         bad = bytearray(content)
         bad[place] ^= 1
         journal.write_bytes(bad)
-        with pytest.raises(InvalidFile, match=r"is damaged|is no journal"):
+        with pytest.raises(InvalidFile, match=r"is damaged|is not a journal"):
             enumerate_front(*SMALL.cp_sat(), resume=journal)
 
 
@@ -231,9 +231,9 @@ def test_a_lost_or_swapped_line_is_noticed(journal):
 def test_a_file_of_something_else(tmp_path):
     file = tmp_path / "instance.json"
     file.write_text(json.dumps({"kind": "preemption.instance"}) + "\n")
-    refuse(file, "line 1: is damaged|is no journal")
+    refuse(file, "line 1: is damaged|is not a journal")
     file.write_text("no newline")
-    refuse(file, "is no journal of a front; choose another file")
+    refuse(file, "is not a journal of a front; choose another file")
     refuse(tmp_path, "is a directory; give a regular file")
     refuse(tmp_path / "missing" / "front.jsonl", "cannot be written: No such file or directory")
 

@@ -42,8 +42,8 @@ def played(jobs: Jobs) -> LoggedRuns:
     """What the log says; InvalidInput where it does not say when its jobs ran."""
     if not len(jobs.logged_job):
         raise InvalidInput(
-            f"{NAME}: the log does not say when each of its jobs started; read start=COLUMN,end=COLUMN (sacct: Start "
-            "and End), or leave jobs out that it does not say it of with unlogged=drop"
+            f"{NAME}: the log lacks the start of some jobs; read start=COLUMN,end=COLUMN (sacct: Start "
+            "and End), or drop jobs without them with unlogged=drop"
         )
     if jobs.rate_ppm != 10**6:
         rate = jobs.rate_ppm / 10**6

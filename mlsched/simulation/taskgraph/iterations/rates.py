@@ -52,7 +52,7 @@ def typed(
     """
     if not path and not any(trace.rates[row] for row in kept.tolist()):
         if on:
-            raise InvalidInput(f"measured_on={shorten(on)}: there are no rates; give throughputs=TABLE")
+            raise InvalidInput(f"measured_on={shorten(on)}: no rates are given; give throughputs=TABLE")
         return None
     names, node_type = _types(nodes)
     reader = _Rates(trace, read_throughputs(path) if path else None, names, _plain(on))

@@ -63,7 +63,7 @@ def _broken(known_bug: KnownBug, solution: tuple[float, ...]) -> str:
     value = {v.name: x for v, x in zip(known_bug.variables, solution, strict=True)}
     for v in known_bug.variables:
         if v.integer and not _near(value[v.name], round(value[v.name])):
-            return f"{v.name} = {value[v.name]} is no integer"
+            return f"{v.name} = {value[v.name]} is not an integer"
         if not _between(v.low, value[v.name], v.high):
             return f"{v.name} = {value[v.name]} is out of its bounds"
     for number, row in enumerate(known_bug.rows):

@@ -132,7 +132,7 @@ def _terms(text: str) -> Terms:
     while rest:
         match = _TERM.match(rest)
         if match is None or not match[0]:
-            raise ValueError(f"'{text}' is no sum of terms, at '{rest}'")
+            raise ValueError(f"'{text}' is not a sum of terms, at '{rest}'")
         if match[3]:
             sign = -1 if match[1] == "-" else 1
             coefficients[match[3]] = coefficients.get(match[3], Fraction(0)) + sign * Fraction(match[2] or 1)

@@ -159,7 +159,7 @@ def _recognised(name: str, entry: Entry) -> Document:
         return Document("config", name, entry)
     known = ", ".join(list(value)[:4])
     raise InvalidFile(
-        f"{name}: is no state that is known (its fields: {shorten(known, 60)}); give kubectl get -o json, "
+        f"{name}: is not a known state (its fields: {shorten(known, 60)}); give kubectl get -o json, "
         f"squeue --json, scontrol show nodes --json, or a KAI snapshot"
     )
 

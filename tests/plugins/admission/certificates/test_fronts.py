@@ -191,7 +191,7 @@ def test_a_point_that_is_moved_is_no_front(folder):
     row = instance.evaluate(worse)
     moved = [row["victims"], row["lost"]]
     said = changed(folder, plans=[worse, plans[1]], values=[moved, values[1]])
-    assert said == "the plans are no front: point 1 is no better than point 2 in any objective"
+    assert said == "the plans are not a front: point 1 is no better than point 2 in any objective"
     said = changed(folder, plans=[*plans, plans[0]], values=[*values, values[0]])
     assert "is no better than point" in said
     infeasible = plan_of(instance, evict=[], start=[0], place=plans[0].place)
@@ -275,7 +275,7 @@ def test_what_cannot_be_certified_is_refused_before_any_work(tmp_path, folder):
         api.certify_front(instance, plans, folder, **asked)
     with pytest.raises(InvalidInput, match="there is nothing to certify"):
         api.certify_front(instance, [], tmp_path / "new", **asked)
-    with pytest.raises(InvalidInput, match="these plans are no front"):
+    with pytest.raises(InvalidInput, match="these plans are not a front"):
         api.certify_front(instance, [*plans, *plans], tmp_path / "new", **asked)
     with pytest.raises(InvalidInput, match="plan 1 of the front is infeasible"):
         api.certify_front(instance, [plan_of(instance, start=[0])], tmp_path / "new", **asked)

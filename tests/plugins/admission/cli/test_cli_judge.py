@@ -148,7 +148,7 @@ def test_free_flavors_are_compared(cli, tmp_path):
         ("kubernetes", ["--flavors", "none"], "expected chosen or free"),
         ("kubernetes", ["--anonymous"], "name a file with -o"),
         ("kubernetes", ["--rule", "kubee"], "did you mean 'kube'"),
-        ("slurm", ["--slurm-conf", "none.conf"], "there is no such file"),
+        ("slurm", ["--slurm-conf", "none.conf"], "file not found"),
     ],
 )
 def test_bad_calls_are_one_line(judged, system, arguments, message):
@@ -159,7 +159,7 @@ def test_bad_states_are_one_line(cli, tmp_path):
     documents = slurm_state()
     del documents["config.txt"]
     cli("judge", *written(tmp_path, documents)).refused("PreemptType", "give --slurm-conf slurm.conf")
-    cli("judge", tmp_path / "none.json").refused("there is no such file")
+    cli("judge", tmp_path / "none.json").refused("file not found")
     mlsched.save(mlsched.generate("preemption", "small"), tmp_path / "i.json")
     cli("judge", tmp_path / "i.json").refused(
         "i.json: is a preemption.instance, no state of a cluster; `mlsched check`"

@@ -42,7 +42,7 @@ TEXTS = {
     "broken": ('{"kind": "Pod", ', "is not JSON"),
     "twice": ('{"kind": "Pod", "kind": "Node"}', "given twice"),
     "deep": ('{"kind": ' + "[" * 100_000, "is not JSON"),
-    "no state": ('{"a": 1, "b": 2}', "is no state that is known (its fields: a, b)"),
+    "no state": ('{"a": 1, "b": 2}', "is not a known state (its fields: a, b)"),
     "sinfo": ('{"sinfo": []}', "scontrol show nodes --json"),
     "no kind": ('{"kind": "List", "items": [{"metadata": {}}]}', "has no kind"),
     "items": ('{"kind": "List", "items": [3]}', "expected an object"),
@@ -60,7 +60,7 @@ def test_files_that_are_no_states(tmp_path, case):
 
 def test_paths_that_are_no_files(tmp_path):
     assert "is a directory; give a regular file" in one_line([tmp_path])
-    assert "there is no such file" in one_line([tmp_path / "none.json"])
+    assert "file not found" in one_line([tmp_path / "none.json"])
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     assert "is neither JSON nor text" in one_line([tmp_path / "binary"])
 

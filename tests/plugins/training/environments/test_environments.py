@@ -217,7 +217,7 @@ def test_episodes_of_given_instances():
         gymnasium.make("mlsched/Placement-v0", instances=[given[0], mlsched.generate("placement", servers=4)])
     for name in ("placement", "taskgraph"):
         kind = {"placement": "Placement", "taskgraph": "TaskGraph"}[name]
-        with pytest.raises(InvalidInput, match=rf"instances\[0\]: is no instance of {name}"):
+        with pytest.raises(InvalidInput, match=rf"instances\[0\]: is not an instance of {name}"):
             gymnasium.make(f"mlsched/{kind}-v0", instances=[mlsched.generate("quality", "small")])
 
 
@@ -247,7 +247,7 @@ def test_a_policy_of_an_environment_answers_any_instance_of_its_size(name, probl
     other = mlsched.generate(problem, seed=0, **{**sizes, {"placement": "servers", "taskgraph": "nodes"}[problem]: 5})
     with pytest.raises(InvalidInput, match=r"options: instance: expected as many .* as the environment: "):
         env.reset(options={"instance": other})
-    with pytest.raises(InvalidInput, match=f"options: instance: is no instance of {problem}"):
+    with pytest.raises(InvalidInput, match=f"options: instance: is not an instance of {problem}"):
         env.reset(options={"instance": mlsched.generate("quality", "small")})
 
 

@@ -137,7 +137,7 @@ def test_wrong_calls_are_refused():
     with pytest.raises(InvalidInput, match="at least one"):
         RoundsEnv(workloads=[])
     load = mlsched.workload("synthetic:mlfs-cluster", jobs=2, servers=1)
-    with pytest.raises(InvalidInput, match="600 s is no multiple of a tick of 7 s"):
+    with pytest.raises(InvalidInput, match="600 s is not a multiple of a tick of 7 s"):
         RoundsEnv(workloads=[load, load.replace(tick_ms=7000)])
     with pytest.raises(InvalidInput, match="leave out the sizes"):
         RoundsEnv(workloads=[load], jobs=3)

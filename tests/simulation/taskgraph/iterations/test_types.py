@@ -162,7 +162,7 @@ def test_runs_repeat_isolated_and_from_files(rule, tmp_path):
 
 @pytest.mark.parametrize("rule", ["mlf-h", "mlf-c", "mlfs-h", "mlf-rl", "mlfs", "mirhoseini-rl"])
 def test_rules_that_place_each_task_refuse(rule):
-    assert "nodes are of several types here" in api.refusal(JOBS, rule)
+    assert "nodes: several types, expected one type" in api.refusal(JOBS, rule)
 
 
 def test_what_knows_no_types_refuses(tmp_path):

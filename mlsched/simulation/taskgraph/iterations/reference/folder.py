@@ -123,13 +123,13 @@ def _pack(path: Path, data: dict[str, Any]) -> None:
 def _unpacked(path: Path, most: int) -> dict[str, Any]:
     text = gunzipped(path, read_bytes(path, most=most), most=most)
     if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_VALUES} values; make the reference anew")
+        raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_VALUES} values; make the reference again")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidFile(f"{shown_path(path)}: is no JSON ({str(error)[:60]}); make the reference anew") from None
+        raise InvalidFile(f"{shown_path(path)}: is not JSON ({str(error)[:60]}); make the reference again") from None
     if not isinstance(data, dict):
-        raise InvalidFile(f"{shown_path(path)}: must hold a JSON object; make the reference anew")
+        raise InvalidFile(f"{shown_path(path)}: must hold a JSON object; make the reference again")
     return data
 
 
@@ -138,7 +138,9 @@ def claimed(folder: Path) -> Reference:
     path = folder / MANIFEST
     data = read_json(path)
     if data.pop("kind", None) != KIND:
-        raise InvalidFile(f"{shown_path(path)}: is no manifest of a reference; `mlsched reference -o FOLDER` makes one")
+        raise InvalidFile(
+            f"{shown_path(path)}: is not a manifest of a reference; `mlsched reference -o FOLDER` makes one"
+        )
     if data.pop("version", None) != VERSION:
         raise InvalidFile(f"{shown_path(path)}: is of another version; use a newer mlsched")
     kinds: dict[str, type | tuple[type, ...]] = {
