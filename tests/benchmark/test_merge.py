@@ -233,7 +233,7 @@ def test_stores_of_no_suite_of_two_and_without_a_request(tmp_path):
     }.items():
         with pytest.raises(InvalidInput, match=said):
             merge([good, tmp_path / f"{name}.sqlite"], target)
-    with pytest.raises(InvalidInput, match="no store to merge"):
+    with pytest.raises(InvalidInput, match="a store is missing"):
         merge([], target)
     with pytest.raises(InvalidFile, match=r"is not a store|is an SQLite file"):
         merge([good], _other(tmp_path / "other.sqlite"))

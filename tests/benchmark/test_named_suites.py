@@ -96,7 +96,7 @@ def test_speed_repeats_each_call_and_times_the_judge():
     assert {r.solver for r in rows} == {"judge", *(a.name for a in registry().available("quality", "heuristic"))}
     assert all(r.work["calls"] >= 3 and 0 < r.cpu_seconds < r.work["calibration"] for r in rows)
     assert all(line.load > 0 for line in cost_lines(rows))
-    with pytest.raises(InvalidInput, match="'judge' is no solver"):
+    with pytest.raises(InvalidInput, match="'judge' is not a solver"):
         rerun(next(r for r in rows if r.solver == "judge"))
 
 

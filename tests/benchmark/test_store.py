@@ -210,7 +210,7 @@ def test_places_that_cannot_be_written(tmp_path):
 
 
 def test_reading_a_missing_store_creates_none(path):
-    with pytest.raises(InvalidFile, match="no such file"):
+    with pytest.raises(InvalidFile, match="file not found"):
         read_rows(path)
     assert not path.exists()
 

@@ -300,7 +300,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     refused("--moves", "-1")("--moves")
     refused("--set", "hours=3")("--set hours: there are tick")
     for name in ("cluster", "simulator", "strict"):
-        refused("--set", f"{name}=1")(f"--set {name}: is no option of a log")
+        refused("--set", f"{name}=1")(f"--set {name}: is not an option of a log")
     assert [file.name for file in mine.iterdir()] == ["note.txt"]
     assert not new.exists(), "what is refused leaves nothing"
 

@@ -119,7 +119,7 @@ def test_what_a_policy_refuses_is_known_before_the_first_run_and_the_others_go_o
     assert found.status == 1
     first, *_, last = found.err.splitlines()
     assert first.startswith(
-        "mlsched: srpt:preempt=true will not run: srpt: preempt = true: runs may not pause and go on"
+        "mlsched: srpt:preempt=true will not run: srpt: preempt = true: runs may not pause and resume"
     )
     assert last.startswith("mlsched: srpt:preempt=true: srpt: preempt = true")
     assert "srpt:preempt=true refused: srpt: preempt = true" in found.out

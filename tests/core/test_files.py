@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_file_is_one_line(tmp_path, content, message):
 
 
 def test_no_file_and_no_permission(tmp_path):
-    with pytest.raises(InvalidFile, match="no such file; check the path"):
+    with pytest.raises(InvalidFile, match="file not found; check the path"):
         read_json(tmp_path / "none.json")
     with pytest.raises(InvalidFile, match="is a directory; give a regular file"):
         read_json(tmp_path)

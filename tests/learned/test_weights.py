@@ -125,7 +125,7 @@ def test_other_policies_missing_files_and_folders_are_refused(tmp_path):
     bytes_of(tmp_path)
     with pytest.raises(InvalidFile, match="holds weights of chic, expected of chic-pair"):
         w.read(tmp_path / "a.safetensors", "chic-pair")
-    with pytest.raises(InvalidFile, match="no such file"):
+    with pytest.raises(InvalidFile, match="file not found"):
         w.of("chic", "workers", str(tmp_path / "b.safetensors"))
     with pytest.raises(InvalidFile, match="is a directory"):
         w.read(tmp_path)

@@ -81,7 +81,7 @@ def test_ends_when_its_cpu_time_is_spent(tmp_path, capsys):
         (["chic", "--set", "cpu_limit=2"], "--cpu-limit"),
         (["chic-plus", "--until-trained"], "no criterion"),
         (["chic", "--device", "tpu"], "device"),
-        (["chic", "--resume"], "no such file"),
+        (["chic", "--resume"], "file not found"),
         (["chic", "--plot", "curve.xyz"], "curve.xyz"),
     ],
 )

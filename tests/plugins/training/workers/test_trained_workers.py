@@ -201,7 +201,7 @@ def test_weights_of_ones_own(tmp_path):
     assert mlsched.solve(inst, f"chic:weights={path}", seed=4).plan == mlsched.solve(inst, "chic", seed=4).plan
     with pytest.raises(InvalidFile, match="expected of chic-plus"):
         mlsched.solve(inst, "chic-plus", weights=str(path))
-    with pytest.raises(InvalidFile, match="no such file"):
+    with pytest.raises(InvalidFile, match="file not found"):
         mlsched.solve(inst, "chic", weights=str(tmp_path / "none"))
 
 
