@@ -10,6 +10,8 @@ import numpy as np
 
 #: Draws of the bootstrap, and its confidence.
 DRAWS, CONFIDENCE = 9999, 0.95
+#: Numbers drawn at once: more draws are the same in several parts, and a mean of many values takes no more memory.
+AT_ONCE = 1_000_000
 #: Least number of values for an interval.
 LEAST_VALUES = 5
 
@@ -27,6 +29,11 @@ def _cached_interval(values: tuple[float, ...]) -> tuple[float, float] | None:
     from scipy.stats import bootstrap
 
     result: Any = bootstrap(
-        (np.array(values),), np.mean, n_resamples=DRAWS, confidence_level=CONFIDENCE, rng=np.random.default_rng(0)
+        (np.array(values),),
+        np.mean,
+        n_resamples=DRAWS,
+        batch=max(1, AT_ONCE // len(values)),
+        confidence_level=CONFIDENCE,
+        rng=np.random.default_rng(0),
     )
     return float(result.confidence_interval.low), float(result.confidence_interval.high)

@@ -27,7 +27,8 @@ Interval = tuple[float, float]
 Verdict = Literal["better", "worse", "the same values", "undecided"]
 #: Subsets of up to 14 pairs are all taken; of more, as many are drawn.
 SUBSETS = 2**14 - 1
-_CHUNK = 1024
+#: Subsets that are made and used at once: at most as many, and fewer of many pairs.
+_CHUNK, _CELLS = 1024, 2**21
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,8 +106,9 @@ def _cached_interval(values: tuple[float, ...], comparisons: int) -> Interval | 
     if not values:
         return None
     data = np.array(values)
-    subsets = _subsets(len(values))
-    parts = (subsets[begin : begin + _CHUNK].astype(float) for begin in range(0, len(subsets), _CHUNK))
+    subsets, step = _subsets(len(values)), _chunk(len(values))
+    bits = (subsets[begin : begin + step] for begin in range(0, len(subsets), step))
+    parts = (np.unpackbits(some, axis=1, count=len(values)).astype(float) for some in bits)
     means = np.concatenate([(part @ data) / part.sum(axis=1) for part in parts])
     means[np.abs(means) <= ROUNDING * np.abs(data).max()] = 0.0  # differences that cancel
     means.sort()
@@ -114,11 +116,20 @@ def _cached_interval(values: tuple[float, ...], comparisons: int) -> Interval | 
     return None if cut < 1 else (float(means[cut - 1]), float(means[-cut]))
 
 
+def _chunk(count: int) -> int:
+    """Return how many subsets of `count` pairs are used at once."""
+    return max(1, min(_CHUNK, _CELLS // count))
+
+
 @functools.lru_cache(maxsize=8)
 def _subsets(count: int) -> np.ndarray:
-    """Return the non-empty subsets of `count` pairs as rows of booleans: all, or 16,383 at random."""
+    """Return the non-empty subsets of `count` pairs as rows of packed bits: all, or 16,383 at random."""
     if 2**count - 1 <= SUBSETS:
-        return (np.arange(1, 2**count)[:, None] >> np.arange(count) & 1).astype(bool)
-    rows = np.random.default_rng(0).random((SUBSETS, count), dtype=np.float32) < 0.5
-    rows[~rows.any(axis=1), 0] = True
-    return rows
+        return np.packbits(np.arange(1, 2**count)[:, None] >> np.arange(count) & 1, axis=1)
+    rng, step = np.random.default_rng(0), _chunk(count)
+    packed = []
+    for begin in range(0, SUBSETS, step):
+        rows = rng.random((min(step, SUBSETS - begin), count), dtype=np.float32) < 0.5
+        rows[~rows.any(axis=1), 0] = True
+        packed.append(np.packbits(rows, axis=1))
+    return np.concatenate(packed)

@@ -91,14 +91,19 @@ def _are_close(a: int | float, b: int | float) -> bool:
 
 def with_gaps(rows: Sequence[Row]) -> list[Row]:
     """Return the rows with their `gap_to_optimum` (`core/gap.py`) if an optimum is known, and with their evidence."""
+    filled = list(rows)
+    fill_gaps(filled)
+    return filled
+
+
+def fill_gaps(rows: list[Row]) -> None:
+    """Replace each row in the list by that of `with_gaps`, so that memory holds one list of rows."""
     optima = references(rows)
     infeasible_by = _infeasibility_claims(rows)
-    return [
-        dataclasses.replace(
+    for place, row in enumerate(rows):
+        rows[place] = dataclasses.replace(
             row, gap_to_optimum=_gap_of_row(row, optima), evidence=_evidence(row, optima, infeasible_by)
         )
-        for row in rows
-    ]
 
 
 def _infeasibility_claims(rows: Sequence[Row]) -> dict[str, set[str]]:

@@ -26,7 +26,7 @@ PLAIN = "mlsched.benchmark.plain"
 Key = tuple[str, str, str, str, str, int]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Row:
     """Answer of a solver to an instance.
 

@@ -39,6 +39,8 @@ PATIENCE = 60.0
 #: be added to Row, as in `Record`.
 OPTIONAL = tuple(f.name for f in dataclasses.fields(Row) if f.default is None and f.name in FIELDS)
 JSON_FIELDS = frozenset({"sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions"})
+#: Texts that differ from row to row.
+DISTINCT_FIELDS = frozenset({"made", "error"})
 #: Columns: the fields, and their SHA-256, which detects damage that SQLite does not.
 COLUMNS = (*FIELDS, "checksum")
 # Brackets, not quotes: SQLite takes an unknown quoted name as a text.
@@ -183,7 +185,9 @@ class Store:
             raise InvalidFile(f"{self.path}: row {number} is damaged (its checksum is another); start a new file")
         try:
             values = {
-                name: _shared_value(cell, texts, decode=name in JSON_FIELDS) if isinstance(cell, str) else cell
+                name: _shared_value(cell, texts, decode=name in JSON_FIELDS)
+                if isinstance(cell, str) and name not in DISTINCT_FIELDS
+                else cell
                 for name, cell in zip(FIELDS, cells, strict=True)
             }
             check_row(values)

@@ -57,21 +57,22 @@ def export(
     """Write the rows, gap table, report or figure of a store."""
     from mlsched.benchmark.export import check_format
     from mlsched.benchmark.export import export as write
-    from mlsched.benchmark.reference import with_gaps
-    from mlsched.benchmark.store import read_rows
+    from mlsched.benchmark.reference import fill_gaps
+    from mlsched.benchmark.store import Store, read_rows
     from mlsched.core.errors import InvalidInput, UnknownName
 
     titles = [title.strip() for title in columns.split(",")] if columns is not None else []
     check_format(output, columns=titles, figure=figure)
-    rows = read_rows(store)
+    rows = read_rows(store, suite)
     if not rows:
-        raise InvalidInput(f"{store}: has no rows to export; `mlsched merge` joins it with others")
-    suites = sorted({row.suite for row in rows})
-    if suite is not None and suite not in suites:
+        with Store(store) as stored:
+            suites = stored.suites()
+        if not suites:
+            raise InvalidInput(f"{store}: has no rows to export; `mlsched merge` joins it with others")
         raise UnknownName(f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites)}")
-    selected = with_gaps([row for row in rows if suite in (None, row.suite)])
-    write(selected, output, columns=titles, figure=figure)
-    emit(as_json, lambda: {"file": str(output), "rows": len(selected)}, list)
+    fill_gaps(rows)
+    write(rows, output, columns=titles, figure=figure)
+    emit(as_json, lambda: {"file": str(output), "rows": len(rows)}, list)
 
 
 def compare(

@@ -17,7 +17,7 @@ from benchmark_examples import row, rule, suite, timeless
 from draws import draws
 
 from mlsched import InvalidFile
-from mlsched.benchmark.reference import with_gaps
+from mlsched.benchmark.reference import fill_gaps, with_gaps
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import OPTIONAL, VERSION, Store, read_rows
 from mlsched.core.contract import Primary
@@ -56,7 +56,12 @@ def test_the_gap_to_the_optimum_is_not_kept(path):
     with Store(path) as store:
         store.add(with_gaps([row(), rule(12)]))
     assert [found.gap_to_optimum for found in read_rows(path)] == [None, None]
-    assert [found.gap_to_optimum.share for found in with_gaps(read_rows(path))] == [0, 0.2]
+    rows = read_rows(path)
+    filled = with_gaps(rows)
+    assert [found.gap_to_optimum.share for found in filled] == [0, 0.2]
+    fill_gaps(rows)  # in the list itself
+    assert rows == filled
+    assert not hasattr(rows[0], "__dict__")  # a million rows fit
 
 
 def test_a_key_is_kept_once_and_a_batch_is_all_or_nothing(path):

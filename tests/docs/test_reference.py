@@ -77,7 +77,7 @@ def lacking(name: str, kind: str) -> list[str]:
     methods = [
         f"{name}.{method}"
         for method, value in own
-        if not method.startswith("_")
+        if not (method.startswith("_") or inspect.ismemberdescriptor(value))  # a field of a class with slots
         and (isinstance(value, (property, classmethod)) or getattr(value, "__qualname__", "").startswith(f"{last}."))
         and not inspect.getdoc(getattr(thing, method))
     ]
