@@ -1,8 +1,8 @@
 """What the CP-SAT and the MIP formulation of admission share: the integer program, not the modelling language.
 
-s[j]: job j starts. x[u], m[u]: unit u is evicted, moved. y[k,p]: pods of shape k in place p (equal nodes, see
-`_nodes.py`); t[p] <= the pods on each of its nodes. w[i,p]: pods of kind i (equal pods of a movable unit) that move to
-place p.
+s[j]: job j starts, or the number of jobs like it that start (`alike_jobs`). x[u], m[u]: unit u is evicted, moved.
+y[k,p]: pods of shape k in place p (equal nodes, see `_nodes.py`, or a pool, see `_pools.py`); t[p] <= the pods on each
+of its nodes. w[i,p]: pods of kind i (equal pods of a movable unit) that move to place p.
 
     sum_p y[k,p] = count[k] s[job of k]                                                      (1)
     y[k,p] <= spread on one node; sum of y over a domain = slice * (number of slices there)  (2)
@@ -28,9 +28,18 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import ints
+from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Formulation, Term
-from mlsched_admission.formulations._nodes import Place, movable_kinds, places, rigid_bundles, units_sizes
+from mlsched_admission.formulations._nodes import (
+    Place,
+    alike_jobs,
+    movable_kinds,
+    places,
+    released_by_node,
+    rigid_bundles,
+    units_sizes,
+)
+from mlsched_admission.formulations._pools import Pool, pools, spread_over
 from mlsched_admission.formulations._program import Program, Sum, total
 from mlsched_admission.formulations._quotas import QuotaRows
 from mlsched_admission.formulations._spare import spared
@@ -46,9 +55,22 @@ class Model:
         self.kinds = movable_kinds(instance)
         merge = merge and not complete
         bundles = rigid_bundles(instance) if merge else np.arange(len(instance.unit_group))
-        self.places = places(instance, self.kinds, bundles, merge=merge)
+        self.alike = alike_jobs(instance) if merge else {j: [j] for j in range(len(instance.job_priority))}
+        self.shapes = self._shapes()
+        self.released = released_by_node(instance)
+        pooled = pools(instance, list(self.shapes), self.kinds, self.released) if merge else []
+        apart = places(
+            instance,
+            self.kinds,
+            self.released,
+            bundles,
+            shapes=self.shapes,
+            pooled=[n for pool in pooled for n in pool.nodes],
+            merge=merge,
+        )
+        self.places: list[Place | Pool] = [*pooled, *apart]
         variable = self.program.variable
-        self.start = [variable("start", j) for j in range(len(instance.job_priority))]
+        self.start = {j: variable("start", j, high=len(jobs)) for j, jobs in self.alike.items()}
         self.move = {int(u): variable("move", int(u)) for u in np.flatnonzero(instance.unit_movable == 1)}
         useful = self._useful()
         shared = {b: variable("evict", b) for b in dict.fromkeys(bundles[useful].tolist())}
@@ -58,13 +80,50 @@ class Model:
         self.each: dict[int, int] = {}
         self.shift: dict[tuple[int, int], int] = {}
         for p, place in enumerate(self.places):
-            self._place(p, place)
+            if isinstance(place, Pool):
+                self._pool(p, place)
+            else:
+                self._place(p, place)
         self._counts()
         self._domains()
         self._groups()
         self._together()
         self._units()
         self._limits()
+
+    def _shapes(self) -> dict[int, list[int]]:
+        """Return each shape of the first of alike jobs -> the same shape of all of them."""
+        shapes: dict[int, list[int]] = defaultdict(list)
+        for k, j in enumerate(self.instance.shape_job.tolist()):
+            shapes[j].append(k)
+        return {k: [shapes[m][i] for m in jobs] for j, jobs in self.alike.items() for i, k in enumerate(shapes[j])}
+
+    def _pods(self, k: int) -> int:
+        """Return the pods of a shape, of all jobs that are alike."""
+        return int(self.instance.shape_count[k]) * len(self.shapes[k])
+
+    def _pool(self, p: int, pool: Pool) -> None:
+        """Rule 4 of a pool, a row for each size."""
+        released = [
+            (v, amount)
+            for u, amount in pool.leaving.items()
+            for v in (self.evict.get(u), self.move.get(u))
+            if v is not None
+        ]
+        node = pool.nodes[0]
+        coming: list[tuple[int, int]] = []
+        for k in pool.shapes:
+            size = int(self.instance.shape_demand[k, pool.resource])
+            most = pool.room[pool.sizes.index(size)] + sum(pool.leaving.values()) // size
+            self.put[k, p] = self.program.variable("put", k, node, high=min(self._pods(k), most))
+            coming.append((size, self.put[k, p]))
+        for i in pool.kinds:
+            self.shift[i, p] = self.program.variable("shift", i, node, high=len(self.kinds[i].pods))
+            coming.append((self.kinds[i].demand[pool.resource], self.shift[i, p]))
+        for size, room in zip(pool.sizes, pool.room, strict=True):
+            needed = [(t // size, v) for t, v in coming if t >= size]
+            given = [(-(amount // size), v) for v, amount in released]
+            self.program.at_most(total([*needed, *given]), room, "capacity", node, size)
 
     def _useful(self) -> list[int]:
         """Units that some job may evict, and whose gang has one by whose leaving something can be gained."""
@@ -87,7 +146,7 @@ class Model:
         most = [sum(amounts) for amounts in zip(place.room, *place.leaving.values(), strict=True)]
         terms: dict[int, tuple[int, ...]] = {}
         for k in place.shapes:
-            demand, pods = self.demands[k], int(instance.shape_count[k])
+            demand, pods = self.demands[k], self._pods(k)
             fit = min([pods, *(have // need for have, need in zip(most, demand, strict=True) if need > 0)])
             fit = min(fit, int(instance.shape_spread[k]) or fit)
             here = self.put[k, p] = self.program.variable("put", k, place.nodes[0], high=min(count * fit, pods))
@@ -124,10 +183,9 @@ class Model:
             by_shape[k].append(v)
         for (i, _), v in self.shift.items():
             by_kind[i].append(v)
-        for k, (job, count) in enumerate(
-            zip(self.instance.shape_job.tolist(), self.instance.shape_count.tolist(), strict=True)
-        ):
-            row = total([*((1, v) for v in by_shape[k]), (-count, self.start[job])])
+        for k in self.shapes:
+            starts = self.start[int(self.instance.shape_job[k])]
+            row = total([*((1, v) for v in by_shape[k]), (-int(self.instance.shape_count[k]), starts)])
             self.program.equal(row, 0, "pods", k)
         for i, kind in enumerate(self.kinds):
             row = total([*((1, v) for v in by_kind[i]), (-len(kind.pods), self.move[kind.unit])])
@@ -142,17 +200,19 @@ class Model:
     def _domains(self) -> None:
         """Rule 2: whole slices in each domain."""
         instance = self.instance
-        for k, level in enumerate(instance.shape_level.tolist()):
-            if level < 0:
+        by_shape: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for (k, p), v in self.put.items():
+            by_shape[k].append((p, v))
+        for k in self.shapes:
+            if (level := int(instance.shape_level[k])) < 0:
                 continue
             count = int(instance.shape_count[k])
             size = int(instance.shape_slice[k]) or count
             inside: dict[int, list[int]] = defaultdict(list)
-            for (shape, p), v in self.put.items():
-                if shape == k:
-                    inside[int(instance.node_domain[level, self.places[p].nodes[0]])].append(v)
+            for p, v in by_shape[k]:
+                inside[int(instance.node_domain[level, self.places[p].nodes[0]])].append(v)
             for domain, variables in inside.items():
-                slices = self.program.variable("slices", k, domain, high=count // size)
+                slices = self.program.variable("slices", k, domain, high=self._pods(k) // size)
                 self.program.equal(total([*((1, v) for v in variables), (-size, slices)]), 0, "domain", k, domain)
 
     def _groups(self) -> None:
@@ -207,11 +267,11 @@ class Model:
         instance, quotas = self.instance, Quotas(self.instance)
         rows = QuotaRows(self.program, instance, quotas, self.start, self.evict)
         rows.limits()
-        unborrowed = {int(j): rows.without_borrowing(int(j)) for j in np.flatnonzero((instance.may == 2).any(axis=1))}
+        unborrowed = {j: rows.without_borrowing(j) for j in self.start if (instance.may[j] == 2).any()}
         may = instance.may.T.tolist()
         for u, x in {(x, *may[u]): (u, x) for u, x in self.evict.items()}.values():
-            by = [self.start[j] for j, how in enumerate(may[u]) if how == 1]
-            by += [unborrowed[j] for j, how in enumerate(may[u]) if how == 2]
+            by = [start for j, start in self.start.items() if may[u][j] == 1]
+            by += [unborrowed[j] for j in self.start if may[u][j] == 2]
             self.program.at_most(total([(1, x), *((-1, v) for v in by)]), 0, "evicted_for", u)
         if instance.above_nominal and self.evict:
             rows.order_of_eviction()
@@ -240,21 +300,22 @@ class Model:
         """Rule 7. Where a limit is exceeded already, its row holds for the jobs that use it alone."""
         instance = self.instance
         for h, left in enumerate(instance.limit_left.tolist()):
-            users = [j for j, use in enumerate(instance.limit_job[h].tolist()) if use]
+            users = [j for j in self.start if instance.limit_job[h, j]]
             terms = [(int(instance.limit_job[h, j]), self.start[j]) for j in users]
             terms += [(-int(instance.limit_unit[h, u]), x) for u, x in self.evict.items()]
             if left >= 0:
                 self.program.at_most(total(terms), left, "limit", h)
             else:
                 for j in users:
-                    self.program.where(self.start[j], total(terms), left, "limit", h, j)
+                    starts = self.program.indicator(self.start[j])
+                    self.program.where(starts, total(terms), left, "limit", h, j)
 
     # --- objectives ----------------------------------------------------------------------------------------------
 
     def waiting(self) -> Sum:
         """The waiting rank."""
         weights = self.instance.waiting_weight.tolist()
-        return total([(-w, s) for w, s in zip(weights, self.start, strict=True)], sum(weights))
+        return total([(-weights[j], s) for j, s in self.start.items()], sum(weights))
 
     def base(self, objective: str) -> Sum:
         """The base value of an objective."""
@@ -330,36 +391,68 @@ class Model:
     # --- plans ---------------------------------------------------------------------------------------------------
 
     def decode(self, value_of: Callable[[int], int]) -> Plan:
-        """The plan of values of the variables; of a model that is not complete, without victims that nothing needs."""
+        """Return the plan of values of the variables; of a model that is not complete, without needless victims."""
         instance = self.instance
-        place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
-        for (k, p), v in self.put.items():
-            remaining, nodes = value_of(v), self.places[p].nodes
-            each = value_of(self.each[p]) if p in self.each else remaining
-            for n in nodes:
-                place[k, n] = min(each, remaining)
-                remaining -= int(place[k, n])
+        evict = ints(value_of(self.evict[u]) if u in self.evict else 0 for u in range(len(instance.unit_group)))
+        gone = [*np.flatnonzero(evict).tolist(), *(u for u, m in self.move.items() if value_of(m))]
+        hosts: dict[int, list[int]] = defaultdict(list)
         move = np.full(len(instance.pod_node), -1, dtype=np.int64)
         waiting = {i: iter(kind.pods) for i, kind in enumerate(self.kinds)}
-        for (i, p), v in self.shift.items():
-            for _ in range(value_of(v)):
-                move[next(waiting[i])] = self.places[p].nodes[0]
-        evict = ints(value_of(self.evict[u]) if u in self.evict else 0 for u in range(len(instance.unit_group)))
-        plan = Plan(start=ints(value_of(s) for s in self.start), place=place, evict=evict, move=move)
+        for p, place in enumerate(self.places):
+            if isinstance(place, Pool):
+                sizes = [
+                    *(int(instance.shape_demand[k, place.resource]) for k in place.shapes),
+                    *(self.kinds[i].demand[place.resource] for i in place.kinds),
+                ]
+                pods = [value_of(v) for v in self._coming(p, place)]
+                nodes = spread_over(instance, place, gone, list(zip(pods, sizes, strict=True)), self.released)
+            else:
+                pods = [value_of(v) for v in self._coming(p, place)]
+                most = value_of(self.each[p]) if p in self.each else max(pods, default=0)
+                nodes = [[n for n in place.nodes for _ in range(most)][:count] for count in pods]
+            for k, at in zip(place.shapes, nodes, strict=False):
+                hosts[k] += at
+            for i, at in zip(place.kinds, nodes[len(place.shapes) :], strict=True):
+                for n in at:
+                    move[next(waiting[i])] = n
+        start = np.zeros(len(instance.job_priority), dtype=np.int64)
+        for j, s in self.start.items():
+            start[self.alike[j][: value_of(s)]] = 1
+        plan = Plan(start=start, place=self._placed(hosts), evict=evict, move=move)
         return plan if self.complete else spared(instance, plan)
+
+    def _coming(self, p: int, place: Place | Pool) -> list[int]:
+        """Return the variables of the pods that come to a place: of its shapes, then of its kinds."""
+        return [*(self.put[k, p] for k in place.shapes), *(self.shift[i, p] for i in place.kinds)]
+
+    def _placed(self, hosts: Mapping[int, Sequence[int]]) -> IntArray:
+        """Return pods by shape and node. hosts: shape -> the node of each pod, of all jobs that are alike.
+
+        Domain by domain, each job in turn takes as many pods as it has: whole slices, as each domain has whole ones.
+        """
+        instance = self.instance
+        place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
+        for k, nodes in hosts.items():
+            level, count = int(instance.shape_level[k]), int(instance.shape_count[k])
+            ordered = sorted(nodes, key=lambda n: int(instance.node_domain[level, n])) if level >= 0 else nodes
+            for i, n in enumerate(ordered):
+                place[self.shapes[k][i // count], n] += 1
+        return place
 
     def encode(self, plan: Plan) -> list[tuple[int, int]]:
         """(variable, value) pairs of a plan, as far as they are plain to see."""
-        pairs = [(s, int(plan.start[j])) for j, s in enumerate(self.start)]
+        pairs = [(s, int(plan.start[self.alike[j]].sum())) for j, s in self.start.items()]
         pairs += {x: int(plan.evict[u]) for u, x in self.evict.items()}.items()
         moved = set(self.instance.moved(plan.move))
         pairs += [(m, int(u in moved)) for u, m in self.move.items()]
         pairs += [(z, int(all(plan.evict[u] for u in units))) for z, units in self.lost.values()]
         if plan.place.size:
-            single = [(k, p, v) for (k, p), v in self.put.items() if p in self.each]
-            for k, p, v in single:
-                there = plan.place[k, list(self.places[p].nodes)]
-                pairs += [(v, int(there.sum())), (self.each[p], int(there.max()))]
+            for (k, p), v in self.put.items():
+                if p in self.each or isinstance(self.places[p], Pool):
+                    there = plan.place[np.ix_(self.shapes[k], self.places[p].nodes)].sum(axis=0)
+                    pairs.append((v, int(there.sum())))
+                    if p in self.each:
+                        pairs.append((self.each[p], int(there.max())))
         return pairs
 
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance
+
+#: Node -> unit that may leave it -> the amounts that it releases there.
+Released = Mapping[int, Mapping[int, tuple[int, ...]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Place:
 
     nodes: tuple[int, ...]
     room: tuple[int, ...]
-    leaving: dict[int, tuple[int, ...]]
+    leaving: Mapping[int, tuple[int, ...]]
     shapes: tuple[int, ...]
     kinds: tuple[int, ...]
 
@@ -65,39 +69,73 @@ def rigid_bundles(instance: Instance) -> IntArray:
     return np.where(rigid[groups], first[group_of], bundles)
 
 
-def places(instance: Instance, kinds: list[Kind], bundles: IntArray, *, merge: bool = True) -> list[Place]:
+def alike_jobs(instance: Instance) -> dict[int, list[int]]:
+    """Return the first of the jobs that nothing tells apart -> all of them, ascending.
+
+    A job whose pods are kept apart on nodes, or of which shapes form a group, is alike to none.
+    """
+    shapes: dict[int, list[int]] = defaultdict(list)
+    for k, j in enumerate(instance.shape_job.tolist()):
+        shapes[j].append(k)
+    rows = np.column_stack(
+        [instance.shape_count, instance.shape_level, instance.shape_slice, instance.shape_demand, instance.shape_nodes]
+    )
+    jobs = np.column_stack(
+        [instance.job_priority, instance.job_queue, instance.job_use, instance.may, instance.limit_job.T]
+    )
+    own = (instance.shape_spread > 0) | (instance.shape_group >= 0)
+    alike: dict[object, list[int]] = defaultdict(list)
+    for j, row in enumerate(jobs):
+        key = j if own[shapes[j]].any() else (row.tobytes(), rows[shapes[j]].tobytes())
+        alike[key].append(j)
+    return {members[0]: members for members in alike.values()}
+
+
+def places(
+    instance: Instance,
+    kinds: list[Kind],
+    released: Released,
+    bundles: IntArray,
+    *,
+    shapes: Collection[int],
+    pooled: Collection[int] = (),
+    merge: bool = True,
+) -> list[Place]:
     """Return the places of an instance by their first node, without nodes that no pod can use.
 
-    bundles: the first unit of each unit's bundle (`rigid_bundles`). merge: whether equal nodes form one place.
+    released: what units may release on each node (`released_by_node`). bundles: the first unit of each unit's bundle
+    (`rigid_bundles`). shapes: those that the program counts. pooled: nodes that are in pools. merge: whether equal
+    nodes form one place.
     """
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
-    released, there = _released(instance, leaving, bundles)
     room = instance.node_free + instance.node_draining
     most = room.copy()
     gone = leaving[instance.pod_unit]
     np.add.at(most, instance.pod_node[gone], instance.pod_demand[gone])
     open_to = _open_to_shapes(instance, most)
+    open_to[[k for k in range(len(open_to)) if k not in set(shapes)]] = 0
     moves = _open_to_kinds(instance, kinds, most)
+    open_to[:, list(pooled)] = moves[:, list(pooled)] = 0
     pods = int(instance.shape_count.sum()) + sum(len(kind.pods) for kind in kinds)
     classes: dict[object, list[int]] = defaultdict(list)
     came = np.flatnonzero(open_to.any(axis=0) | moves.any(axis=0)).tolist()
     keys = [column.tobytes() for column in np.vstack([room.T, instance.node_domain, open_to, moves]).T[came]]
     for n, key in zip(came, keys, strict=True):
-        classes[(key, released.get(n, ())) if merge else n].append(n)
+        units = tuple(sorted((int(bundles[u]), amounts) for u, amounts in released.get(n, {}).items()))
+        classes[(key, units) if merge else n].append(n)
     made = []
     for nodes in classes.values():
         n = nodes[0]
-        shapes, comers = np.flatnonzero(open_to[:, n]).tolist(), np.flatnonzero(moves[:, n]).tolist()
-        parts = [nodes] if len(shapes) == 1 and not comers else [[m] for m in nodes[:pods]]
+        here, comers = np.flatnonzero(open_to[:, n]).tolist(), np.flatnonzero(moves[:, n]).tolist()
+        parts = [nodes] if len(here) == 1 and not comers else [[m] for m in nodes[:pods]]
         amounts = tuple(room[n].tolist())
-        made += [Place(tuple(part), amounts, there.get(n, {}), tuple(shapes), tuple(comers)) for part in parts]
+        made += [Place(tuple(part), amounts, released.get(n, {}), tuple(here), tuple(comers)) for part in parts]
     return sorted(made, key=lambda place: place.nodes)
 
 
-def _released(
-    instance: Instance, leaving: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], bundles: IntArray
-) -> tuple[dict[int, object], dict[int, dict[int, tuple[int, ...]]]]:
-    """Return node -> a key of the bundles that may leave it, and node -> unit -> the amounts that it releases."""
+def released_by_node(instance: Instance) -> Released:
+    """Return the amounts that units that may be evicted or moved release, by node and unit."""
+    leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
     there: dict[int, dict[int, tuple[int, ...]]] = defaultdict(dict)
     hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()
     demands = instance.pod_demand.tolist()
@@ -106,10 +144,7 @@ def _released(
         before = there[n].get(u)
         now = tuple(demands[p])
         there[n][u] = now if before is None else tuple(a + b for a, b in zip(before, now, strict=True))
-    keys: dict[int, object] = {
-        n: tuple(sorted((int(bundles[u]), amounts) for u, amounts in held.items())) for n, held in there.items()
-    }
-    return keys, there
+    return there
 
 
 def _open_to_shapes(instance: Instance, most: IntArray) -> IntArray:

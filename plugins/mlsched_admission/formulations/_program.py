@@ -50,6 +50,7 @@ class Program:
         self.high: list[int] = []
         self.names: list[Name] = []
         self.rows: list[Row] = []
+        self._indicators: dict[int, int] = {}
 
     def variable(self, group: str, *index: Any, high: int = 1) -> int:
         """A new variable from 0 to `high`."""
@@ -80,6 +81,15 @@ class Program:
         excess = self.largest(left) - most
         if excess > 0:
             self.at_most(left.plus(Sum({condition: excess})), most + excess, group, *index)
+
+    def indicator(self, v: int) -> int:
+        """Return a variable that is 1 if `v` is at least 1: itself if it is at most 1."""
+        if self.high[v] <= 1:
+            return v
+        if v not in self._indicators:
+            self._indicators[v] = any_ = self.variable("any", *self.names[v])
+            self.at_most(Sum({v: 1, any_: -self.high[v]}), 0, "any", *self.names[v])
+        return self._indicators[v]
 
     def steps(self, numbers: dict[int, int], group: str) -> Sum:
         """The largest of `numbers` (variable -> number) among variables that are 1, at least 0; exact where minimised.

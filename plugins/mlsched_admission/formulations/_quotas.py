@@ -25,12 +25,16 @@ LONG = 16
 
 @dataclasses.dataclass
 class QuotaRows:
-    """Writes the rows. start: variable of each job; evict: variable of each unit that may be evicted."""
+    """Writes the rows.
+
+    start: variable of the first of alike jobs, the number of them that start. evict: variable of each unit that may be
+    evicted.
+    """
 
     program: Program
     instance: Instance
     quotas: Quotas
-    start: list[int]
+    start: dict[int, int]
     evict: dict[int, int]
 
     def __post_init__(self) -> None:
@@ -43,7 +47,8 @@ class QuotaRows:
     def limits(self) -> None:
         """Rule 8. Where a queue uses too much already, its row holds for the jobs that use the flavor alone."""
         written = set()
-        for j, uses in enumerate(self.instance.job_use):
+        for j, start in self.start.items():
+            uses = self.instance.job_use[j]
             path = self.quotas.path(int(self.instance.job_queue[j]))
             for f in [f for f, use in enumerate(uses.tolist()) if use]:
                 for q in path:
@@ -54,7 +59,7 @@ class QuotaRows:
                         written.add((q, f))
                         self.program.at_most(self._usage(q, f), allowed, "quota", q, f)
                     else:
-                        self.program.where(self.start[j], self._usage(q, f), allowed, "quota", q, f, j)
+                        self.program.where(self.program.indicator(start), self._usage(q, f), allowed, "quota", q, f, j)
 
     def without_borrowing(self, j: int) -> int:
         """A variable that may be 1 only where job `j` starts and its queue uses at most its subtree quota (rule 5)."""
@@ -70,7 +75,7 @@ class QuotaRows:
         if (q, f) not in self._own_use:
             instance = self.instance
             jobs, units = (instance.job_queue == q).tolist(), (instance.unit_queue == q).tolist()
-            terms = [(int(instance.job_use[j, f]), s) for j, s in enumerate(self.start) if jobs[j]]
+            terms = [(int(instance.job_use[j, f]), s) for j, s in self.start.items() if jobs[j]]
             terms += [(-int(instance.unit_use[u, f]), x) for u, x in self.evict.items() if units[u]]
             self._own_use[q, f] = total(terms, int(instance.quota_used[q, f]))
         return self._own_use[q, f]

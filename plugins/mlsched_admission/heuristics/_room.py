@@ -49,9 +49,9 @@ class Room:
     def whole(self, gone: Iterable[int]) -> set[int]:
         """These units, and all others of gangs that would fall below their minimum."""
         out = set(gone)
+        away = out | self.evicted
         for group in {int(self.instance.unit_group[u]) for u in out}:
             members = self.gangs[group]
-            away = out | self.evicted
             staying = sum(max(1, len(self.pods[u])) for u in members if u not in away)
             if staying < int(self.instance.group_min[group]):
                 out |= {u for u in members if u not in self.evicted}
@@ -110,11 +110,14 @@ class Room:
             return self._filled(fits, count, free)
         domains = instance.node_domain[level]
         found, missing = np.zeros(len(fits), dtype=np.int64), count
-        inside = {d: int(fits[domains == d].sum()) // size for d in sorted(set(domains.tolist()) - {-1})}
+        slices = np.bincount(domains[domains >= 0], weights=fits[domains >= 0]).astype(np.int64) // size
+        inside = {d: count for d, count in enumerate(slices.tolist()) if count}
         order = sorted(inside, key=lambda d: inside[d]) if self.fill == "fullest" else list(inside)
         if self.fill == "fullest" and (enough := [d for d in order if inside[d] * size >= missing]):
             order = enough
         for d in order:
+            if not missing:
+                break
             take = min(inside[d] * size, missing)
             part = self._filled(np.where(domains == d, fits, 0), take, free)
             assert part is not None
@@ -152,17 +155,20 @@ class Room:
             place[k] = counts
         for p, n in (moves or {}).items():
             move[p] = n
-        made = self._plan([*self.started, j], self.evicted | set(gone), place, move)
-        if self.instance.violations(made):
+        if self.instance.violations(self._plan([*self.started, j], self.evicted | set(gone), place, move)):
             return False
         for p, n in (moves or {}).items():
             self.free[int(self.instance.pod_node[p])] += self.instance.pod_demand[p]
             self.free[n] -= self.instance.pod_demand[p]
-        self.free = self.released(gone)
-        for k, counts in places.items():
-            self.free -= counts[:, None] * self.instance.shape_demand[k][None, :]
-        self.started, self.evicted, self.place, self.move = [*self.started, j], self.evicted | set(gone), place, move
+        self.free, self.evicted, self.move = self.released(gone), self.evicted | set(gone), move
+        self._add(j, places)
         return True
+
+    def _add(self, j: int, places: Places) -> None:
+        for k, counts in places.items():
+            self.place[k] = counts
+            self.free -= counts[:, None] * self.instance.shape_demand[k][None, :]
+        self.started.append(j)
 
     def _plan(self, started: list[int], evicted: set[int], place: IntArray, move: IntArray) -> Plan:
         start = np.zeros(len(self.instance.job_priority), dtype=np.int64)
@@ -176,9 +182,15 @@ class Room:
         return self._plan(self.started, self.evicted, self.place, self.move)
 
     def starts_as_it_is(self, j: int) -> bool:
-        """Start the job without evicting anybody, where it fits."""
+        """Start the job without evicting anybody, if it fits.
+
+        Places within quotas and limits break no rule, unless an earlier eviction forbids queues to borrow (rule 5).
+        """
         places = self.places(j) if self.within(j) else None
-        return places is not None and self.start(j, places)
+        if places is None or (self.evicted and (self.instance.may == 2).any()):
+            return places is not None and self.start(j, places)
+        self._add(j, places)
+        return True
 
 
 def until_it_fits(room: Room, j: int, order: list[int], fits: Callable[[set[int]], bool]) -> list[int] | None:
@@ -189,7 +201,7 @@ def until_it_fits(room: Room, j: int, order: list[int], fits: Callable[[set[int]
         if u in gone:
             continue
         chosen.append(u)
-        gone = room.whole(chosen)
-        if fits(gone):
+        gone |= room.whole({u, *gone.intersection(room.gangs[int(room.instance.unit_group[u])])})
+        if fits(set(gone)):
             return chosen
     return None

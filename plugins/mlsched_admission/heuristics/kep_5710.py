@@ -44,7 +44,7 @@ def _closed(room: Room, units: list[int]) -> set[int]:
 
 
 def _reprieved(room: Room, j: int, able: set[int], places: Places) -> set[int]:
-    """Those of `able` that still go when all have come back that can."""
+    """Return the units of `able` that are still evicted after every unit that can stay has been reprieved."""
     instance = room.instance
     violating = _violating(instance, sorted(able))
 
@@ -56,11 +56,14 @@ def _reprieved(room: Room, j: int, able: set[int], places: Places) -> set[int]:
     for k, counts in places.items():
         needed += counts[:, None] * instance.shape_demand[k][None, :]
     busy = needed.any(axis=1)
-    gone = set(able)
+    gone, spare = set(able), room.released(able) - needed
     for u in sorted(able, key=importance):
-        fewer = gone - {u}
-        if room.whole(fewer) != fewer:
-            continue
-        if (room.released(fewer)[busy] >= needed[busy]).all() and room.within(j, fewer):
-            gone = fewer
+        gone.discard(u)
+        gang, pods = room.gangs[int(instance.unit_group[u])], room.pods[u]
+        hosts, before = instance.pod_node[pods], spare[instance.pod_node[pods]]
+        np.subtract.at(spare, hosts, instance.pod_demand[pods])
+        fits = bool((spare[hosts[busy[hosts]]] >= 0).all()) and room.whole(gone.intersection(gang)) <= gone
+        if not (fits and room.within(j, gone)):
+            gone.add(u)
+            spare[hosts] = before
     return gone

@@ -162,13 +162,13 @@ def _ones(flags: Any) -> list[int]:
 
 
 def _moved(instance: Instance, plan: Plan) -> list[int]:
-    return sorted({int(u) for u, n in zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True) if n >= 0})
+    return sorted(set(instance.pod_unit[plan.move >= 0].tolist()))
 
 
 def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
     """Rules 1 and 2."""
     for k, job in enumerate(instance.shape_job.tolist()):
-        placed = {n: count for n, count in enumerate(plan.place[k].tolist() if plan.place.size else []) if count}
+        placed = _placed(plan, k)
         count, starts = int(instance.shape_count[k]), int(plan.start[job])
         if (total := sum(placed.values())) != count * starts:
             fate = "starts" if starts else "waits"
@@ -184,8 +184,7 @@ def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
             yield from _torn(instance, k, level, int(instance.shape_slice[k]) or count, placed)
     for group, level in enumerate(instance.shape_group_level.tolist()):
         shapes = [k for k, g in enumerate(instance.shape_group.tolist()) if g == group]
-        rows = [plan.place[k].tolist() for k in shapes if plan.place.size]
-        nodes = {n for row in rows for n, count in enumerate(row) if count}
+        nodes = {n for k in shapes for n in _placed(plan, k)}
         yield from _not_one_domain(instance, f"group {group} of shapes", level, nodes)
 
 
@@ -196,6 +195,12 @@ def _not_one_domain(instance: Instance, who: str, level: int, nodes: set[int]) -
         yield f"{who} has pods on a node that is in no domain of level {level}"
     elif len(domains) > 1:
         yield f"{who} has pods in {len(domains)} domains of level {level}, expected one"
+
+
+def _placed(plan: Plan, k: int) -> dict[int, int]:
+    """Return how many pods of a shape start on each node that takes some."""
+    nodes = plan.place[k].nonzero()[0].tolist() if plan.place.size else []
+    return {n: int(plan.place[k, n]) for n in nodes}
 
 
 def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
@@ -213,6 +218,8 @@ def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, i
 def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
     """Rule 3."""
     moved = _moved(instance, plan)
+    if not moved:
+        return
     for u in moved:
         if not int(instance.unit_movable[u]):
             yield f"unit {u} is moved: it may not be"
@@ -232,18 +239,17 @@ def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
 def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
     """Rule 4."""
     moved, hosts = set(_moved(instance, plan)), set(plan.move.tolist()) - {-1}
+    gone = moved | set(_ones(plan.evict))
     coming: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
-    for k, row in enumerate(plan.place.tolist()):
-        for n, count in enumerate(row):
-            if count:
-                coming[n].append((count, instance.shape_demand[k].tolist()))
+    for k in range(len(plan.place)):
+        for n, count in _placed(plan, k).items():
+            coming[n].append((count, instance.shape_demand[k].tolist()))
     for p, n in enumerate(plan.move.tolist()):
         if n in hosts:
             coming[n].append((1, instance.pod_demand[p].tolist()))
-    leaving = [int(plan.evict[u]) or u in moved for u in range(len(instance.unit_group))]
     released: dict[int, list[int]] = defaultdict(lambda: [0] * len(instance.resources))
     for p, (n, u) in enumerate(zip(instance.pod_node.tolist(), instance.pod_unit.tolist(), strict=True)):
-        if leaving[u]:
+        if u in gone and n in coming:
             released[n] = [a + int(b) for a, b in zip(released[n], instance.pod_demand[p].tolist(), strict=True)]
     for n in sorted(coming):
         for r, resource in enumerate(instance.resources):
@@ -274,6 +280,8 @@ def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int
 
 def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Rule 6."""
+    if not evicted:
+        return
     gone, groups = set(evicted), instance.unit_group.tolist()
     touched = {groups[u] for u in gone}
     members: dict[int, list[int]] = defaultdict(list)
