@@ -4,6 +4,7 @@
     python measurements/admission.py certified          fronts of reported incidents, proved whole (likewise)
     python measurements/admission.py certified-kueue    fronts of Kueue's questions, proved whole (likewise)
     python measurements/admission.py cluster [--nodes N] [--units N] [--seeds N]
+    python measurements/admission.py racks              100 gangs that each need one rack, on up to 10,000 nodes
 
 Prints one JSON document. Times are CPU seconds of one call each. "lost" is CPUs times age: Kueue's questions have no
 checkpoints, and count CPUs. "check" is `mlsched check` of a front's folder, in a process that has loaded what it needs.
@@ -37,13 +38,14 @@ from mlsched_admission.solvers.verdicts import Needs, judge_decision
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("kueue", "certified", "certified-kueue", "cluster"))
+    parser.add_argument("what", choices=("kueue", "certified", "certified-kueue", "cluster", "racks"))
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--units", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=3)
     a = parser.parse_args()
     asked = {"kueue": kueue, "certified": certified, "certified-kueue": certified_kueue}
     asked["cluster"] = lambda: cluster(a.nodes, a.units, a.seeds)
+    asked["racks"] = racks
     print(json.dumps(asked[a.what](), indent=1))
 
 
@@ -224,6 +226,82 @@ def cluster(nodes: int, units: int, seeds: int) -> dict[str, Any]:
         name: max(row[name] for row in rows) for name in ("victims_cpu_s", "lost_cpu_s", "front_cpu_s", "points")
     }
     return {"nodes": nodes, "units": units, "largest": largest, "runs": rows}
+
+
+# --- racks -----------------------------------------------------------------------------------------------------------
+
+#: Nodes, and nodes of a rack, with the sizes of gangs in nodes.
+RACKS = (
+    (1008, 16, (1, 2, 4, 8, 16)),
+    (10_000, 16, (1, 2, 4, 8, 16)),
+    (10_000, 18, (2, 4, 8, 16)),
+    (10_000, 72, (2, 8, 36)),
+)
+
+
+def racks() -> dict[str, Any]:
+    """Return CPU seconds of an optimum for 100 gangs of whole nodes, each in one rack; 97 % of the nodes are busy.
+
+    "search" has no warm start, "default" starts from the plans of all rules.
+    """
+    rows = []
+    for nodes, per_rack, sizes in RACKS:
+        for evict in (False, True):
+            instance = gangs_in_racks(nodes // per_rack, per_rack, sizes, evict=evict)
+            row: dict[str, Any] = {"nodes": nodes, "per_rack": per_rack, "evict": evict}
+            for name, hint in (("search", "none"), ("default", None)):
+                started = time.process_time()
+                best = mlsched.solve(instance, "cp-sat", objective="victims", hint=hint)
+                row[f"{name}_cpu_s"] = time.process_time() - started
+                assert best.status == "optimal"
+            row |= {"waiting": int((best.plan.start == 0).sum()), "victims": int(best.plan.evict.sum())}
+            rows.append(row)
+    names = ("search_cpu_s", "default_cpu_s")
+    largest = {
+        name: {
+            kind: max(row[name] for row in rows if row["evict"] == evict)
+            for kind, evict in (("without", False), ("with", True))
+        }
+        for name in names
+    }
+    return {"gangs": 100, "largest": largest, "runs": rows}
+
+
+def gangs_in_racks(racks: int, per_rack: int, sizes: tuple[int, ...], *, evict: bool, gangs: int = 100) -> Instance:
+    """Return gangs that wait for a rack each, and random running gangs, each in one rack. evict: all may be evicted."""
+    rng = np.random.default_rng([racks, per_rack])
+    free = [list(range(r * per_rack, (r + 1) * per_rack)) for r in range(racks)]
+    nodes, hosts, units, running = racks * per_rack, [], [], 0
+    while len(hosts) < 0.97 * nodes:
+        rack = free[int(rng.integers(racks))]
+        size = int(rng.choice(sizes))
+        if len(rack) < size and (rng.uniform() > 0.2 or not rack):
+            continue
+        for _ in range(min(size, len(rack))):
+            hosts.append(rack.pop(int(rng.integers(len(rack)))))
+            units.append(running)
+        running += 1
+    node_free = np.full((nodes, 1), 8)
+    node_free[hosts] = 0
+    return Instance(
+        resources=("gpu",),
+        node_free=node_free,
+        node_domain=np.arange(nodes)[None, :] // per_rack,
+        pod_node=np.array(hosts),
+        pod_unit=np.array(units),
+        pod_demand=np.full((len(hosts), 1), 8),
+        unit_group=np.arange(running),
+        unit_priority=np.zeros(running, dtype=np.int64),
+        group_min=np.ones(running, dtype=np.int64),
+        unit_lost=rng.integers(1, 10_000, running),
+        job_priority=np.ones(gangs, dtype=np.int64),
+        shape_job=np.arange(gangs),
+        shape_count=rng.choice(sizes, gangs),
+        shape_demand=np.full((gangs, 1), 8),
+        shape_nodes=np.ones((gangs, nodes), dtype=np.int64),
+        shape_level=np.zeros(gangs, dtype=np.int64),
+        may=np.full((gangs, running), int(evict)),
+    )
 
 
 if __name__ == "__main__":
