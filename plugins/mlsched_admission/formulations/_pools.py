@@ -96,7 +96,7 @@ def _pools_of(
 def _only_scarce(
     room: IntArray, leaving: Mapping[int, tuple[int, ...]], demands: IntArray, r: int, largest: int
 ) -> bool:
-    """Return whether resource `r` alone limits a node, and leaving units add to it what they release.
+    """Return whether resource `r` alone limits a node, and each leaving unit adds its whole amount of it.
 
     Of any other resource, each amount suffices for all pods that fit by its amount of `r`.
     """

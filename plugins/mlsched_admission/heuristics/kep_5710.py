@@ -55,7 +55,7 @@ def _reprieved(room: Room, j: int, able: set[int], places: Places) -> set[int]:
     needed = np.zeros_like(room.free)
     for k, counts in places.items():
         needed += counts[:, None] * instance.shape_demand[k][None, :]
-    busy = needed.any(axis=1)
+    busy = np.asarray(needed.any(axis=1))
     gone, spare = set(able), room.released(able) - needed
     for u in sorted(able, key=importance):
         gone.discard(u)
