@@ -45,8 +45,8 @@ def weights(jobs: Jobs, name: str) -> IntArray:
 #: What of a workload a reference depends on; where the log lies and what it says besides does not count.
 ASKED = (
     *("resources", "node_capacity", "eligible", "gang", "task_template", "duration", "demand", "task_class"),
-    *("edge_from", "edge_to", "edge_lag", "edge_delay", "template", "arrival", "scale", "min_iterations"),
-    *("max_iterations", "pause_cost", "movement", "gpu_unit", "tick_ms", "urgency", "priority"),
+    *("edge_from", "edge_to", "edge_lag", "edge_delay", "template", "arrival", "scale", "urgency", "min_iterations"),
+    *("max_iterations", "movement", "tick_ms", "gpu_unit", "pause_cost", "priority"),
 )
 
 
@@ -60,7 +60,8 @@ def identity(jobs: Jobs) -> str:
     """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
     refuse_types(jobs)
     found = hashlib.sha256()
-    for name in jobs.stated_fields(ASKED):
+    stated = set(jobs.stated_fields(ASKED))
+    for name in (name for name in ASKED if name in stated):
         value = getattr(jobs, name)
         shape = value.shape if isinstance(value, np.ndarray) else ()
         data = value.astype("<i8").tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
