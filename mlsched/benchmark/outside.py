@@ -25,8 +25,6 @@ from mlsched.core.safe_open import open_file, shown_path
 
 #: Location of the published instances: a folder in the one that this variable names.
 VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"
-#: Rules that run beside the problem's default exact solver.
-RULES = ("best-effort-fifo", "graphene", "srpt")
 #: CP-SAT's deterministic seconds per solve: four times the cost of the hardest job shop.
 WORK = 60.0
 #: Largest number of points of a front; larger ones take minutes.
@@ -71,12 +69,14 @@ def _cases(folder: Path, name: str, optima: str) -> Iterator[Case]:
                 ) from None
             published[processors][str(path)] = optimum
     for processors, optimum_of in published.items():
+        suffix = Path(next(iter(optimum_of))).suffix
+        problem = next(known for known in registry().problems.values() if suffix in known.readers)
         yield Case(
-            "taskgraph",
+            problem.name,
             name,
             {} if processors is None else {"processors": processors},
             (0,),
-            (registry().problem("taskgraph").default, *RULES),
+            (problem.default, *problem.suites.published),
             ("makespan",),
             work_limit={"cp-sat": WORK},
             files=tuple(optimum_of),

@@ -324,6 +324,7 @@ class InSuites:
         runs: Presets of complete runs in `quick`.
         on_runs: Solvers of `quick` on these. The first solver finds the optimum of a run. An exact solver of decisions
             takes the optimum of each decision.
+        published: Heuristics that `outside` compares with published optima, beside the default exact solver.
     """
 
     small_only: tuple[str, ...] = ()
@@ -336,6 +337,7 @@ class InSuites:
     for_runs: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     on_runs: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

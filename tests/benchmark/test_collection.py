@@ -138,6 +138,18 @@ def test_a_certified_optimum_brings_its_proof(folder):
     assert verify(folder)[1] == [f"{closed.path}: is called certified, and {proof.name} is missing"]
 
 
+def test_a_certificate_of_a_gap_does_not_certify_an_optimum(folder):
+    (closed,) = [entry for entry in entries(folder) if entry.closed]
+    assert certify(closed)
+    write_table(folder)
+    manifest = proof_of(closed) / "manifest.json"
+    document = json.loads(manifest.read_text())
+    document["proofs"][0]["bound"] -= 1 if closed.objective.sense == "min" else -1
+    manifest.write_text(json.dumps(document))
+    assert not mlsched.check_certificate(proof_of(closed)).wrong
+    assert verify(folder)[1] == [f"{closed.path}: {proof_of(closed).name} certifies something else"]
+
+
 # -- strangers --------------------------------------------------------------------------------------------------------
 
 

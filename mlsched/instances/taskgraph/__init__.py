@@ -48,6 +48,7 @@ PROBLEM = Problem(
         scale=("six-loose", tuple({"jobs": n, "runs": 8 * n} for n in (2, 4, 8))),
         speed="six-loose",
         edition=1,
+        published=("best-effort-fifo", "graphene", "srpt"),
     ),
 )
 
