@@ -238,7 +238,7 @@ def test_where_a_plan_beats_a_proof_that_holds_nothing_is_entered(folder, monkey
     monkeypatch.setattr(
         type(instance), "evaluate", lambda self, plan: {k: v - 1 for k, v in honest(self, plan).items()}
     )
-    monkeypatch.setattr(collection.changes, "why_uncertified", lambda entry: "")
+    monkeypatch.setattr(collection.changes, "certificate_fault", lambda entry: "")
     monkeypatch.setattr(collection.Entry, "judged", closed.value)
     before = closed.path.read_bytes()
     with pytest.raises(InvalidInput, match="whose certificate holds: judge and checker contradict each other"):
