@@ -18,14 +18,11 @@ lines, and takes those that are there as done. CPU seconds are those of this mac
 from __future__ import annotations
 
 import argparse
-import functools
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from _keep import Kept
 
 import mlsched
@@ -34,37 +31,12 @@ from mlsched.core.clock import cpu_time
 from mlsched.simulation.taskgraph.iterations.reference.decomposition import LAST_PARTS, SUM
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+from reference_entries import ENTRIES, workload  # noqa: E402
+
 RESULTS = ROOT / "docs" / "results"
-DATA = Path(os.environ.get("MLSCHED_DATA", ROOT.parent / "shared")) / "data"
-LOGS = {"philly": DATA / "philly" / "philly.csv.gz", "helios": DATA / "helios" / "helios_venus_gpu_jobs.csv.gz"}
-GANGS = "synthetic:gangs:jobs=2000,nodes=16,load=0.9,shape=fewest,pause_cost=30,movement=anytime"
-#: Entry -> log, its first so many jobs (0: all), nodes of 8 GPUs, with pauses.
-ENTRIES: dict[str, tuple[str, int, int, bool]] = {
-    **{f"philly-2000-{8 * n}": ("philly", 2000, n, False) for n in (32, 40, 50)},
-    **{f"philly-2000-{8 * n}-pauses": ("philly", 2000, n, True) for n in (32, 40, 50)},
-    **{f"philly-{8 * n}": ("philly", 0, n, False) for n in (50, 75)},
-    **{f"philly-{8 * n}-pauses": ("philly", 0, n, True) for n in (50, 75)},
-    **{f"helios-2000-{8 * n}": ("helios", 2000, n, False) for n in (40, 80)},
-    **{f"helios-2000-{8 * n}-pauses": ("helios", 2000, n, True) for n in (40, 80)},
-    "helios-1080": ("helios", 0, 135, False),
-    "gangs-2000-128": (GANGS, 0, 0, False),
-    "gangs-2000-128-pauses": (GANGS, 0, 0, True),
-}
 #: Rules of which the parts are told: blind ones, and those that know the running times.
 RULES = ["fifo", "easy-backfill", "srpt", "tiresias", "las", "srpt:preempt=true", "srpt:size=time,preempt=true"]
-
-
-def workload(name: str, limit: int, nodes: int, **options: Any) -> Any:
-    """The jobs of a log that arrive first, on so many nodes of 8 GPUs."""
-    if name.startswith("synthetic:"):
-        return mlsched.workload(name)
-    found = mlsched.workload(_log(name), "taskgraph", cluster=f"{nodes}x(8gpu)", **options)
-    return found.replace(**found.only(np.arange(min(limit, len(found.arrival))))) if limit else found
-
-
-@functools.cache
-def _log(name: str) -> Any:
-    return mlsched.read_log(LOGS[name])
 
 
 def reading(log: str, limit: int, nodes: int) -> dict[str, Any]:

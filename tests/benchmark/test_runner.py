@@ -196,7 +196,7 @@ def test_resume_returns_only_what_was_asked(tmp_path):
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True])
 def test_a_wrong_number_of_workers(workers):
-    with pytest.raises(InvalidInput, match="workers = "):
+    with pytest.raises(InvalidInput, match="workers: "):
         run_suite(suite(), workers=workers)
 
 

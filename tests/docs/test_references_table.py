@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 from pathlib import Path
 
 import pytest
-from documentation import DOCS, ROOT
+import reference_entries as references
+from documentation import DOCS
 from draws import share
 
 import mlsched
@@ -15,11 +15,6 @@ from mlsched.certificates.prices import intervals
 from mlsched.simulation.taskgraph.iterations.reference import folder as files
 from mlsched.simulation.taskgraph.iterations.reference import proof
 
-SPEC = importlib.util.spec_from_file_location("references", ROOT / "measurements" / "references.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-references = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(references)
 FOLDERS = sorted(path.parent for path in (DOCS / "results" / "references").glob("*/manifest.json"))
 #: Log -> its entries, that of the fewest jobs first.
 OF_LOG: dict[str, list[Path]] = {}

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+import upstream_tables as upstream
 from draws import THOROUGH
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "measurements"))
-import upstream
 
 #: Cases that are decided otherwise than expected, at most.
 MOST_DIFFERENT = {"kueue": 0, "kai": 1, "kube": 0}
