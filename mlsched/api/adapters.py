@@ -96,19 +96,19 @@ class _Call:
         request = self.setup.on(instance)
         return dataclasses.replace(request, limits=dataclasses.replace(request.limits, seed=int(rng.integers(2**31))))
 
-    def exact(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    def exact(self, instance: Instance, memory: object, rng: np.random.Generator) -> tuple[Any, Any]:
         # With a limit the start matters; a proof does not depend on it.
         warm = self.starts and self.setup.limits.seconds is not None
         outcome = solve_exactly(self._request(instance, rng), solvers.run, None if warm else "none")
         return outcome.plan, memory
 
-    def planner(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    def planner(self, instance: Instance, memory: object, rng: np.random.Generator) -> tuple[Any, Any]:
         plan = adapted_plan(self._request(instance, rng))
         if plan is None:
             raise SolverError(f"{self.setup.solver.name}: found no plan for the rest of the run; give it more time")
         return plan, memory
 
-    def rule(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    def rule(self, instance: Instance, memory: object, rng: np.random.Generator) -> tuple[Any, Any]:
         solver, params = self.setup.solver, self.setup.params
         assert solver.rule is not None
         # A rule inside a run is unlimited, so that the run is the same on every machine.

@@ -20,7 +20,7 @@ from mlsched.core.solver import Solver
 AnySolver = str | Callable[..., Any]
 
 
-def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Any]) -> tuple[Solver, dict[str, Any]]:
+def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, object]) -> tuple[Solver, dict[str, Any]]:
     """Return a registered solver by name, or a wrapped user function, with the parameters that differ from the default.
 
     A function may declare two attributes. `information` is the information it needs ("observed" by default). `called`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mlsched.api.asked import resolve_solver
 from mlsched.core.arguments import validate_arguments
@@ -32,7 +32,7 @@ def pareto(
     threads: Threads = 1,
     confirm: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    **params: Any,
+    **params: object,
 ) -> Front:
     """Return all non-dominated plans of an instance for two or more objectives, with a proof of completeness.
 

@@ -78,7 +78,7 @@ class Guarded:
         return answer
 
 
-def _was_mutated(copy: Instance, before: tuple[Any, ...], instance: Instance) -> bool:
+def _was_mutated(copy: Instance, before: tuple[object, ...], instance: Instance) -> bool:
     """Return whether a field was replaced or removed, or an array made writeable.
 
     Cached values come after the original entries of `__dict__`. So do fields that were read for the first time; they

@@ -195,7 +195,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
     return {"error": "SolverError", "message": f"raised {describe_exception(error)}"}
 
 
-def _json_number(value: Any) -> Any:
+def _json_number(value: object) -> Any:
     """Convert a NumPy number for JSON."""
     if isinstance(value, (np.integer, np.floating)):
         return value.item()

@@ -158,7 +158,7 @@ class Isolated:
         self._keeper = _server.handshake(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
 
-    def ask(self, message: Any, seconds: float | None) -> dict[str, Any]:
+    def ask(self, message: object, seconds: float | None) -> dict[str, Any]:
         """Send a message and return the answer.
 
         Args:
@@ -264,7 +264,7 @@ def isolated_rule(setup: Setup, memory_limit: int | None, *, tell_memory: bool) 
     process = Isolated(setup, "rule", memory_limit=memory_limit)
     solver, seconds = setup.solver, seconds_until_kill(setup.solver, setup.limits.seconds)
 
-    def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
+    def call(instance: Instance, memory: object, rng: object) -> tuple[Any, Any]:
         previous = (memory,) if tell_memory else None
         # restarted after the run, to repeat one decision
         with process if not process.runs else contextlib.nullcontext():
@@ -351,7 +351,7 @@ def _parse_answer(answer: bytes) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _plan(name: str, instance: Instance, data: Any) -> Plan:
+def _plan(name: str, instance: Instance, data: object) -> Plan:
     kind = instance.plan_type
     if not isinstance(data, dict) or data.get("kind") != kind.kind:
         raise SolverError(f"{name} returned no plan; a rule must return {with_article(kind.kind)}")
@@ -382,5 +382,5 @@ def _describe_end(status: int | None) -> str:
     return f"ended its process{'' if status is None else f' (status {status})'} instead of answering"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -239,7 +239,7 @@ def model(
 
 
 @validate_arguments
-def plan_from(model: Model, solution: Any = None) -> Result:
+def plan_from(model: Model, solution: object = None) -> Result:
     """Return the plan of a solved model, as the judge values it.
 
     Args:
@@ -270,7 +270,7 @@ def plan_from(model: Model, solution: Any = None) -> Result:
     )
 
 
-def _decode_plan(model: Model, solution: Any) -> Any:
+def _decode_plan(model: Model, solution: object) -> Any:
     if solution is None or isinstance(solution, Mapping):
         # Files for CP-SAT have names such as start[0,1], files of linear rows start(0_1).
         if solution is not None and any("[" in name for name in solution):

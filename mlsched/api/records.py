@@ -20,7 +20,7 @@ from mlsched.core.unread_files import refuse_unread
 
 
 @validate_arguments
-def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: Any) -> Instance:
+def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: object) -> Instance:
     """Draw a random instance of a problem; the same call gives the same instance on every machine.
 
     Args:
@@ -98,7 +98,7 @@ def _types_for(kind: object) -> dict[str, type[Record]]:
 
 
 @validate_arguments
-def load(path: str | os.PathLike[str], **options: Any) -> Any:
+def load(path: str | os.PathLike[str], **options: object) -> Any:
     """Read a file that `save` or the command line wrote, or an instance in a foreign format.
 
     Foreign formats are recognised by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB)
@@ -125,7 +125,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Any:
     return load_with_hash(path, **options)[0]
 
 
-def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, str | None]:
+def load_with_hash(path: str | os.PathLike[str], **options: object) -> tuple[Any, str | None]:
     """Load a file, and return the hash of the instance that a plan file answers (None for other files)."""
     reader = _reader(path)
     if reader is not None:
@@ -173,7 +173,7 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
 
 
 @validate_arguments
-def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
+def save(thing: object, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
     """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 
     Files of results, fronts and runs also have the instance or the workload, so that `load` can judge the content

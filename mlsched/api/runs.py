@@ -136,7 +136,7 @@ def simulate(
     )
 
 
-def _refuse_options(world: Simulation, solver: Any, params: Mapping[str, Any]) -> None:
+def _refuse_options(world: Simulation, solver: object, params: Mapping[str, object]) -> None:
     """Raise InvalidInput for an option of the simulator among the parameters of a solver."""
     of_world = {field.name for field in dataclasses.fields(world.options_type)}
     if own := [name for name in params if name in of_world]:
@@ -145,7 +145,7 @@ def _refuse_options(world: Simulation, solver: Any, params: Mapping[str, Any]) -
         )
 
 
-def _refuse_endless(world: Simulation, workload: Any) -> None:
+def _refuse_endless(world: Simulation, workload: object) -> None:
     """Raise InvalidInput for a workload with a job that fits no node."""
     if reasons := world.never_start(workload):
         remedy = (
@@ -155,10 +155,10 @@ def _refuse_endless(world: Simulation, workload: Any) -> None:
 
 
 def refusal(
-    workload: Any,
+    workload: object,
     solver: AnySolver,
     *,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     objective: str | None = None,
     seed: int = 0,
 ) -> str:
@@ -210,7 +210,7 @@ def refusal(
 def _run_of_log(
     world: Simulation,
     policy: AsLogged,
-    workload: Any,
+    workload: object,
     options: dict[str, Any],
     scheduling_events: str | None,
     seed: int,
@@ -236,7 +236,7 @@ def _run_of_log(
     )
 
 
-def _no_decision(*_: Any) -> Any:
+def _no_decision(*_: object) -> Any:
     raise InvalidInput("replay: nobody decided anything in a log; there is nothing to replay")
 
 

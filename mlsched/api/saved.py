@@ -24,7 +24,7 @@ from mlsched.simulation import Run
 from mlsched.solvers.front import Front
 
 
-def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]:
+def document(thing: object, name: str, instance: Instance | None) -> dict[str, Any]:
     """Return the JSON object of a result, front or run; `name` is the file's, for messages."""
     if isinstance(thing, Result):
         return _with_header(Result, saved_results.document(thing, name, instance))

@@ -23,12 +23,12 @@ class Fields:
     `defaults` has the values of fields that may be omitted.
     """
 
-    def __init__(self, data: Any, where: str = "", defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def __init__(self, data: object, where: str = "", defaults: Mapping[str, object] = MappingProxyType({})) -> None:
         if not isinstance(data, dict):
             raise InvalidInput(f"{where or 'the document'}: expected a JSON object")
         self.data, self.where, self.defaults = dict(data), f"{where}: " if where else "", defaults
 
-    def wrong(self, name: str, value: Any, rule: str) -> InvalidInput:
+    def wrong(self, name: str, value: object, rule: str) -> InvalidInput:
         return InvalidInput(f"{self.where}{name}: {shorten(repr(value))}, {rule}")
 
     def any(self, name: str) -> Any:
@@ -94,7 +94,7 @@ class Fields:
         value = self.any(name)
         return None if value is None else self._row(value, width)
 
-    def _row(self, value: Any, width: int) -> tuple[Any, ...]:
+    def _row(self, value: object, width: int) -> tuple[Any, ...]:
         row: tuple[Any, ...] = Fields({"row": value}, self.where.removesuffix(": ")).integers("row", none=True)
         if len(row) != width:
             raise self.wrong("row", value, f"expected {width} entries")

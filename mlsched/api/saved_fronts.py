@@ -109,7 +109,7 @@ def _points(values: IntArray, senses: Sequence[str]) -> list[tuple[int, ...]]:
     return points
 
 
-def _status(fields: Fields, points: Sequence[Any], open_boxes: Sequence[Box]) -> FrontStatus:
+def _status(fields: Fields, points: Sequence[object], open_boxes: Sequence[Box]) -> FrontStatus:
     """Return the front's status, which must agree with the boxes that its certificate leaves open."""
     status: FrontStatus = fields.text("status", get_args(FrontStatus))
     if (not open_boxes) != (status in ("complete", "infeasible")) or (status == "infeasible" and points):
@@ -166,7 +166,7 @@ def _unproven(fields: Fields, width: int) -> IntArray:
     return np.zeros((0, width), dtype=np.int64)
 
 
-def _plans(name: str, plans: Any, instance: Instance) -> Iterator[Plan]:
+def _plans(name: str, plans: object, instance: Instance) -> Iterator[Plan]:
     """Yield the plans of a list in the file."""
     for i, plan in enumerate(plans if isinstance(plans, list) else ()):
         yield Fields({"plan": plan}, f"{name}[{i}]").plan(instance)

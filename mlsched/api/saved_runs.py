@@ -78,7 +78,7 @@ def read(fields: Fields) -> Run:
     return run
 
 
-def _decision(fields: Fields, number: int, entry_data: Any) -> Decision:
+def _decision(fields: Fields, number: int, entry_data: object) -> Decision:
     entry = Fields(entry_data, f"recorded[{number}]")
     instance = entry.instance()
     decision = Decision(entry.integer("number"), entry.integer("time"), instance, entry.plan(instance))
@@ -86,5 +86,5 @@ def _decision(fields: Fields, number: int, entry_data: Any) -> Decision:
     return decision
 
 
-def _raise_no_rule(*_: Any) -> Any:
+def _raise_no_rule(*_: object) -> Any:
     raise InvalidInput("replay: the file of a run holds neither the rule nor its memory; run it again")

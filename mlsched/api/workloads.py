@@ -116,7 +116,7 @@ def _saved_workload(source: str | os.PathLike[str]) -> Any:
 
 @validate_arguments
 def read_log(
-    source: Any,
+    source: object,
     *,
     limit: Number | None = None,
     read: str | Mapping[str, str] | None = None,
@@ -164,7 +164,7 @@ def read_log(
     return read_trace(path, limit=limit, **log_options)
 
 
-def simulation_of(source: Any, problem: str | None, simulator: str | None = None) -> Simulation:
+def simulation_of(source: object, problem: str | None, simulator: str | None = None) -> Simulation:
     """Return the simulation that runs a workload source: by problem and simulator, or by the source itself."""
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):

@@ -102,7 +102,7 @@ def _header_cell(title: str, words: bool, sortable: bool) -> str:
     return f'<th scope=col{label} aria-sort="none"><button type="button">{html.escape(title)}</button></th>'
 
 
-def _table_cell(cell: Any, mark: str, title: str, first: bool) -> str:
+def _table_cell(cell: object, mark: str, title: str, first: bool) -> str:
     text = _cell_text(cell)
     key = f' data-key="{html.escape(str(cell.key))}"' if isinstance(cell, Cell) and cell.key is not None else ""
     classes = [mark, cell.mark if isinstance(cell, Cell) else "", "text" if _is_text(cell) else ""]
@@ -115,11 +115,11 @@ def _table_cell(cell: Any, mark: str, title: str, first: bool) -> str:
     return f"<{tag}{scope}{label}{key}>{html.escape(text)}{below}</{tag}>"
 
 
-def _cell_text(cell: Any) -> str:
+def _cell_text(cell: object) -> str:
     return cell.text if isinstance(cell, Cell) else str(cell)
 
 
-def _is_sentence(cell: Any) -> bool:
+def _is_sentence(cell: object) -> bool:
     """Return whether a cell is so long that it is wrapped."""
     return len(_cell_text(cell)) > 32
 
@@ -128,7 +128,7 @@ def _is_sentence(cell: Any) -> bool:
 _NUMBER = re.compile(r"[-+≥±]?\s?\d[\d.,]*(e[-+]?\d+)?(?=$|[\s:×%±])")
 
 
-def _is_text(cell: Any) -> bool:
+def _is_text(cell: object) -> bool:
     """Return whether a cell is aligned left: a non-empty string other than a number or a mark of a missing value."""
     if isinstance(cell, Cell):
         return not isinstance(cell.key, (int, float)) and _is_text(cell.text)

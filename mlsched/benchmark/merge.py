@@ -10,7 +10,6 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from mlsched.benchmark.request import Request, key_digest
 from mlsched.benchmark.row import Key, Row
@@ -172,7 +171,7 @@ def _check_same_request(first: _Part, part: _Part) -> None:
     )
 
 
-def _setting_text(setting: Any) -> str:
+def _setting_text(setting: object) -> str:
     if setting is None:
         return "not given"
     return ", ".join(map(str, setting)) if isinstance(setting, list) else str(setting).lower()

@@ -23,10 +23,10 @@ WHAT = "a plan, a Result, a Front, a Run or several, or losses"
 
 @validate_arguments
 def plot(
-    thing: Any,
+    thing: object,
     instance: Instance | None = None,
     *,
-    ax: Any = None,
+    ax: object = None,
     width: Literal["column", "page"] | float = plots.PAGE,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:

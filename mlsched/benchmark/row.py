@@ -160,6 +160,6 @@ class Row:
         return f"{self.problem} {self.case}, {where}, {self.objective}"
 
 
-def canonical_json(params: Mapping[str, Any]) -> str:
+def canonical_json(params: Mapping[str, object]) -> str:
     """Return parameters as one text, equal exactly if they are."""
     return json.dumps(dict(params), sort_keys=True, separators=(",", ":"))

@@ -165,12 +165,12 @@ def _are_equal(some: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(len(some[key]) == len(other[key]) and _equal_elements(some[key], other[key]).all() for key in some)
 
 
-def _equal_elements(some: Any, other: Any) -> Any:
+def _equal_elements(some: object, other: object) -> Any:
     """Compare element by element; NaN equals itself."""
     return (some == other) | ((some != some) & (other != other))
 
 
-def _time_column(columns: Mapping[str, Any], stem: str) -> tuple[Floats, bool]:
+def _time_column(columns: Mapping[str, object], stem: str) -> tuple[Floats, bool]:
     """Return a column of times by its name without the unit, and whether it is in seconds (else in ticks)."""
     seconds = f"{stem}_s" in columns
     return np.asarray(columns[f"{stem}_s" if seconds else f"{stem}_ticks"], dtype=float), seconds

@@ -244,7 +244,7 @@ def _encode(row: Row) -> list[Any]:
     return [*cells, checksum_of(cells)]
 
 
-def checksum_of(cells: Sequence[Any]) -> str:
+def checksum_of(cells: Sequence[object]) -> str:
     """Return the SHA-256 of a row's non-empty cells, so that fields may be added to rows later.
 
     Numbers are hashed as SQLite returns them: columns have no types.

@@ -41,7 +41,7 @@ _OPTIONAL_OBJECTS = ("primary", "sort_keys", "cases", "binding")
 MAX_TEXT = 4000
 
 
-def check_row(values: Mapping[str, Any]) -> None:
+def check_row(values: Mapping[str, object]) -> None:
     """Raise InvalidInput if a value of a row has another type, is unprintable, or is an unknown word."""
     for name in _TEXTS:
         printable(values[name], name, MAX_TEXT)

@@ -57,7 +57,7 @@ class RowTask(Protocol):
         """Limits of the call, as plain JSON data."""
         ...
 
-    def rows(self, **details: Any) -> list[Row]:
+    def rows(self, **details: object) -> list[Row]:
         """Return its rows, all with the same `details`."""
         ...
 
@@ -153,7 +153,7 @@ class Task:
         """Return the instance, drawn or read again, or cached from the previous task."""
         return _instance(self.problem, self.preset, self.sizes, self.seed, self.source)
 
-    def rows(self, **details: Any) -> list[Row]:
+    def rows(self, **details: object) -> list[Row]:
         """Return one row per objective, all with the same `details`."""
         known = registry().problem(self.problem).objectives
         return [self._row(o, details) for o in known if o.name in self.objectives]

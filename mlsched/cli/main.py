@@ -160,7 +160,7 @@ def _command_path(arguments: list[str]) -> list[str]:
     return names
 
 
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     output.say(f"note: {message}")
 
 

@@ -256,7 +256,7 @@ def _long_table(report: Report) -> dict[str, list[Any]]:
         name: [] for name in ("scenario", "policy", "from", "to", "by", "group", "measure", "value", "unit")
     }
 
-    def add(*row: Any) -> None:
+    def add(*row: object) -> None:
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
 

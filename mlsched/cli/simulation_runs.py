@@ -101,7 +101,7 @@ def prepare_runs(scenario_set: Scenarios, policies: list[str], how: RunOptions) 
     return policy_runs
 
 
-def run_one(policy_run: PolicyRun, notes: list[str], alone: bool, **arguments: Any) -> None:
+def run_one(policy_run: PolicyRun, notes: list[str], alone: bool, **arguments: object) -> None:
     """Make one run and record its failure; the only run raises errors that the solver did not cause.
 
     Args:

@@ -84,7 +84,7 @@ class _Plain:
     hint: Any
     alternatives: tuple[tuple[Any, Rule], ...]
 
-    def refuse(self, owner: str, name: str, value: Any) -> None:
+    def refuse(self, owner: str, name: str, value: object) -> None:
         """Raise InvalidInput for a value that the annotation does not allow."""
         for kind, rule in self.alternatives:
             if value is None if kind is None else _is_instance(value, kind):
@@ -111,7 +111,7 @@ def _plain_fields(kind: type) -> Mapping[str, _Plain]:
     return _plain_annotations({field.name: hints[field.name] for field in dataclasses.fields(kind)})
 
 
-def _plain_annotations(hints: Mapping[str, Any]) -> Mapping[str, _Plain]:
+def _plain_annotations(hints: Mapping[str, object]) -> Mapping[str, _Plain]:
     """Select the annotations that consist of numbers, texts, booleans and None only.
 
     A union such as "page or a number of inches" is not plain; the caller checks its texts.
@@ -129,7 +129,7 @@ def _plain_annotations(hints: Mapping[str, Any]) -> Mapping[str, _Plain]:
     return plain
 
 
-def _is_instance(value: Any, kind: Any) -> bool:
+def _is_instance(value: object, kind: object) -> bool:
     """Return whether a value is an instance of a plain type."""
     return isinstance(value, _TYPE_WORDS[kind][1]) and isinstance(value, (bool, np.bool_)) == (kind is bool)
 
@@ -151,7 +151,7 @@ def wrong_argument(function: Callable[..., Any], call_args: Any, kwargs: Any) ->
     return None
 
 
-def _mismatch(name: str, value: Any, hint: Any) -> str:
+def _mismatch(name: str, value: object, hint: object) -> str:
     return f"{name}: {_short_text(value)}, expected {type_in_words(hint)}"
 
 
@@ -167,7 +167,7 @@ class _Module(type):
 class _Anything(metaclass=_Module):
     """Base class of the stand-ins for names that are imported for type checkers only."""
 
-    def __class_getitem__(cls, of: Any) -> type[_Anything]:
+    def __class_getitem__(cls, of: object) -> type[_Anything]:
         return cls
 
 
@@ -185,7 +185,7 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
     return inspect.get_annotations(function, locals=names, eval_str=True)
 
 
-def _matches_type(value: Any, hint: Any) -> bool:
+def _matches_type(value: object, hint: object) -> bool:
     """Return whether a value fits a type, judged by the first elements of a list."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if hint is None or hint is type(None):
@@ -210,7 +210,7 @@ def _matches_type(value: Any, hint: Any) -> bool:
     return True
 
 
-def type_in_words(hint: Any) -> str:
+def type_in_words(hint: object) -> str:
     """Describe a type in words: "a Result", "a path", "a list (each a Gap)", "an integer or None"."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if hint is None or hint is type(None):
@@ -235,7 +235,7 @@ def type_in_words(hint: Any) -> str:
     return with_article(name)
 
 
-def _short_text(value: Any) -> str:
+def _short_text(value: object) -> str:
     try:
         text = repr(value)
     except Exception:

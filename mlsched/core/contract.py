@@ -109,7 +109,7 @@ class Instance(Record):
     #: Least information with which solvers see `secrets`.
     least_information: ClassVar[Information] = "oracle"
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Add argument checks to the methods of a subclass that take a plan."""
         super().__init_subclass__(**options)
         for name in ("evaluate", "deferrals", "table"):
@@ -148,7 +148,7 @@ class Instance(Record):
             )
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
-    def violations(self, plan: Any) -> list[str]:
+    def violations(self, plan: object) -> list[str]:
         """Return one sentence for each fault of `plan`; an empty list if it is feasible."""
         faults: list[str] = self.judge.violations(self, plan)
         return faults
@@ -174,7 +174,7 @@ class Instance(Record):
         """Return a plan as columns of equal length, one row per decision, with names if the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
 
-    def dataframe(self, plan: Any) -> Any:
+    def dataframe(self, plan: object) -> Any:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table(plan))
 
@@ -414,7 +414,7 @@ class Problem:
         named = {o.name: o for kind in reversed(self.instance_types) for o in reversed(kind.objectives)}
         return tuple(reversed(named.values()))
 
-    def trivial_bound(self, instance: Any, objective: str) -> int:
+    def trivial_bound(self, instance: object, objective: str) -> int:
         """Return the bound of a solver that a limit stopped; raise InvalidInput if the objective has none."""
         return objective_entry(self.trivial_bounds, objective, f"TRIVIAL_BOUNDS of instances/{self.name}/bounds.py")(
             instance

@@ -78,11 +78,11 @@ class Spec:
 
     doc: str = ""
 
-    def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
+    def check(self, name: str, value: object, dims: dict[str, int]) -> Any:
         """Return the value in canonical form or raise InvalidInput; `dims` collects the sizes of named dimensions."""
         raise NotImplementedError  # pragma: no cover - every subclass defines it
 
-    def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
+    def implied(self, value: object, default: object, dims: dict[str, int]) -> bool:
         """Return whether a checked `value` equals the default of an omitted field (`Record`).
 
         Args:
@@ -92,7 +92,7 @@ class Spec:
         """
         return bool(value == default)
 
-    def to_json(self, value: Any) -> Any:
+    def to_json(self, value: object) -> Any:
         """Return the value as plain JSON data."""
         return value
 
@@ -135,7 +135,7 @@ class ArraySpec(Spec):
         omission = "" if self.fill is None else f"; {self.fill} where left out"
         return f"int64 array, {' x '.join(self.shape)}{_range_text(self.low, self.high)}{omission}"
 
-    def check(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
+    def check(self, name: str, value: object, dims: dict[str, int]) -> IntArray:
         if self.fill is not None and isinstance(value, tuple) and not value:
             array = np.full(tuple(dims.get(d, 0) for d in self.shape), self.fill, dtype=np.int64)
         else:
@@ -168,7 +168,7 @@ class ArraySpec(Spec):
         same_shape = value.shape == expected_shape or not (len(value) or expected_shape[0])
         return self.fill is not None and same_shape and bool((value == self.fill).all())
 
-    def _as_array(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
+    def _as_array(self, name: str, value: object, dims: dict[str, int]) -> IntArray:
         """Return a private int64 copy; reject floats, which would be truncated silently."""
         ndim = len(self.shape)
         if type(value) is np.ndarray and value.dtype == np.int64 and value.ndim == ndim and value.size:
@@ -212,7 +212,7 @@ class IntSpec(Spec):
     def form(self) -> str:
         return f"integer{_range_text(self.low, self.high)}"
 
-    def check(self, name: str, value: Any, dims: dict[str, int]) -> int:
+    def check(self, name: str, value: object, dims: dict[str, int]) -> int:
         number = as_int(name, value)
         if not self.low <= number <= self.high:
             raise field_error(name, number, _range_rule(self.low, self.high))
@@ -228,7 +228,7 @@ class TextSpec(Spec):
     def form(self) -> str:
         return " or ".join(repr(choice) for choice in self.choices) or "text"
 
-    def check(self, name: str, value: Any, dims: dict[str, int]) -> str:
+    def check(self, name: str, value: object, dims: dict[str, int]) -> str:
         if not isinstance(value, str):
             raise field_error(name, value, "expected a string")
         if self.choices and value not in self.choices:
@@ -256,7 +256,7 @@ class LabelsSpec(Spec):
     def form(self) -> str:
         return f"names, {self.dim}{'; may be left out' if self.optional else ''}"
 
-    def check(self, name: str, value: Any, dims: dict[str, int]) -> tuple[str, ...]:
+    def check(self, name: str, value: object, dims: dict[str, int]) -> tuple[str, ...]:
         if self.optional and isinstance(value, (list, tuple)) and not value:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
@@ -288,7 +288,7 @@ class RecordSpec(Spec):
     def form(self) -> str:
         return f"{self.of.kind}{' or none' if self.optional else ''}"
 
-    def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
+    def check(self, name: str, value: object, dims: dict[str, int]) -> Any:
         if value is None and self.optional:
             return None
         if isinstance(value, dict):
@@ -323,7 +323,7 @@ def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None,
     return dataclasses.field(default=default, metadata={"spec": ArraySpec(doc, shape, low, high, fill)})
 
 
-def integer(*, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+def integer(*, low: int = 0, high: int = EXACT, default: object = dataclasses.MISSING, doc: str = "") -> Any:
     """Declare an integer field within [low, high]; a field with a default may be omitted."""
     return dataclasses.field(default=default, metadata={"spec": IntSpec(doc, low, high)})
 
@@ -334,7 +334,7 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
 
 
 def labels(
-    dim: str, *, default: Any = dataclasses.MISSING, distinct: bool = True, display_only: bool = False, doc: str = ""
+    dim: str, *, default: object = dataclasses.MISSING, distinct: bool = True, display_only: bool = False, doc: str = ""
 ) -> Any:
     """Declare a field of names, one per entry of the dimension `dim`; a field with a default may be omitted.
 
@@ -349,7 +349,7 @@ def labels(
     return dataclasses.field(default=default, metadata={"spec": spec})
 
 
-def record(of: Any, *, optional: bool = False, doc: str = "") -> Any:
+def record(of: object, *, optional: bool = False, doc: str = "") -> Any:
     """Declare a field with a record of class `of`; an optional field may be None and is then omitted from files."""
     default = None if optional else dataclasses.MISSING
     return dataclasses.field(default=default, metadata={"spec": RecordSpec(doc, of, optional)})

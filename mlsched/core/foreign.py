@@ -14,7 +14,7 @@ _MARKDOWN = {"\\": "\\\\", "|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "
 MARKDOWN = str.maketrans(_MARKDOWN)
 
 
-def printable(value: Any, where: str, most: int = MOST_TEXT) -> str:
+def printable(value: object, where: str, most: int = MOST_TEXT) -> str:
     """Return the text after checking that it is printable (without line breaks or escape codes) and at most `most`
     long.
     """
@@ -27,7 +27,7 @@ def printable(value: Any, where: str, most: int = MOST_TEXT) -> str:
     return value
 
 
-def check_plain(value: Any, where: str, depth: int = MOST_DEPTH) -> None:
+def check_plain(value: object, where: str, depth: int = MOST_DEPTH) -> None:
     """Reject a JSON value with an unprintable text, too deep nesting, or too many values."""
     if isinstance(value, str):
         printable(value, where)
@@ -42,7 +42,7 @@ def check_plain(value: Any, where: str, depth: int = MOST_DEPTH) -> None:
         check_plain(part, where, depth - 1)
 
 
-def csv_cell(value: Any) -> Any:
+def csv_cell(value: object) -> Any:
     """Return a cell of a CSV file; a text that a spreadsheet would take for a formula gets an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 

@@ -12,7 +12,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from mlsched.core.deadline import OutOfTime
 
@@ -48,7 +47,7 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
         return
     attempts_left = [ATTEMPTS]
 
-    def raise_timeout(number: int, frame: Any) -> None:
+    def raise_timeout(number: int, frame: object) -> None:
         attempts_left[0] -= 1
         if attempts_left[0] <= 0:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -10,7 +10,7 @@ from typing import Any
 MAX_ROWS, MAX_NUMBERS, MAX_CELL = 12, 10, 120
 
 
-def table_cell(value: Any) -> str:
+def table_cell(value: object) -> str:
     """Format a value for people: None as a dash, floats to four digits, other values as text, cut if long."""
     if value is None:
         return "-"

@@ -71,7 +71,7 @@ class Parameter:
         """Return the typed value of `text`."""
         return self.check(owner, _parse_text(self.type, text))
 
-    def check(self, owner: str, value: Any) -> Any:
+    def check(self, owner: str, value: object) -> Any:
         """Return `value` as this parameter's type or raise InvalidInput; integers count as floats, NumPy numbers as
         numbers.
         """
@@ -120,7 +120,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
     return parameters
 
 
-def _is_group(kind: Any) -> bool:
+def _is_group(kind: object) -> bool:
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
@@ -137,7 +137,7 @@ def _declared_arguments(function: Callable[..., Any]) -> Iterator[tuple[str, Any
             yield name, kind, p.default
 
 
-def split_annotation(kind: Any) -> tuple[Any, Rule]:
+def split_annotation(kind: object) -> tuple[Any, Rule]:
     """Split an annotation into the type of a parameter and the rule for its values."""
     if typing.get_origin(kind) is Literal:
         return str, typing.get_args(kind)
@@ -162,7 +162,7 @@ def flatten_groups(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
     @functools.wraps(function)
-    def call(*args: Any, **arguments: Any) -> Any:
+    def call(*args: object, **arguments: object) -> Any:
         for name, (kind, keys) in groups.items():
             arguments[name] = kind(**{key: arguments.pop(key) for key in keys if key in arguments})
         return function(*args, **arguments)
@@ -184,7 +184,7 @@ def split_settings(text: str) -> tuple[str, dict[str, str]]:
     return name, settings
 
 
-def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str, Any]) -> dict[str, Any]:
+def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str, object]) -> dict[str, Any]:
     """Check parameters; return those that differ from their default, in the order of declaration.
 
     Omitting defaults, as in `Record`, keeps files, row keys and hashes unchanged when a parameter is added. Text values

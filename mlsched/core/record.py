@@ -58,7 +58,7 @@ def defaults(of: Any) -> dict[str, Any]:
     return {f.name: f.default for f in dataclasses.fields(of) if f.default is not dataclasses.MISSING}
 
 
-def without_defaults_of(of: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+def without_defaults_of(of: object, data: Mapping[str, object]) -> dict[str, Any]:
     """Drop fields of a dataclass, given as plain data, that equal their default (as in `Record`)."""
     usual = defaults(of)
     return {name: value for name, value in data.items() if name not in usual or value != usual[name]}
@@ -80,7 +80,7 @@ def _field_value(record: Record, name: str) -> Any:
     return mine[LAZY](name) if name not in mine and LAZY in mine else mine.get(name)
 
 
-def _private_copy(value: Any) -> Any:
+def _private_copy(value: object) -> Any:
     """Copy a field's value so that no writable data are shared."""
     if isinstance(value, Record):
         return value.private()
@@ -91,7 +91,7 @@ def _private_copy(value: Any) -> Any:
     return copied
 
 
-def lazy_record(cls: type[AnyRecord], unread: Callable[[str], Any], /, **fields: Any) -> AnyRecord:
+def lazy_record(cls: type[AnyRecord], unread: Callable[[str], Any], /, **fields: object) -> AnyRecord:
     """Create a trusted instance whose missing fields are computed by `unread(name)` when they are first read.
 
     The class must not have defaults of these fields (`drop_class_defaults`). If trusted records are validated, all
@@ -126,7 +126,7 @@ class Record:
     #: Version of the file layout; files of other versions are rejected.
     version: ClassVar[int] = 1
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Append the fields' descriptions to the class's docstring, so that `help` shows shapes, ranges and units."""
         super().__init_subclass__(**options)
         specs = {f.name: f.metadata.get("spec") for base in cls.__bases__ for f in dataclasses.fields(base)}
@@ -145,7 +145,7 @@ class Record:
         """Check rules across fields; raise InvalidInput with one sentence. The default accepts everything."""
 
     @classmethod
-    def trusted(cls, **fields: Any) -> Self:
+    def trusted(cls, **fields: object) -> Self:
         """Build without validation from arrays that the caller created and will not change (about a microsecond).
 
         Arrays are never filled in; each must be given. A missing array raises TypeError if trusted records are
@@ -303,7 +303,7 @@ class Record:
             for name in specs(type(self))
         )
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return a validated copy with some fields changed; columns equal to their default adapt their length."""
         if unknown := [name for name in changes if name not in specs(type(self))]:
             raise InvalidInput(

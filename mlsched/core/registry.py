@@ -147,7 +147,7 @@ class Registry:
 
 
 def solver(
-    name: str, *, problem: str, backend: str | None = None, **details: Any
+    name: str, *, problem: str, backend: str | None = None, **details: object
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function a solver: `@solver("fitgpp", problem="preemption", objectives=(...))`.
 
@@ -186,7 +186,7 @@ def solver(
     return declare
 
 
-def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **details: Any) -> Callable[[A], A]:
+def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **details: object) -> Callable[[A], A]:
     """Declare the decorated function an exact algorithm (`Algorithm`); `details` are fields of `Solver`.
 
     Args:
@@ -203,7 +203,7 @@ def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **d
 
 
 def model_builder(
-    name: str, *, problem: str, backend: str, objectives: tuple[str, ...], **details: Any
+    name: str, *, problem: str, backend: str, objectives: tuple[str, ...], **details: object
 ) -> Callable[[M], M]:
     """Declare the decorated function the builder of a model (`ModelBuilder`).
 

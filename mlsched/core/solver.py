@@ -93,7 +93,7 @@ def adapt_signature(function: Callable[..., Any], *, stateful: bool | None = Non
     return Adapted(function, takes | {"memory"} if stateful else takes - {"memory"}, forgets=not stateful)
 
 
-def _no_options(of: Any) -> dict[str, Any]:
+def _no_options(of: object) -> dict[str, Any]:
     return {}
 
 
@@ -169,11 +169,11 @@ class Solver:
             object.__setattr__(self, "rule", rule)
             object.__setattr__(self, "searches", "limits" in rule.takes)
 
-    def world_options(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def world_options(self, params: Mapping[str, object]) -> dict[str, Any]:
         """Return the simulator options for parameters, completed with their defaults."""
         return self.world({name: parameter.default for name, parameter in self.parameters.items()} | {**params})
 
-    def engine_of(self, params: Mapping[str, Any]) -> str:
+    def engine_of(self, params: Mapping[str, object]) -> str:
         """Return the code that its proofs rely on; two solvers with one engine do not confirm each other.
 
         The engine of a model is the backend that solves it. The engine of an exact algorithm is its own name: "cp-sat"

@@ -40,7 +40,7 @@ FAILURES: dict[str, type[Failed]] = {name: type(f"Failed_{name}", (Failed,), {})
 
 
 def failure(
-    check: str, sentence: str, instance: Instance | None = None, plan: Any = None, second: Any = None
+    check: str, sentence: str, instance: Instance | None = None, plan: object = None, second: object = None
 ) -> Failed:
     """Return the failure of a check, to be raised.
 
@@ -132,13 +132,13 @@ class Examiner:
         return True
 
     def _raise_if_active(
-        self, check: str, sentence: str, instance: Instance, plan: Any = None, second: Any = None
+        self, check: str, sentence: str, instance: Instance, plan: object = None, second: object = None
     ) -> None:
         if check in self.active:
             raise failure(check, sentence, instance, plan, second)
 
     @staticmethod
-    def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[tuple[str, str]]:
+    def _wrong(instance: Instance, before: object, plan: object, again: object) -> Iterator[tuple[str, str]]:
         if not isinstance(plan, instance.plan_type):
             yield (
                 "answers",
@@ -153,7 +153,7 @@ class Examiner:
         if instance.to_json() != before:
             yield "untouched", "the scheduler changed the instance"
 
-    def _compare(self, instance: Instance, plan: Any, best: Result) -> None:
+    def _compare(self, instance: Instance, plan: object, best: Result) -> None:
         """Compare a plan with the proven optimum."""
         name, value = self.goal.name, instance.evaluate(plan)[self.goal.name]
         if best.status != "optimal" or best.sort_key is None:

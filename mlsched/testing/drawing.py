@@ -14,12 +14,12 @@ ONCE = "an instance fails once and not when it is asked again: calls depend on e
 
 
 @functools.lru_cache(maxsize=32)
-def _cached_draws(strategy: Any, count: int) -> list[Record]:
+def _cached_draws(strategy: object, count: int) -> list[Record]:
     """Return the cached draws of a strategy in this process; initially empty."""
     return []
 
 
-def examine_draws(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
+def examine_draws(examine: Callable[[Any], None], strategy: object, count: int) -> None:
     """Examine `count` draws of records; raise the exception of the minimal failing one.
 
     All schedulers in a process get the same cached draws, because drawing takes longer than most schedulers. Each

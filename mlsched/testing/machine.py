@@ -210,7 +210,7 @@ def clock_machine(
             scheduling_events=st.sampled_from(draws.wakes),
             seed=st.integers(0, 99),
         )
-        def begin_next_run(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
+        def begin_next_run(self, workload: object, readings: object, scheduling_events: str, seed: int) -> None:
             self.run.finish(final)
             self.begin(workload, readings, scheduling_events, seed)
 

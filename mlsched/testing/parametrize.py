@@ -45,7 +45,7 @@ def parametrize_with_checks(
     schedulers: Mapping[str, Sequence[Scheduler]],
     *,
     expected_failures: Mapping[str, Mapping[str, str]] | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> Any:
     """Return a pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
 

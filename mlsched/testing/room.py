@@ -9,7 +9,6 @@ every node has space for all of them. If it is stuck there as well, it omits job
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mlsched.core.errors import Stuck
 from mlsched.simulation.clock import run
@@ -21,8 +20,8 @@ from mlsched.testing.subject import Subject
 def serves_in_larger_cluster(
     scheduler: Subject,
     simulation: Simulation,
-    workload: Any,
-    options: Mapping[str, Any],
+    workload: object,
+    options: Mapping[str, object],
     scheduling_events: Wake,
     seed: int = 0,
 ) -> bool:

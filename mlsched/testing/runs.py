@@ -58,7 +58,7 @@ class _RunExaminer:
 def _with_memory_check(rule: Rule) -> Rule:
     """Wrap the rule to check that its memory is JSON, so that a run can be saved."""
 
-    def call(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    def call(instance: Instance, memory: object, rng: np.random.Generator) -> tuple[Any, Any]:
         plan, after = rule.call(instance, memory, rng)
         try:
             json.dumps(after, allow_nan=False)
