@@ -181,7 +181,7 @@ def _run_worker(data: socket.socket) -> NoReturn:
     os._exit(0)
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
+def _failure(error: BaseException) -> dict[str, object]:
     """Return the report of an error: `how` of a RuleFailure, or the name of one of mlsched's errors."""
     if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
         # The report itself needs a little memory.
@@ -195,7 +195,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
     return {"error": "SolverError", "message": f"raised {describe_exception(error)}"}
 
 
-def _json_number(value: object) -> Any:
+def _json_number(value: object) -> object:
     """Convert a NumPy number for JSON."""
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
@@ -250,7 +250,7 @@ def _answer_with_plan(setup: Setup) -> Callable[[Any], dict[str, Any]]:
     return answer
 
 
-def _plan_document(solver: Any, instance: Any, plan: Any) -> dict[str, Any]:
+def _plan_document(solver: Any, instance: Any, plan: Any) -> dict[str, object]:
     if not isinstance(plan, Plan):
         raise SolverError(
             f"{solver.name} returned {with_article(type(plan).__name__)}, expected "

@@ -158,7 +158,7 @@ class Isolated:
         self._keeper = _server.handshake(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
 
-    def ask(self, message: object, seconds: float | None) -> dict[str, Any]:
+    def ask(self, message: object, seconds: float | None) -> dict[str, object]:
         """Send a message and return the answer.
 
         Args:
@@ -297,7 +297,7 @@ def _pickle_setup(setup: Setup) -> bytes:
         ) from None
 
 
-def _constant_options(options: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+def _constant_options(options: dict[str, Any], params: dict[str, Any]) -> dict[str, object]:
     """Return the options: `Solver.world` for one set of parameters."""
     return options
 

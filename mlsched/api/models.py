@@ -104,7 +104,7 @@ class Model:
         return native_model
 
     @functools.cached_property
-    def cp_sat_names(self) -> Mapping[str, Any]:
+    def cp_sat_names(self) -> Mapping[str, object]:
         """Variable, literal or number of the CP-SAT model by name; "value[NAME]" is the sort key of an objective."""
         native = self._native
         return {**native.variables, **{f"value[{n}]": sort_key(native.formulation, n) for n in self._names}}

@@ -204,7 +204,7 @@ def _peak_mib() -> float:
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
 
 
-def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:
+def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, object]:
     """Return the special cases of a decision's optimal plan, and which constraints bind there; none of a run's."""
     problem = registry().problem(task.problem)
     if result.status != "optimal" or result.plan is None or not isinstance(instance, problem.instance_type):

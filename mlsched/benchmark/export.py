@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mlsched.benchmark import plots
 from mlsched.benchmark.citation import write_bibtex
@@ -80,7 +79,7 @@ def check_format(path: Path, *, columns: Sequence[str] = (), figure: str | None 
         plots.check_target(path)
 
 
-def flat_row(row: Row) -> dict[str, Any]:
+def flat_row(row: Row) -> dict[str, object]:
     """Return a row as plain cells: nested values as JSON text, the gap by its parts.
 
     `value` and `bound` are the objective's own, and `count` is the primary count of the value. The `sort_` columns

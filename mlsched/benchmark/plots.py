@@ -48,7 +48,7 @@ def inches(width: str | float) -> float:
     return float(width)
 
 
-def style(index: int, count: int = 1) -> dict[str, Any]:
+def style(index: int, count: int = 1) -> dict[str, object]:
     """Return colour and dash of the index-th line; several lines differ in dashes, and the first ones are wider.
 
     If lines coincide, the wider one is visible between the dashes of the one above it.
@@ -128,7 +128,7 @@ def direct_labels(ax: Any, most: int = 5) -> None:
             ax.text(*place, text, transform=ax.transAxes, fontsize=SMALL, color=colour, ha="left", va="bottom")
 
 
-def _corners(line: Any) -> Any:
+def _corners(line: Any) -> object:
     """Return the points of a line or of steps as drawn."""
     return line.get_path().vertices
 
@@ -303,7 +303,7 @@ def draw_front(front: Any, *, width: float = PAGE, notebook: bool = False) -> Fi
     return draw_points(values, labels, front.senses, boxes, width=width, notebook=notebook)
 
 
-def _base_corner(instance: Any, names: Sequence[str], end: Sequence[Any]) -> list[Any]:
+def _base_corner(instance: Any, names: Sequence[str], end: Sequence[Any]) -> list[object]:
     """Return the corner of a box without primary counts."""
     criteria = [instance.primary(name) for name in names]
     return [e if e is None or rank is None else rank.split(e)[1] for e, rank in zip(end, criteria, strict=True)]

@@ -133,7 +133,7 @@ def _draw_samples(runs_by_name: Mapping[str, Run], width: float, notebook: bool)
     return _finish(figure, axes)
 
 
-def _unfinished(run: Run) -> dict[str, Any]:
+def _unfinished(run: Run) -> dict[str, object]:
     """Return the number of submitted and unfinished jobs at each change, in seconds after the first submission.
 
     Job tables have either the end of a job or its time since submission.

@@ -234,7 +234,7 @@ def _shared_value(text: str, texts: dict[str, Any], *, decode: bool) -> Any:
     return texts[key]
 
 
-def _encode(row: Row) -> list[Any]:
+def _encode(row: Row) -> list[object]:
     cells = []
     for name in FIELDS:
         value: Any = getattr(row, name)

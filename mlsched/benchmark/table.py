@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mlsched.benchmark.bootstrap import bootstrap_interval
 from mlsched.benchmark.paired import Interval
@@ -294,7 +294,7 @@ def version_sets(rows: Sequence[Row]) -> dict[str, list[str]]:
     return {name: sorted(sets[name]) for name in sorted(sets)}
 
 
-def summary_json(rows: Sequence[Row]) -> dict[str, Any]:
+def summary_json(rows: Sequence[Row]) -> dict[str, object]:
     """Return the aggregates of the report as plain JSON data, without rows."""
     return {
         "suites": list(dict.fromkeys(row.suite for row in rows)),

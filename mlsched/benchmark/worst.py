@@ -94,7 +94,7 @@ class Losses(list[Loss]):
             "difference": [loss.gap.difference for loss in self],
         }
 
-    def dataframe(self) -> Any:
+    def dataframe(self) -> object:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 

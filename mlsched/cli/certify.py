@@ -114,7 +114,7 @@ def shown(folder: Path, checked: Checked) -> list[Any]:
     return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]
 
 
-def _front(folder: Path, checked: Checked) -> list[Any]:
+def _front(folder: Path, checked: Checked) -> list[object]:
     number = len(checked.plans)
     statement = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
     line = f"{folder}: certified: {statement} of {' and '.join(checked.objectives)}"
@@ -124,7 +124,7 @@ def _front(folder: Path, checked: Checked) -> list[Any]:
     return [f"{line}{first}", f"  rests on: {checked.claim}"]
 
 
-def _table_of_points(checked: Checked) -> Any:
+def _table_of_points(checked: Checked) -> object:
     """Return one row per point: its values, the bound of the plans that it covers, and the gap."""
     from mlsched.certificates.claimed import claims_of
 

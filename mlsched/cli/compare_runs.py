@@ -99,7 +99,7 @@ def compare_files(first: Path, second: Path) -> RunsComparison:
     return RunsComparison(figures, list(simulator), notes)
 
 
-def comparison_lines(comparison: RunsComparison) -> list[Any]:
+def comparison_lines(comparison: RunsComparison) -> list[object]:
     """Return the comparison as lines and tables: the simulator, and one row per measure."""
     several = any(figure.scenario for figure in comparison.figures)
     rows = [
@@ -177,7 +177,7 @@ def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     return runs_by_key
 
 
-def _workload_hash(data: dict[str, Any], scenario: str) -> Any:
+def _workload_hash(data: dict[str, Any], scenario: str) -> object:
     """Return the hash of a scenario's workload from the head of a document."""
     return next((s["workload_hash"] for s in data.get("scenarios", []) if s["scenario"] == scenario),
                 data.get("workload_hash"))  # fmt: skip

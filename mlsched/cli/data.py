@@ -20,7 +20,7 @@ def list_(as_json: Json = False) -> None:
     emit(as_json, lambda: {"folder": str(public.folder()), "traces": entries}, lambda: _lines(entries))
 
 
-def _entry(source: Any) -> dict[str, Any]:
+def _entry(source: Any) -> dict[str, object]:
     from mlsched.instances.traces import public
 
     there = public.folder() / source.name / source.jobs.name

@@ -110,7 +110,7 @@ def _cache_entries(place: Path, what: str, entries: list[dict[str, Any]]) -> Non
         return
 
 
-def _problems() -> list[dict[str, Any]]:
+def _problems() -> list[dict[str, object]]:
     from mlsched.core.params import parameters_of
     from mlsched.core.registry import registry
 
@@ -127,7 +127,7 @@ def _problems() -> list[dict[str, Any]]:
     ]
 
 
-def _solvers() -> list[dict[str, Any]]:
+def _solvers() -> list[dict[str, object]]:
     from mlsched.core.registry import registry
 
     return [
@@ -144,7 +144,7 @@ def _solvers() -> list[dict[str, Any]]:
     ]
 
 
-def _suites() -> list[dict[str, Any]]:
+def _suites() -> list[dict[str, object]]:
     from mlsched.benchmark.suites import SUITES
 
     return [{"name": s.name, "about": s.doc} for s in SUITES.values()]

@@ -128,7 +128,7 @@ def _plugin_commands(name_in_call: str | None = None) -> list[Any]:
     return list(commands.values())
 
 
-def _tested_command(point: Any) -> Any:
+def _tested_command(point: Any) -> object:
     """Return a plug-in's command after building it once as a test."""
     application, command = typer.Typer(), point.load()
     application.command(point.name, rich_help_panel=groups.group_of(command))(command)

@@ -26,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Seed = Annotated[int, typer.Option(help="Set the random seed, e.g. 7; equal seeds give equal answers.", min=0)]
 
 
-def to_write(*names: str, text: str, picture: bool = False, folders: bool = False, group: str | None = None) -> Any:
+def to_write(*names: str, text: str, picture: bool = False, folders: bool = False, group: str | None = None) -> object:
     """Return an option for a file to write, which is rejected before any work if it cannot be written.
 
     Args:
@@ -179,7 +179,7 @@ def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
     return Columns(TextTable(title, header, rows))
 
 
-def listing_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
+def listing_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> object:
     """Return names, each with indented and wrapped lines (label, text) below."""
     from rich.console import Group
     from rich.padding import Padding
@@ -225,7 +225,7 @@ class Columns:
             width_so_far += width
         yield self._part(group, longest)
 
-    def _part(self, columns: list[int], longest: list[int]) -> Any:
+    def _part(self, columns: list[int], longest: list[int]) -> object:
         from rich import box
         from rich.table import Table
 

@@ -218,7 +218,7 @@ def _plot(front: Front, path: Path) -> None:
     plots.save(plots.draw_front(front), path)
 
 
-def _render(front: Front) -> list[Any]:
+def _render(front: Front) -> list[object]:
 
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)

@@ -188,7 +188,7 @@ def line_name(key: str) -> str:
     return " ".join(called(word) for word in key.split())
 
 
-def _gap_lines(gaps: Gaps) -> dict[str, Any]:
+def _gap_lines(gaps: Gaps) -> dict[str, object]:
     """Return the lines on recorded decisions: the mean gap, and separately the gaps without a percentage."""
     lines = {"decisions compared": gaps.count, "decisions optimal": percent(gaps.optimal), "mean gap": gap(gaps.mean)}
     if gaps.absolute:

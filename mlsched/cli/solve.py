@@ -154,7 +154,7 @@ def _plot(result: Result, path: Path) -> None:
     plots.save(plan_pictures.draw_plan(result).figure, path)
 
 
-def _render(instance: Instance, result: Result, solver_text: str, confirm: bool, certify: bool) -> list[Any]:
+def _render(instance: Instance, result: Result, solver_text: str, confirm: bool, certify: bool) -> list[object]:
     """Return the lines and tables of a result.
 
     Args:
@@ -211,7 +211,7 @@ def unit_of(instance: Instance, figure: str) -> str:
     return ""
 
 
-def _plan(instance: Instance, plan: Plan) -> Any:
+def _plan(instance: Instance, plan: Plan) -> object:
     """Return the plan as a table with names if it is short; else its sizes in a line."""
     from mlsched.core import contract
 

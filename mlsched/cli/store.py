@@ -205,13 +205,13 @@ def rerun(
         raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(differing)}")
 
 
-def _flat_row(row: Row) -> dict[str, Any]:
+def _flat_row(row: Row) -> dict[str, object]:
     from mlsched.benchmark.export import flat_row
 
     return flat_row(row)
 
 
-def _table_of_both(before: Row, after: Row) -> Any:
+def _table_of_both(before: Row, after: Row) -> object:
     rows = [["status", before.status, after.status]]
     for name in ("sort_key", "sort_bound", "seconds", "cpu_seconds", "peak_mib"):
         rows.append([name, number(getattr(before, name)), number(getattr(after, name))])

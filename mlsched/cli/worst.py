@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -146,7 +146,7 @@ def _write(worst_losses: Losses, folder: Path) -> None:
         api.save(loss.best, folder / f"{place}.{loss.best.solver}.json")
 
 
-def _render(worst_losses: Losses, count: int) -> list[Any]:
+def _render(worst_losses: Losses, count: int) -> list[object]:
     if not worst_losses:
         return [f"none of {count_of(count, 'instance')} has a feasible plan"]
     first = worst_losses[0]

@@ -158,7 +158,7 @@ def _mismatch(name: str, value: object, hint: object) -> str:
 class _Module(type):
     """Metaclass of stand-ins for names that are imported for type checkers only; such a name may be a module."""
 
-    def __getattr__(cls, name: str) -> Any:
+    def __getattr__(cls, name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(name)
         return cls
@@ -174,13 +174,13 @@ class _Anything(metaclass=_Module):
 class _Names(dict[str, Any]):
     """Names of a module while its annotations are evaluated; unknown names get a stand-in."""
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         if hasattr(builtins, name) or name.startswith("__"):
             raise KeyError(name)
         return _Module(name, (_Anything,), {})
 
 
-def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+def _annotations(function: Callable[..., Any]) -> dict[str, object]:
     names = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
     return inspect.get_annotations(function, locals=names, eval_str=True)
 

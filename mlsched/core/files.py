@@ -125,7 +125,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     """Return the object of a JSON text as a dictionary; raise ValueError for a repeated field."""
     fields: dict[str, Any] = {}
     for name, value in pairs:

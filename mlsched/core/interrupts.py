@@ -130,6 +130,6 @@ def interrupts() -> Iterator[Callable[[], bool]]:
             signal.signal(one, handler)
 
 
-def _record_signal(came: list[int], handler: Callable[..., Any], number: int, frame: FrameType | None) -> Any:
+def _record_signal(came: list[int], handler: Callable[..., Any], number: int, frame: FrameType | None) -> object:
     came.append(number)
     return handler(number, frame)

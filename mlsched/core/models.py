@@ -107,7 +107,7 @@ def with_objective(formulation: Formulation, instance: Instance, objective: str)
     return formulation.model
 
 
-def index_of(key: tuple[object, ...]) -> Any:
+def index_of(key: tuple[object, ...]) -> object:
     """Return the index of a Pyomo component: the entry itself for an index of one entry."""
     return key[0] if len(key) == 1 else key
 

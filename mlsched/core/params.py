@@ -92,7 +92,7 @@ class Parameter:
 _TYPE_NAMES: dict[type, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
-def _parse_text(kind: type, text: str) -> Any:
+def _parse_text(kind: type, text: str) -> object:
     """Parse `text` as `kind`; return the text itself if that fails, for `check` to reject."""
     try:
         if kind is bool:
@@ -162,7 +162,7 @@ def flatten_groups(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
     @functools.wraps(function)
-    def call(*args: object, **arguments: object) -> Any:
+    def call(*args: object, **arguments: object) -> object:
         for name, (kind, keys) in groups.items():
             arguments[name] = kind(**{key: arguments.pop(key) for key in keys if key in arguments})
         return function(*args, **arguments)

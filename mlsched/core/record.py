@@ -58,7 +58,7 @@ def defaults(of: Any) -> dict[str, Any]:
     return {f.name: f.default for f in dataclasses.fields(of) if f.default is not dataclasses.MISSING}
 
 
-def without_defaults_of(of: object, data: Mapping[str, object]) -> dict[str, Any]:
+def without_defaults_of(of: object, data: Mapping[str, object]) -> dict[str, object]:
     """Drop fields of a dataclass, given as plain data, that equal their default (as in `Record`)."""
     usual = defaults(of)
     return {name: value for name, value in data.items() if name not in usual or value != usual[name]}
@@ -74,13 +74,13 @@ def _equal_values(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _field_value(record: Record, name: str) -> Any:
+def _field_value(record: Record, name: str) -> object:
     """Return a record's value of a field, ignoring its class; None if it is missing."""
     mine = record.__dict__
     return mine[LAZY](name) if name not in mine and LAZY in mine else mine.get(name)
 
 
-def _private_copy(value: object) -> Any:
+def _private_copy(value: object) -> object:
     """Copy a field's value so that no writable data are shared."""
     if isinstance(value, Record):
         return value.private()
@@ -161,7 +161,7 @@ class Record:
         self.__dict__.update(fields)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state for copies and other processes: every field, with lazy fields computed."""
         if LAZY not in self.__dict__:
             return self.__dict__
@@ -172,7 +172,7 @@ class Record:
         """Return the record as plain JSON data, with its kind and version."""
         return self._plain_data(specs(type(self)))
 
-    def _plain_data(self, names: Container[str]) -> dict[str, Any]:
+    def _plain_data(self, names: Container[str]) -> dict[str, object]:
         """Return the named fields that differ from their default as plain JSON data."""
         body = {name: specs(type(self))[name].to_json(getattr(self, name)) for name in self.stated_fields(names)}
         return {"kind": self.kind, "version": self.version, **body}

@@ -93,7 +93,7 @@ def adapt_signature(function: Callable[..., Any], *, stateful: bool | None = Non
     return Adapted(function, takes | {"memory"} if stateful else takes - {"memory"}, forgets=not stateful)
 
 
-def _no_options(of: object) -> dict[str, Any]:
+def _no_options(of: object) -> dict[str, object]:
     return {}
 
 
@@ -169,7 +169,7 @@ class Solver:
             object.__setattr__(self, "rule", rule)
             object.__setattr__(self, "searches", "limits" in rule.takes)
 
-    def world_options(self, params: Mapping[str, object]) -> dict[str, Any]:
+    def world_options(self, params: Mapping[str, object]) -> dict[str, object]:
         """Return the simulator options for parameters, completed with their defaults."""
         return self.world({name: parameter.default for name, parameter in self.parameters.items()} | {**params})
 

@@ -140,7 +140,7 @@ def clock_machine(
     simulator: str | None = None,
     stateful: bool = False,
     called: Question | None = "online",
-) -> Any:
+) -> object:
     """Return a `RuleBasedStateMachine` of one problem's simulator; pytest runs its `TestCase`.
 
     Args:

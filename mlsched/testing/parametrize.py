@@ -46,7 +46,7 @@ def parametrize_with_checks(
     *,
     expected_failures: Mapping[str, Mapping[str, str]] | None = None,
     **settings: object,
-) -> Any:
+) -> object:
     """Return a pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
 
     Args:

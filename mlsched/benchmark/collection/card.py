@@ -206,7 +206,7 @@ def cite_as(name: str, details: Details, published: str) -> str:
 
 def _croissant(
     description: dict[str, Any], details: Details, entry_list: list[Entry], table: str, published: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     def column(name: str, kind: str, doc: str) -> dict[str, Any]:
         place = {"fileObject": {"@id": TABLE}, "extract": {"column": name}}
         return {
