@@ -10,7 +10,7 @@ import numpy as np
 
 #: Draws of the bootstrap, and its confidence.
 DRAWS, CONFIDENCE = 9999, 0.95
-#: Numbers drawn at once: more draws are the same in several parts, and a mean of many values takes no more memory.
+#: Largest number of values in one batch of draws: it bounds the memory and does not change the values.
 AT_ONCE = 1_000_000
 #: Least number of values for an interval.
 LEAST_VALUES = 5

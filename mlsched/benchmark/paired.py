@@ -27,7 +27,7 @@ Interval = tuple[float, float]
 Verdict = Literal["better", "worse", "the same values", "undecided"]
 #: Subsets of up to 14 pairs are all taken; of more, as many are drawn.
 SUBSETS = 2**14 - 1
-#: Subsets that are made and used at once: at most as many, and fewer of many pairs.
+#: Largest number of subsets in one batch; batches for many pairs are smaller.
 _CHUNK, _CELLS = 1024, 2**21
 
 

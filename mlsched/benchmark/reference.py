@@ -97,7 +97,7 @@ def with_gaps(rows: Sequence[Row]) -> list[Row]:
 
 
 def fill_gaps(rows: list[Row]) -> None:
-    """Replace each row in the list by that of `with_gaps`, so that memory holds one list of rows."""
+    """Replace each row in the list by its row of `with_gaps`, so that memory contains one list of rows."""
     optima = references(rows)
     infeasible_by = _infeasibility_claims(rows)
     for place, row in enumerate(rows):

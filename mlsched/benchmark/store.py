@@ -39,7 +39,7 @@ PATIENCE = 60.0
 #: be added to Row, as in `Record`.
 OPTIONAL = tuple(f.name for f in dataclasses.fields(Row) if f.default is None and f.name in FIELDS)
 JSON_FIELDS = frozenset({"sizes", "primary", "params", "sort_keys", "work", "cases", "binding", "versions"})
-#: Texts that differ from row to row.
+#: Columns with different texts in different rows.
 DISTINCT_FIELDS = frozenset({"made", "error"})
 #: Columns: the fields, and their SHA-256, which detects damage that SQLite does not.
 COLUMNS = (*FIELDS, "checksum")

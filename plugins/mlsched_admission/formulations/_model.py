@@ -92,14 +92,14 @@ class Model:
         self._limits()
 
     def _shapes(self) -> dict[int, list[int]]:
-        """Return each shape of the first of alike jobs -> the same shape of all of them."""
+        """Map each shape of the first job of a group to the equal shapes of all jobs of the group."""
         shapes: dict[int, list[int]] = defaultdict(list)
         for k, j in enumerate(self.instance.shape_job.tolist()):
             shapes[j].append(k)
         return {k: [shapes[m][i] for m in jobs] for j, jobs in self.alike.items() for i, k in enumerate(shapes[j])}
 
     def _pods(self, k: int) -> int:
-        """Return the pods of a shape, of all jobs that are alike."""
+        """Return the number of pods of a shape over all jobs of the group."""
         return int(self.instance.shape_count[k]) * len(self.shapes[k])
 
     def _pool(self, p: int, pool: Pool) -> None:
@@ -422,13 +422,13 @@ class Model:
         return plan if self.complete else spared(instance, plan)
 
     def _coming(self, p: int, place: Place | Pool) -> list[int]:
-        """Return the variables of the pods that come to a place: of its shapes, then of its kinds."""
+        """Return the variables of the arriving pods of a place: of its shapes, then of its kinds."""
         return [*(self.put[k, p] for k in place.shapes), *(self.shift[i, p] for i in place.kinds)]
 
     def _placed(self, hosts: Mapping[int, Sequence[int]]) -> IntArray:
-        """Return pods by shape and node. hosts: shape -> the node of each pod, of all jobs that are alike.
+        """Return pods by shape and node. hosts: shape -> nodes of the pods of all jobs of the group.
 
-        Domain by domain, each job in turn takes as many pods as it has: whole slices, as each domain has whole ones.
+        Domain by domain, each job in turn takes its number of pods, in complete slices.
         """
         instance = self.instance
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance
 
-#: Node -> unit that may leave it -> the amounts that it releases there.
+#: Node -> unit -> amounts that the unit releases on the node.
 Released = Mapping[int, Mapping[int, tuple[int, ...]]]
 
 
@@ -70,9 +70,9 @@ def rigid_bundles(instance: Instance) -> IntArray:
 
 
 def alike_jobs(instance: Instance) -> dict[int, list[int]]:
-    """Return the first of the jobs that nothing tells apart -> all of them, ascending.
+    """Group interchangeable jobs: return first job -> all jobs of its group, ascending.
 
-    A job whose pods are kept apart on nodes, or of which shapes form a group, is alike to none.
+    A job with a spread of pods over nodes or with groups of shapes forms a group by itself.
     """
     shapes: dict[int, list[int]] = defaultdict(list)
     for k, j in enumerate(instance.shape_job.tolist()):
@@ -103,9 +103,9 @@ def places(
 ) -> list[Place]:
     """Return the places of an instance by their first node, without nodes that no pod can use.
 
-    released: what units may release on each node (`released_by_node`). bundles: the first unit of each unit's bundle
-    (`rigid_bundles`). shapes: those that the program counts. pooled: nodes that are in pools. merge: whether equal
-    nodes form one place.
+    released: amounts that units may release on each node (`released_by_node`). bundles: the first unit of each unit's
+    bundle (`rigid_bundles`). shapes: indices of the counted shapes. pooled: nodes in pools. merge: whether equal nodes
+    form one place.
     """
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
     room = instance.node_free + instance.node_draining
@@ -134,7 +134,7 @@ def places(
 
 
 def released_by_node(instance: Instance) -> Released:
-    """Return the amounts that units that may be evicted or moved release, by node and unit."""
+    """Return the amounts that evictable and movable units release, by node and unit."""
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
     there: dict[int, dict[int, tuple[int, ...]]] = defaultdict(dict)
     hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()

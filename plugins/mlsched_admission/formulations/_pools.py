@@ -1,12 +1,12 @@
-"""Nodes that the program counts together: a pool of nodes is one number for each size of pod.
+"""Pools: groups of nodes that the program counts together, with one number for each size of pod.
 
-Pods that may come need one scarce resource in amounts that divide each other. Then n_s pods of each size s fit on nodes
+The pods need one scarce resource in amounts that divide each other. Then n_s pods of each size s fit on nodes
 with free amounts f if and only if, for each size s,
 
     sum over t >= s of (t / s) n_t <= sum over the nodes of floor(f / s),
 
-as placing a pod of size t anywhere takes exactly t / s of the right side of each s <= t. A unit that leaves adds its
-amount / s if the free amount and the released amounts of its nodes are multiples of the largest size.
+since a pod of size t takes exactly t / s of the right side of each s <= t on any node. A leaving unit adds its
+amount / s if the free and the released amounts of its nodes are multiples of the largest size.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from mlsched_admission.instances import Instance
 class Pool:
     """Nodes of the same domains that are open to the same pods.
 
-    resource: the scarce one. sizes: amounts of it that the pods need, ascending. room: how many pods of each size fit
-    if nobody leaves. leaving: unit -> the amount that it releases. shapes, kinds: those that may come.
+    resource: index of the scarce resource. sizes: demands of the pods for it, ascending. room: numbers of pods of each
+    size that fit before any unit leaves. leaving: unit -> released amount. shapes, kinds: indices of the admissible
+    shapes and kinds.
     """
 
     nodes: tuple[int, ...]
@@ -40,9 +41,9 @@ class Pool:
 
 
 def pools(instance: Instance, shapes: Sequence[int], kinds: Sequence[Kind], released: Released) -> list[Pool]:
-    """Return the pools of at least two nodes; the other nodes are places of their own.
+    """Return the pools of at least two nodes; each other node is a separate place.
 
-    shapes: those that the program counts. released: node -> unit -> the amounts that it releases there.
+    shapes: indices of the counted shapes. released: node -> unit -> released amounts.
     """
     open_to = instance.shape_nodes[list(shapes)].reshape(len(shapes), len(instance.node_free)) == 1
     for row, k in zip(open_to, shapes, strict=True):
@@ -73,7 +74,7 @@ def _pools_of(
     demands: IntArray,
     released: Released,
 ) -> list[Pool]:
-    """Return the pool of these nodes by the first resource that can be the scarce one; none if there is no such."""
+    """Return a list with the pool of these nodes by the first suitable resource, or an empty list."""
     for r in range(len(instance.resources)):
         sizes = sorted(set(demands[:, r].tolist()))
         if sizes[0] <= 0 or any(large % small for small, large in zip(sizes, sizes[1:], strict=False)):
@@ -96,9 +97,9 @@ def _pools_of(
 def _only_scarce(
     room: IntArray, leaving: Mapping[int, tuple[int, ...]], demands: IntArray, r: int, largest: int
 ) -> bool:
-    """Return whether resource `r` alone limits a node, and each leaving unit adds its whole amount of it.
+    """Return whether only resource `r` limits a node, and each leaving unit adds its full amount of `r`.
 
-    Of any other resource, each amount suffices for all pods that fit by its amount of `r`.
+    Each amount of the other resources suffices for all pods that fit by `r`.
     """
     amounts = [room, *(np.array(a) for a in leaving.values())]
     if int(room.min(initial=0)) < 0 or (leaving and any(int(a[r]) % largest for a in amounts)):
@@ -109,9 +110,9 @@ def _only_scarce(
 def spread_over(
     instance: Instance, pool: Pool, gone: Sequence[int], coming: Sequence[tuple[int, int]], released: Released
 ) -> list[list[int]]:
-    """Return the nodes of the pods that come, largest pods first on the first nodes with room.
+    """Assign nodes to the arriving pods, largest pods first, on the first nodes with room.
 
-    gone: the units that leave. coming: (pods, size) for each kind of pod.
+    gone: indices of the leaving units. coming: (pods, size) for each kind of pod.
     """
     out = set(gone)
     free = {

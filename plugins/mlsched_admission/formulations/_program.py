@@ -83,7 +83,7 @@ class Program:
             self.at_most(left.plus(Sum({condition: excess})), most + excess, group, *index)
 
     def indicator(self, v: int) -> int:
-        """Return a variable that is 1 if `v` is at least 1: itself if it is at most 1."""
+        """Return a variable that is 1 if `v` is at least 1: `v` if its upper bound is 1."""
         if self.high[v] <= 1:
             return v
         if v not in self._indicators:
