@@ -31,8 +31,9 @@ coverage: $(STAMP)
 release: $(STAMP)  ## wheel and sdist into dist/, checked, installed into empty environments and used there
 	$(BIN)/python release/check.py --keep dist
 
+# --fresh-env: builds that reuse an environment lose the search keywords of unchanged pages.
 docs: $(STAMP)  ## the documentation site in build/site, without network; a warning is an error
-	$(BIN)/python -m sphinx --builder html --quiet --fail-on-warning --keep-going docs build/site
+	$(BIN)/python -m sphinx --builder html --fresh-env --quiet --fail-on-warning --keep-going docs build/site
 	@echo "site: build/site/index.html"
 
 $(STAMP): pyproject.toml constraints.txt
