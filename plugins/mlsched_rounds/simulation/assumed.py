@@ -19,7 +19,7 @@ def never_done(workload: Workload, options: Options) -> str:
     which = f"job {job}{f' ({workload.models[job]})' if workload.models else ''}"
     each = " on each of its GPUs" if options.remainder == "dropped" else ""
     more = f", and so are {never.size - 1} more" if never.size > 1 else ""
-    remedy = "lengthen round, count smaller steps, or set remainder=run" if each else "lengthen round"
+    remedy = "lengthen round, count smaller steps, or give remainder=run" if each else "lengthen round"
     return f"{which} does no step{each} in a round of {options.round} s{more}; {remedy}"
 
 

@@ -71,7 +71,7 @@ class Workload(Record):
 
     def _check_packing(self, packing: Packing) -> None:
         if self.adaptation is not None:
-            raise InvalidInput("packing: jobs that change their batch sizes have no rates of pairs; set adapt=false")
+            raise InvalidInput("packing: jobs that change their batch sizes have no rates of pairs; give adapt=false")
         groups, types = len(packing.rate), len(self.types)
         if len(packing.group) != len(self.submit) or packing.rate.shape[2] != types:
             raise InvalidInput(f"packing: expected {len(self.submit)} jobs and {types} types, as the workload has")

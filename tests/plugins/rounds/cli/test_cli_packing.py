@@ -13,4 +13,4 @@ def test_a_run_with_pairs_and_one_without_their_rates(tmp_path, cli) -> None:
     assert found.status == 0
     assert "of pairs that share GPUs as measured" in found.out
     assert "gavel:policy=gandiva will not run" in (without := cli(*words)).out + without.err
-    assert "set packing=true" in without.err
+    assert "packing=true with Gavel's table" in without.err

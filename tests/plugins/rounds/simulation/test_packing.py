@@ -107,7 +107,7 @@ def test_a_pair_is_kept_while_relative_rates_add_up_to_one() -> None:
 def test_pairs_that_fail_for_ever_end_the_run_with_a_remedy(tmp_path) -> None:
     """Jobs of c do 540 steps a round in company; the last step leaves one of two GPUs without any."""
     log = "c,0,2,541\nc,0,2,541\n"
-    with pytest.raises(Stuck, match=r"gandiva: since 360 s all slices fail.* set remainder=run"):
+    with pytest.raises(Stuck, match=r"gandiva: since 360 s all slices fail.* give remainder=run"):
         run(tmp_path, log, "fast=2")
     found = run(tmp_path, log, "fast=2", remainder="run")
     assert found.violations() == []
@@ -223,7 +223,7 @@ def test_only_jobs_on_as_many_gpus_that_run_alone_share(tmp_path) -> None:
 
 
 def test_whoever_packs_needs_rates_of_pairs(tmp_path) -> None:
-    with pytest.raises(InvalidInput, match="gandiva: the workload has no rates of pairs; set packing=true"):
+    with pytest.raises(InvalidInput, match="gandiva: no rates of pairs; give packing=true"):
         mlsched.simulate(workload(tmp_path, "a,0,1,10\n", packing=False), "gavel:policy=gandiva")
     with pytest.raises(InvalidInput, match="a round has no rates of pairs; use --simulator gavel"):
         mlsched.solve(mlsched.generate("rounds", seed=1), "gavel:policy=gandiva")
@@ -233,7 +233,7 @@ def test_jobs_that_change_their_batch_sizes_do_not_share(shared_data, tmp_path) 
     row = ("ResNet-18 (batch size 32)", "command", "folder", "arg", "0", "1000", "1", "accordion", "1", "0", "9", "0")
     (tmp_path / "log.trace").write_text("\t".join(row) + "\n")
     options = {"cluster": "v100=1", "throughputs": str(shared_data / "gavel/simulation_throughputs.json.gz")}
-    with pytest.raises(InvalidInput, match="no rates of pairs; set adapt=false"):
+    with pytest.raises(InvalidInput, match="no rates of pairs; give adapt=false"):
         mlsched.workload(tmp_path / "log.trace", "rounds", packing=True, **options)
     held = mlsched.workload(tmp_path / "log.trace", "rounds", packing=True, adapt=False, **options)
     assert held.packing is not None

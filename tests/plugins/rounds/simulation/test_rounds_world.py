@@ -300,7 +300,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     [
         ("slow,0,1,9\na,0,1,9\n", {}, r"job 0 \(slow\) does no step on each of its GPUs in a round of 360 s; "),
         ("slow,0,1,9\nslow,9,1,9\n", {"remainder": "run"}, "does no step in a round of 360 s, and so are 1 more"),
-        ("c,0,2,1\n", {}, "does no step on each of its GPUs .*set remainder=run"),
+        ("c,0,2,1\n", {}, "does no step on each of its GPUs .*give remainder=run"),
     ],
 )
 def test_jobs_that_are_never_done_are_said_at_once(tmp_path, log, options, line) -> None:
