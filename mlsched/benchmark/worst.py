@@ -116,7 +116,7 @@ def _refuse_unproving(best: str, instance: Instance) -> None:
     """Raise InvalidInput, before any work, for a solver that proves no optimum."""
     if registry().solver(instance.problem, best)[0].kind != "exact":
         solvers = ", ".join(registered.name for registered in registry().available(instance.problem, "exact"))
-        raise InvalidInput(f"best = '{best}': proves no optimum to compare with; give an exact solver: {solvers}")
+        raise InvalidInput(f"best: '{best}', expected an exact solver: {solvers}")
 
 
 @validate_arguments

@@ -50,7 +50,7 @@ class Size:
         """Raise TooLarge if a model has more variables than allowed."""
         if self.most is not None and count > self.most:
             form, other = ("complete", ", or take the pruned=True (--pruned) form") if self.complete else ("pruned", "")
-            raise TooLarge(f"most_variables = {self.most}: the {form} model has {count} variables; raise it{other}")
+            raise TooLarge(f"most_variables: {self.most}, expected {count} for the {form} model; raise it{other}")
 
 
 #: Form of the models that the library's own solvers use.

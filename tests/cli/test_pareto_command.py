@@ -139,7 +139,7 @@ def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, mon
         ([*PAIR, "--solver", "fitgpp"], "has no model to enumerate; use cp-sat or highs"),
         ([*PAIR, "--method", "guess"], "--method: 'guess', expected one of"),
         ([*PAIR, "--time-limit", "0"], "--time-limit: 0.0, expected above 0"),
-        ([*PAIR, "-o", "front.txt"], "front.txt: expected a name ending in .csv, a row a point, or .json"),
+        ([*PAIR, "-o", "front.txt"], "front.txt: expected a name ending in .csv (one row per point) or .json"),
         ([*PAIR, "--plot", "front.txt"], "expected a name ending in .png, .svg or .pdf"),
         ([*PAIR, "--nonsense"], "see `mlsched pareto --help`"),
         ([], "see `mlsched pareto --help`"),

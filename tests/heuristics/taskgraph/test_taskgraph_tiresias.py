@@ -41,7 +41,7 @@ def test_queues_by_gpu_seconds_in_whatever_units(seconds, queue, name, units, ti
     ("changes", "said"),
     [
         ({"resources": ("cpu_milli",)}, "tiresias: counts GPU-seconds, and resources = cpu_milli: exactly one"),
-        ({"resources": ("R1",)}, "expected named gpu or gpu_percent or gpu_milli"),
+        ({"resources": ("R1",)}, "must be named gpu or gpu_percent or gpu_milli"),
         ({"tick_ms": 0}, r"tick_ms = 0 \(not stated\): give the instance"),
     ],
 )

@@ -151,7 +151,7 @@ def test_servers_come_from_the_cluster(philly):
 @pytest.mark.parametrize(
     ("wrong", "rule"),
     [
-        ({"skip": 5}, "skip = 5: leaves 1 of 6 jobs"),
+        ({"skip": 5}, "skip: 5 leaves 1 of 6 jobs"),
         ({"workers": "x"}, "workers: 'x'"),
         ({"lengths": "x"}, "lengths: 'x'"),
         ({"rate": -1.0}, "rate: -1.0"),

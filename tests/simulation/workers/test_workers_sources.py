@@ -74,7 +74,7 @@ def test_the_settings_are_named():
     "wrong", [{"jobs": 0}, {"rate": -1.0}, {"scale": 0.0}, {"least": 9, "most": 8}, {"most_ps": 0}]
 )
 def test_bad_settings_are_refused(wrong):
-    with pytest.raises(InvalidInput, match=f"{list(wrong)[-1]} = "):
+    with pytest.raises(InvalidInput, match=f"{list(wrong)[-1]}: "):
         chic(**wrong)
 
 

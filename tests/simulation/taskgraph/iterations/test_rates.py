@@ -151,7 +151,7 @@ def test_what_is_wrong_is_one_line(files, change, line):
 
 
 def test_without_rates_a_type_to_measure_on_is_refused(files):
-    with pytest.raises(InvalidInput, match="measured_on=v100: there are no rates"):
+    with pytest.raises(InvalidInput, match="measured_on=v100: no rates are given"):
         made(files, LOG.replace("v100=2|k80=8", ""), throughputs="", measured_on="v100")
 
 
