@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
-from mlsched.core.models import with_objective
 from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
 from mlsched.formulations.taskgraph._gang_schedule import Gangs, latest_ends, list_schedules, scheduled
@@ -30,11 +29,6 @@ def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...], limits: Lim
 def highs_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by HiGHS: each job picks a placement and runs as one block; an upper bound on the task level."""
     return _TimeIndexed(Moulded(instance, objectives), objectives).formulation()
-
-
-def pyomo_model(instance: Instance, objective: str) -> Any:
-    """The moulded MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP."""
-    return with_objective(highs_model(instance, objectives=(objective,)), instance, objective)
 
 
 class _TimeIndexed:

@@ -82,7 +82,6 @@ BASES: dict[Objective, Base] = {
     Objective("moves", "min", "units", "units that are moved to other nodes"): _moves,
     Objective("grace", "min", "s", "longest grace period of an evicted unit"): _grace,
 }
-_BY_NAME = {objective.name: base for objective, base in BASES.items()}
 
 
 def largest_values(instance: Instance) -> dict[str, int]:

@@ -11,6 +11,7 @@ from taskgraph_examples import OF_EDGES, OF_JOBS
 import mlsched
 from mlsched import api
 from mlsched.core.fields import UNLIMITED
+from mlsched.core.models import with_objective
 from mlsched.core.registry import registry
 from mlsched.formulations.taskgraph import moulded
 from mlsched.formulations.taskgraph._intervals import model
@@ -149,7 +150,7 @@ def test_models_of_gangs_can_be_written_and_read_elsewhere(tmp_path, objective, 
     instance = next(i for i in map(contended, range(50)) if not len(i.fixed_task) and i.movement == "none")
     expected = api.solve(instance, "moulded-highs", objective=objective).sort_key
     path = str(tmp_path / f"model.{ending}")
-    moulded.pyomo_model(instance, objective).write(path)
+    with_objective(moulded.highs_model(instance, objectives=(objective,)), instance, objective).write(path)
     solver = highspy.Highs()
     highspy.Highs.resetGlobalScheduler(True)
     solver.setOptionValue("output_flag", False)

@@ -35,13 +35,6 @@ from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResour
 MOST_FREE = 64
 #: Stands for the flavor of a resource that no flavor of the queue suits: it has no quota at all.
 UNCOVERED = "(none)"
-#: Feature gates of Kueue that change decisions, and that its program here does not have.
-REFUSED_GATES = (
-    "ConcurrentAdmission",
-    "PrioritizePreemptorWorkloads",
-    "TASBalancedPlacement",
-    "TASRespectNodeAffinityPreferred",
-)
 #: Most that a workload uses of a flavor in an instance: more than any quota.
 MOST_USE = 2**52
 
