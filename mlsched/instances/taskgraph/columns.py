@@ -1,7 +1,6 @@
-"""Groups of columns that horizons, snapshots and workloads of training jobs have in common.
+"""Groups of columns, shared by horizons, snapshots and workloads of training jobs.
 
-A record inherits from the groups that it has; the fields of its last base come first. Files and readers name the
-columns without their group.
+A record inherits its groups; the fields of its last base come first. Files and readers name columns without the group.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Cluster(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Terms(Record):
-    """When each job arrives, and what it has to reach."""
+    """Arrival and goals of each job."""
 
     arrival: IntArray = array("jobs", high=UNLIMITED, doc="arrival of each job, ticks")
     deadline: IntArray = array("jobs", high=UNLIMITED, doc="deadline of each job, ticks; UNLIMITED for none")
@@ -38,7 +37,7 @@ class Terms(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Graph(Record):
-    """What tasks demand and hold, and the edges between them."""
+    """Demands of tasks, and the edges between them."""
 
     demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand while it runs")
     parameters: IntArray = array("tasks", doc="model parameters that the task holds")
@@ -61,7 +60,7 @@ class Units(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class People(Record):
-    """Whose job it is, and what its user stated."""
+    """The user of each job, and the user's statements."""
 
     user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
     option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
@@ -75,7 +74,7 @@ class People(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Types(Record):
-    """Types of nodes, and how fast tasks are there."""
+    """Types of nodes, and the speed of tasks on them."""
 
     node_type: IntArray = array("nodes", high=UNLIMITED, fill=0, doc="type of each node")
     slowness: IntArray = array(

@@ -27,7 +27,7 @@ Pairs = Iterable[tuple[int, int]]
 Places = Iterable[Sequence[int]]
 Flags = npt.NDArray[np.bool_]
 
-#: What a snapshot shares with a residual instance, under the same names and rules.
+#: Fields of a snapshot and of a residual instance with the same names and rules.
 SHARED = (
     *(name for group in (Cluster, Terms, Graph) for name in specs(group)),
     *("task_job", "duration", "tick_ms", "now", "finished", "on_time", "home", "last_end"),
@@ -38,9 +38,9 @@ SHARED = (
 class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
     """What a scheduler sees of a cluster of training jobs at time `now`.
 
-    Jobs, tasks, edges and nodes mean what they mean in `Instance`; which nodes may run a task is said by class, and
-    accuracy by table: past a table's last column, the accuracy stays what that column holds. Every job is in one
-    iteration: its tasks of the next begin when all of this one are done. A task waits, runs, is paused or is done in it
+    Jobs, tasks, edges and nodes are as in `Instance`. Eligible nodes are listed by class, accuracies by table.
+    Past a table's last column, the accuracy stays constant. Every job is in one iteration: its tasks of the next begin
+    when all of this one are done. A task waits, runs, is paused or is done in it
     (`state` 0 to 3).
 
     `duration` is an estimate: the maker's until the task has once run to its end, how long that took from then on.

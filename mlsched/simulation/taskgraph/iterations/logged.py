@@ -1,4 +1,4 @@
-"""Groups of columns of a workload that come from a log: its runs, names for people, and failures of nodes."""
+"""Columns of a workload from its log: runs, names for people, and failures of nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlsched.core.record import Record
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LoggedRuns(Record):
-    """Runs as the log has them, the nodes that they held, and the log's clock."""
+    """Logged runs with their nodes, and the log's clock."""
 
     status: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="how each job ended in the log")
     status_names: tuple[str, ...] = labels("statuses", default=(), doc="name of each, for people")
@@ -49,7 +49,7 @@ class LoggedRuns(Record):
             refuse_first(self.submit_ms < 0, "submit_ms", self.submit_ms, "expected known where runs are logged")
 
     def runs_of(self, kept: IntArray) -> dict[str, IntArray]:
-        """Return the columns of the runs and places of these jobs only, the jobs numbered anew."""
+        """Return the columns of the runs and places of these jobs only, with new job numbers."""
         rank = np.full(len(self.submit_ms), -1)
         rank[kept] = np.arange(len(kept))
         runs = np.flatnonzero(rank[self.logged_job] >= 0)
@@ -65,7 +65,7 @@ class LoggedRuns(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Names(Record):
-    """Groups and partitions of jobs, and names for people; each may be left out."""
+    """Groups and partitions of jobs, and optional names for people."""
 
     job_names: tuple[str, ...] = labels("jobs", default=(), doc="name of each job, for people; may be left out")
     user_names: tuple[str, ...] = labels("users", default=(), doc="name of each user, for people; may be left out")
@@ -79,7 +79,7 @@ class Names(Record):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Failures(Record):
-    """When nodes fail, and when they are back."""
+    """Failures of nodes, and the times of their return."""
 
     failure_node: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, doc="a node that fails")
     failure_from: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, doc="from when on, ticks")
