@@ -56,7 +56,7 @@ class Guarded:
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name, self.function = name, function
 
-    def __call__(self, instance: Instance, **arguments: Any) -> object:
+    def __call__(self, instance: Instance, **arguments: Any) -> Any:
         """Call the function on a copy; exceptions of the function are solver errors, not input errors."""
         copy = instance.private()
         before = tuple(copy.__dict__.values())

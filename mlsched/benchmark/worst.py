@@ -94,7 +94,7 @@ class Losses(list[Loss]):
             "difference": [loss.gap.difference for loss in self],
         }
 
-    def dataframe(self) -> object:
+    def dataframe(self) -> Any:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 

@@ -134,7 +134,7 @@ class Instance(Record):
         """List the readable fields, as in `Record`; secrets of a copy without them do not enter its hash."""
         return [name for name in specs(type(self)) if name not in self.secrets or name in self.__dict__]
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         """Resolve a missing attribute: a field not read yet, a hidden field, or a wrong name."""
         mine, cls = self.__dict__, type(self)
         if LAZY in mine and name in specs(cls) and name not in cls.secrets:
@@ -174,7 +174,7 @@ class Instance(Record):
         """Return a plan as columns of equal length, one row per decision, with names if the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
 
-    def dataframe(self, plan: object) -> object:
+    def dataframe(self, plan: object) -> Any:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table(plan))
 

@@ -167,7 +167,7 @@ class Result:
         row |= {name: getattr(self, name) for name in ("gap", "seconds", "stopped_by", "evidence")}
         return {name: [value] for name, value in (row | (self.values or {})).items()}
 
-    def dataframe(self) -> object:
+    def dataframe(self) -> Any:
         """Return `table` as a pandas DataFrame; `pandas.concat` combines several answers.
 
         `instance.dataframe(plan)` returns the plan itself as a DataFrame.

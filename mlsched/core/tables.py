@@ -15,7 +15,7 @@ from mlsched.core.safe_open import target_of
 FRAMES = "pip install 'mlsched[frames]'"
 
 
-def dataframe(table: Mapping[str, object]) -> object:
+def dataframe(table: Mapping[str, object]) -> Any:
     """Return a pandas DataFrame of columns of equal length."""
     try:
         import pandas

@@ -29,7 +29,7 @@ class Subject(Setup):
         """The scheduler's own name."""
         return self.solver.name
 
-    def call(self, instance: Instance) -> object:
+    def call(self, instance: Instance) -> Any:
         """Return its plan for one instance, with a fresh rng and without memory; a rule that decides now is rolled out.
 
         Raises:
