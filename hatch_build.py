@@ -17,26 +17,30 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
-SOURCE = Path("mlsched/solvers/taskgraph/plans/annealed_lists.c")
+SOURCES = (
+    Path("mlsched/solvers/taskgraph/plans/annealed_lists.c"),
+    Path("plugins/mlsched_training/workers/compiled/plus_runs.c"),
+)
 
 
-class CompileLists(BuildHookInterface[Any]):
+class CompileSources(BuildHookInterface[Any]):
     """The hook that hatchling calls for each wheel; an editable installation counts as one."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the code; mark the wheel as one for this platform if that works."""
-        source = Path(self.root) / SOURCE
-        library = source.with_name(f"lib{source.stem}.so")
-        if version == "editable":  # which uses the files where they are
-            library.unlink(missing_ok=True)
-            self._compiled(source, library)
-            return
         self._built = Path(tempfile.mkdtemp())
-        if not self._compiled(source, built := self._built / library.name):
+        for source in (Path(self.root) / each for each in SOURCES):
+            library = source.with_name(f"lib{source.stem}.so")
+            if version == "editable":  # which uses the files where they are
+                library.unlink(missing_ok=True)
+                self._compiled(source, library)
+            elif self._compiled(source, built := self._built / library.name):
+                place = library.relative_to(self.root).as_posix().removeprefix("plugins/")
+                build_data["force_include"][str(built)] = place
+        if not build_data["force_include"]:
             return
-        build_data["force_include"][str(built)] = library.relative_to(self.root).as_posix()
         build_data["pure_python"] = False
         tags = list(platform_tags())
         platform = next((tag for tag in tags if tag.startswith("manylinux")), tags[0])
@@ -44,8 +48,7 @@ class CompileLists(BuildHookInterface[Any]):
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the folder of the compiled code, which the wheel holds now."""
-        if version != "editable":
-            shutil.rmtree(self._built)
+        shutil.rmtree(self._built)
 
     def _compiled(self, source: Path, library: Path) -> bool:
         """Compile a shared library for ctypes; return whether a compiler did so."""

@@ -6,9 +6,9 @@ DIR holds POLICY-SEED.safetensors files as `mlsched train` writes them; without 
 are measured. Test sequences have the seeds 0, 1, ...: no training and no validation has seen them. For every policy:
 the average completion time (ACT), and by how many percent it is below that of others on the same sequences: a policy's
 ACT on a sequence is the mean over its training seeds, the interval (95 %, Student's t) is over sequences. "before
-training": the same network as it was initialised. Trained policies run in the batched simulation (equal to the clock's
-runs, see tests/learned/workers), the others on the clock, each run checked by the independent replay. --small N: gaps
-to the clairvoyant optimum on ten sequences of N jobs, at every rate. Last: CPU time of a decision.
+training": the same network as it was initialised. Chic and Chic-Pair run in the batched simulation (equal to the
+clock's runs, see tests/plugins/training/workers), the others on the clock, each run checked by the independent replay.
+--small N: gaps to the clairvoyant optimum on ten sequences of N jobs, at every rate. Last: CPU time of a decision.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,12 @@ import mlsched
 from mlsched.core.gap import gap_between
 from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of, read
+from mlsched.learned.workers.chic_plus import JobNetwork, weighted_plan
 from mlsched.learned.workers.chic_policy import allowed_actions
-from mlsched.learned.workers.plus_net import PlusNet
 from mlsched.simulation.workers.phase import Phase
 from mlsched.simulation.workers.rollout import horizon_of
 from mlsched_papers.claim import estimate
 from mlsched_training import recipe
-from mlsched_training.workers._plus_batch import Views, scores
 from mlsched_training.workers.batch import Batch
 
 POLICIES = ("chic", "chic-pair", "chic-plus")
@@ -53,27 +51,25 @@ def runs_of(policy: str, tensors: Any, recipe_: Any, works: list[Any], seed: int
     """ACT of a policy on every sequence."""
     rng = np.random.default_rng([seed, 99])
     if policy == "chic-plus":
-        batch = Batch(works, Phase(10, limit=10**4))
-        views, net = Views(batch, works[0]), PlusNet(tensors)
-        choose: Callable[[], Any] = lambda: scores(net, *views.look()).argmax(axis=1)  # noqa: E731
-    else:
-        phase = Phase(recipe_["window"], policy == "chic-pair", recipe_["limit"], recipe_["void"] != "waits")
-        batch = Batch(works, phase)
-        mlp = Mlp(tensors)
+        network = JobNetwork(Weights(tensors, {}))
 
-        def choose() -> Any:
-            allowed = allowed_actions(batch.mask, recipe_["masked"], recipe_["void"])
-            return sample(np.where(allowed, mlp(batch.features), -np.inf), rng)
+        def answer(instance: Any, *, rng: np.random.Generator) -> Any:
+            return weighted_plan(network, instance)
 
+        return np.array([clock(answer, "events", {}, work) for work in works])
+    phase = Phase(recipe_["window"], policy == "chic-pair", recipe_["limit"], recipe_["void"] != "waits")
+    batch, mlp = Batch(works, phase), Mlp(tensors)
     while not batch.done.all():
-        batch.step(choose())
+        allowed = allowed_actions(batch.mask, recipe_["masked"], recipe_["void"])
+        batch.step(sample(np.where(allowed, mlp(batch.features), -np.inf), rng))
     return batch.completion_s()
 
 
 def untrained(weights: Weights) -> Any:
     """The network that a training with the same seed began with."""
     chosen = recipe(weights.card["policy"])
-    params = chosen.resolve({**weights.card["recipe"], "validation": 1})
+    small = {"share": 0.01} if chosen.policy == "chic-plus" else {"validation": 1}  # which weights do not depend on
+    params = chosen.resolve({**weights.card["recipe"], **small})
     return {k: v.copy() for k, v in chosen.learner(params, weights.card["seed"], "cpu").weights().items()}
 
 
@@ -89,7 +85,7 @@ def number(values: Any) -> dict[str, float | None]:
     return {"measured": found and found.mean, "ci95": found and found.half}
 
 
-def clock(text: str, scheduling_events: str, options: dict[str, Any], work: Any) -> float:
+def clock(text: Any, scheduling_events: str, options: dict[str, Any], work: Any) -> float:
     """ACT of a solver on a sequence."""
     run = mlsched.simulate(work, text, scheduling_events=scheduling_events, options=options)
     if wrong := run.violations():

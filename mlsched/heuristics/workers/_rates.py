@@ -48,3 +48,14 @@ def largest_sum(instance: Instance, rate: IntArray) -> Plan:
         return choice.plan(cheapest(choice).chosen)
     except TooLarge:
         return choice.plan(hull_greedy(choice))
+
+
+def most_weighted_work(instance: Instance, cost: IntArray, weight: FloatArray) -> Plan:
+    """Return the hull greedy's plan for the largest sum of weight_j alone_j / cost_j over the jobs.
+
+    cost: `feasible_cost` of the instance. weight: (jobs,), 0 for a job that cannot train.
+    """
+    alone = cost.min(axis=(1, 2), initial=NEVER).astype(np.float64)
+    rate = np.where(cost == NEVER, 0.0, (weight * alone)[:, None, None] / np.maximum(cost, 1))
+    choice = rate_columns(instance, whole_rates(rate))
+    return choice.plan(hull_greedy(choice))

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import solver
-from mlsched.heuristics.workers._hull import hull_greedy
-from mlsched.heuristics.workers._rates import feasible_cost, rate_columns, whole_rates
+from mlsched.heuristics.workers._rates import feasible_cost, most_weighted_work
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._fluid import FloatArray
 
@@ -25,10 +24,7 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Give workers and PSs where they add most to the sum of rates, weighted by the number of longer jobs."""
     cost = feasible_cost(instance)
     alone = cost.min(axis=(1, 2), initial=NEVER).astype(np.float64)
-    weight = ranks(alone, alone < NEVER)
-    rate = np.where(cost == NEVER, 0.0, (weight * alone)[:, None, None] / np.maximum(cost, 1))
-    choice = rate_columns(instance, whole_rates(rate))
-    return choice.plan(hull_greedy(choice))
+    return most_weighted_work(instance, cost, ranks(alone, alone < NEVER))
 
 
 def ranks(alone: FloatArray, able: np.ndarray) -> FloatArray:

@@ -153,7 +153,7 @@ def _figure_7a(m: Measured) -> Table:
     note = (
         "W: jobs per episode in training; then the jobs of a test sequence. Who is not trained stands under the first "
     )
-    note += "W. Chic-plus is trained with W = 30 alone. The paper: W = 60 is slightly better."
+    note += "W. Chic-plus is trained once, on mixed loads. The paper: W = 60 is slightly better."
     return Table(
         "Figure 7(a)", f"ACT by the jobs of a training episode [s], {rate:g}/h, {view.name}", header, rows, note
     )

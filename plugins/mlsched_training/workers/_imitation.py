@@ -1,84 +1,64 @@
-"""Examples for imitation: random questions, what a teacher answers, and the steps that lead there."""
+"""Examples for Chic-plus' imitation: random questions, and the worth of each job's work in LP-MPC's plan."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mlsched.core.params import resolve
-from mlsched.core.registry import registry
-from mlsched.instances.workers import Instance, Plan
+from mlsched.core.errors import BackendError
+from mlsched.heuristics.workers._rates import feasible_cost
+from mlsched.heuristics.workers.lp_mpc import work_values
+from mlsched.instances.workers import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES
 from mlsched.instances.workers.tables import from_models
-from mlsched.learned.workers.chic_plus import Allocation
-from mlsched.learned.workers.plus_net import DYNAMIC, STATIC
+from mlsched.learned.workers.chic_plus import job_features
+from mlsched.solvers.workers._fluid import FloatArray
 
-#: Size of the questions' tables: the paper's cluster gives no job more (see `simulation/workers/synthetic.py`).
+#: Largest table: the paper's cluster gives no job more (see `simulation/workers/synthetic.py`).
 MOST_WORKERS, MOST_PS = 10, 20
+#: Share of questions on the paper's cluster, and of those on one of `LARGE` times its size; jobs of each.
+PAPER_SHARE, PAPER_JOBS, LARGE, LARGE_JOBS = 0.85, (2, 12), 4, (4, 29)
+#: Share of questions with evenly drawn iterations; in the others their logarithm is.
+EVEN_SHARE = 0.8
+#: Most jobs for which LP-MPC tries to improve its order, and its swaps.
+IMPROVED_JOBS, SWAPS = 12, 3
+#: Least weight of a job, worth per time alone.
+LEAST = 0.01
 
 
-def question(rng: np.random.Generator, window: int) -> Instance:
-    """The paper's cluster with 1 to `window` jobs of its models, any number of iterations left."""
-    jobs = int(rng.integers(1, window + 1))
+def question(rng: np.random.Generator) -> Instance:
+    """Return a cluster with jobs of the paper's models, with any number of iterations left."""
+    scale, bounds = (1, PAPER_JOBS) if rng.random() < PAPER_SHARE else (LARGE, LARGE_JOBS)
+    jobs = int(rng.integers(bounds[0], bounds[1] + 1))
+    if rng.random() < EVEN_SHARE:
+        remaining = rng.integers(1, ITERATIONS[1] + 1, jobs)
+    else:
+        remaining = np.exp(rng.uniform(0, np.log(ITERATIONS[1]), jobs)).astype(np.int64)
     return from_models(
         MODELS,
         RESOURCES,
-        CLUSTER,
+        [scale * each for each in CLUSTER],
         model=rng.integers(0, len(MODELS), jobs),
-        remaining=rng.integers(1, ITERATIONS[1] + 1, jobs),
+        remaining=remaining,
         most_workers=MOST_WORKERS,
         most_ps=MOST_PS,
     )
 
 
-def examples(teacher: str, count: int, window: int, rng: np.random.Generator) -> tuple[Any, ...]:
-    """(static, dynamic, there, possible, target) of the decisions on the way to a teacher's answers.
+def examples(count: int, rng: np.random.Generator) -> list[tuple[FloatArray, FloatArray]]:
+    """Return features (jobs, features) and logarithms of weights (jobs,) of `count` questions.
 
-    count: questions. D x I x features, D x I, and D x (2 I + 1) twice; I = window. target: every action that a step
-    towards the answer takes; steps without one, or without a choice, are left out.
+    The weight of a job is the dual of its work in LP-MPC's look-ahead, over its time alone. Questions whose linear
+    program fails are left out.
     """
-    solver, values = registry().solver("workers", teacher)
-    values = resolve(solver.name, solver.parameters, values)
-    rows: list[tuple[Any, ...]] = []
+    rows = []
     for _ in range(count):
-        asked = question(rng, window)
-        plan = solver.function(asked, rng=rng, **values)
-        rows += _steps(asked, plan, rng)
-    return _padded(rows, window)
-
-
-def _steps(asked: Instance, plan: Plan, rng: np.random.Generator) -> list[tuple[Any, ...]]:
-    """One way from nothing to a plan: (static, dynamic, possible, target) by job.
-
-    The order of the tasks is drawn somewhere between quite random and one job after the other: a policy's own order is
-    of all kinds, and it must know its way from all the states that it meets.
-    """
-    state, goal = Allocation(asked), np.stack([plan.workers, plan.ps], axis=1)
-    begin, every = state.start(), np.arange(len(goal))
-    rows: list[tuple[Any, ...]] = []
-    liking = rng.exponential(1.0, (len(goal), 1)) ** rng.choice([0.0, 1.0, 4.0, 20.0])
-    while True:
-        possible = state.valid()
-        target = possible & (state.tasks < goal)
-        if not target.any():
-            return rows
-        if possible.sum() > 1:
-            rows.append((begin, state.features(every), possible, target))
-        chance = (target * liking).ravel() + 1e-300 * target.ravel()
-        job, kind = divmod(int(rng.choice(chance.size, p=chance / chance.sum())), 2)
-        state.give(job, kind)
-
-
-def _padded(rows: list[tuple[Any, ...]], window: int) -> tuple[Any, ...]:
-    """Rows of differing numbers of jobs as arrays of `window` slots."""
-    count = len(rows)
-    begin = np.zeros((count, window, STATIC), dtype=np.float32)
-    changing = np.zeros((count, window, DYNAMIC), dtype=np.float32)
-    there = np.zeros((count, window), dtype=bool)
-    possible, target = (np.zeros((count, 2 * window + 1), dtype=bool) for _ in range(2))
-    for k, (first, then, may, should) in enumerate(rows):
-        jobs = len(first)
-        begin[k, :jobs], changing[k, :jobs], there[k, :jobs] = first, then, True
-        possible[k, : 2 * jobs], target[k, : 2 * jobs] = may.ravel(), should.ravel()
-    return begin, changing, there, possible, target
+        instance = question(rng)
+        swaps = SWAPS if len(instance.waiting) <= IMPROVED_JOBS else 0
+        try:
+            value = work_values(instance, swaps=swaps)
+        except BackendError:
+            continue
+        cost = feasible_cost(instance)
+        features, _ = job_features(instance, cost)
+        rows.append((features, np.log(np.maximum(value / cost.min(axis=(1, 2)), LEAST))))
+    return rows

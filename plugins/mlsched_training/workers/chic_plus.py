@@ -1,17 +1,17 @@
-"""Chic-plus' recipe: imitation, then policy gradient (`_plus.py`)."""
+"""Chic-plus' recipe: a network of job weights, by imitation and evolution (`_plus.py`)."""
 
 from __future__ import annotations
 
 from mlsched_training._recipe import Recipe
-from mlsched_training.workers._plus import PlusParams, PolicyGradient
-from mlsched_training.workers._sequences import describe
+from mlsched_training.workers._plus import JobWeights, PlusParams
+from mlsched_training.workers._plus_loads import describe
 
 RECIPE = Recipe(
     policy="chic-plus",
     problem="workers",
     params=PlusParams,
-    learner=PolicyGradient,
+    learner=JobWeights,
     data=describe,
-    iterations=100,
+    iterations=50,
     every=lambda params: params.every,
 )

@@ -9,43 +9,40 @@ from hypothesis import strategies as st
 
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.instances.workers import instances
+from mlsched.heuristics.workers._rates import feasible_cost
+from mlsched.instances.workers import NEVER, instances
 from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched.learned.workers import _plus_queue
-from mlsched.learned.workers.chic_plus import Allocation
+from mlsched.learned.workers import chic_plus
+from mlsched.learned.workers.chic_plus import NAMES, JobNetwork, job_features
 from mlsched.learned.workers.chic_policy import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped
 from mlsched.learned.workers.chic_policy import policy as shipped_policy
-from mlsched.learned.workers.plus_net import DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase, features
 from mlsched.simulation.workers.synthetic import chic
-from mlsched_training.workers._plus_batch import Views, scores
 from mlsched_training.workers.batch import Batch
 
 POLICIES = ("chic", "chic-pair", "chic-plus")
 
 
-def net() -> PlusNet:
-    return PlusNet(of("chic-plus", "workers").tensors)
+def net() -> JobNetwork:
+    return JobNetwork(of("chic-plus", "workers"))
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("greedy", [True, False])
-def test_answers_are_feasible_repeatable_and_observed(policy, greedy):
+@pytest.mark.parametrize("policy", ["chic", "chic:greedy=true", "chic-pair", "chic-pair:greedy=true", "chic-plus"])
+def test_answers_are_feasible_repeatable_and_observed(policy):
     waits = 0
     for seed in range(12):
         inst = mlsched.generate("workers", seed=seed, jobs=seed % 6, scale=(0.2, 1.0, 3.0)[seed % 3])
-        first = mlsched.solve(inst, policy, seed=seed, greedy=greedy)
+        first = mlsched.solve(inst, policy, seed=seed)
         assert inst.violations(first.plan) == []
-        assert mlsched.solve(inst, policy, seed=seed, greedy=greedy).plan == first.plan
+        assert mlsched.solve(inst, policy, seed=seed).plan == first.plan
         waits += int((first.plan.workers == 0).sum())
     assert waits  # some instances are too small for everybody
 
 
 @given(instances())
 def test_chic_plus_answers_any_instance(inst):
-    for greedy in (True, False):
-        assert inst.violations(mlsched.solve(inst, "chic-plus", greedy=greedy).plan) == []
+    assert inst.violations(mlsched.solve(inst, "chic-plus").plan) == []
 
 
 @given(instances(), st.booleans())
@@ -62,102 +59,37 @@ def test_chic_answers_or_names_the_model_it_does_not_know(inst, pair):
 
 
 @given(instances())
-def test_features_and_scores_are_finite(inst):
-    state = Allocation(inst)
-    every = np.arange(len(state.tasks))
-    if not len(every):
-        return
-    begin, changing = state.start(), state.features(every)
-    assert begin.shape == (len(every), STATIC)
-    assert changing.shape == (len(every), DYNAMIC)
-    for found in (begin, changing, net().score(net().encode(begin, state.there), changing)):
-        assert np.isfinite(found).all()
-        assert found.dtype == np.float32
+def test_features_and_weights_are_finite(inst):
+    cost = feasible_cost(inst)
+    features, able = job_features(inst, cost)
+    assert features.shape == (len(inst.waiting), len(NAMES))
+    assert able.tolist() == (cost < NEVER).any(axis=(1, 2)).tolist()
+    assert np.isfinite(features).all()
+    assert (features[~able] == 0).all()
+    if able.any():
+        assert np.isfinite(net()(features[able])).all()
 
 
 def test_chic_plus_does_not_care_for_the_order_of_jobs():
     rng = np.random.default_rng(0)
     for seed in range(20):
         inst = mlsched.generate("workers", seed=seed, jobs=5, running=0.0)
-        state = Allocation(inst)
+        features, _ = job_features(inst, feasible_cost(inst))
         order = rng.permutation(5)
-        every = np.arange(5)
-        straight = net().score(net().encode(state.start(), state.there), state.features(every))
-        turned = net().score(net().encode(state.start()[order], state.there[order]), state.features(order))
-        assert np.allclose(straight[order], turned, atol=1e-4)
+        fields = ("worker_demand", "ps_demand", "cost", "waiting", "remaining", "model")
+        turned = inst.replace(**{name: getattr(inst, name)[order] for name in fields})
+        assert np.allclose(job_features(turned, feasible_cost(turned))[0], features[order])
 
 
-def test_batched_scores_are_those_of_single_questions():
-    """In the batched simulation and in one question: the same possible actions, and scores within 1e-5."""
-    works = [chic(jobs=6, seed=s, rate=6.0) for s in range(3)]
-    batch = Batch(works, Phase(4, limit=10**4))
-    views, policy, rng, seen = Views(batch, works[0]), net(), np.random.default_rng(0), 0
-    while not batch.done.all():
-        begin, changing, there, possible = views.look()
-        many = scores(policy, begin, changing, there, possible)
-        for e in np.flatnonzero(~batch.done)[:1]:
-            state = _question(batch, works[e], e)
-            jobs = len(state.tasks)
-            single = state.valid()
-            assert (possible[e, : 2 * jobs].reshape(jobs, 2) == single).all()
-            one = policy.score(policy.encode(state.start(), state.there), state.features(np.arange(jobs)))
-            assert np.allclose(many[e, : 2 * jobs].reshape(jobs, 2)[single], one[single], rtol=1e-4, atol=1e-3)
-            seen += int(single.sum())
-        weighted = np.where(possible, rng.random(possible.shape), -1)
-        batch.step(weighted.argmax(axis=1))
-    assert seen > 200
-
-
-def _question(batch, work, e):
-    """The state of an episode as an instance under allocation."""
-    from mlsched.instances.workers.models import MODELS, RESOURCES
-    from mlsched.instances.workers.tables import from_models
-
-    slots = batch.state[e, :-1].reshape(-1, 4)
-    slots = slots[slots[:, 0] >= 0]
-    inst = from_models(
-        MODELS,
-        RESOURCES,
-        work.capacity,
-        model=slots[:, 0],
-        remaining=slots[:, 1],
-        most_workers=10,
-        most_ps=20,
-        backlog=int(batch.state[e, -1]),
-    )
-    state = Allocation(inst)
-    state.tasks = slots[:, 2:].copy()
-    state.free = inst.capacity - (state.need[:, :2] * state.tasks[..., None]).sum(axis=(0, 1))
-    return state
-
-
-def step_by_step(inst):
-    return Allocation(inst).draw(net(), None)
-
-
-@given(instances())
-def test_the_queue_takes_the_actions_of_the_way_step_by_step(inst):
-    assert mlsched.solve(inst, "chic-plus").plan == step_by_step(inst)
-
-
-def test_the_queue_takes_the_actions_of_the_way_step_by_step_on_the_papers_cluster():
-    waits = 0
-    for seed in range(40):
-        inst = mlsched.generate("workers", seed=seed, jobs=1 + seed % 14, most_workers=10)
-        plan = mlsched.solve(inst, "chic-plus").plan
-        assert plan == step_by_step(inst)
-        waits += int((plan.workers == 0).any())
-    assert waits
-
-
-@pytest.mark.parametrize("depth", [1, 3, _plus_queue.DEPTH])
-def test_the_queue_takes_the_same_actions_however_far_it_looks_ahead(depth, monkeypatch):
-    monkeypatch.setattr(_plus_queue, "DEPTH", depth)
-    for preset, sizes in (("x16", {"jobs": 30}), ("measured", {"jobs": 20}), ("cpu-bound", {"jobs": 20})):
-        inst = mlsched.generate("workers", preset, seed=depth, **sizes)
-        plan = mlsched.solve(inst, "chic-plus").plan
-        assert plan == step_by_step(inst)
-        assert plan.workers.sum() > depth, "it has looked ahead more than once"
+def test_features_by_hand():
+    """Two jobs that take 1 and 3 s alone: the shorter one has 3 / 4 of a longer job, the other one 1 / 4."""
+    seconds, pair, share = np.array([1.0, 3.0]), np.array([2.0, 3.0]), np.array([0.1, 0.4])
+    short, long = chic_plus._features(1000 * seconds, 1000 * pair, share)
+    assert np.allclose(short[:2], np.log1p([3 / 4, 27 / 28]))
+    assert np.allclose(long[:2], np.log1p([1 / 4, 1 / 28]))
+    assert np.allclose([short[3], long[3]], np.log(3) * np.array([-0.5, 0.5]))
+    assert np.allclose(short[4:10], [np.log(2), np.log(2), np.log(0.5), 1 / 4, 2 / 4, np.log(0.1)])
+    assert np.allclose(long[4:10], [0, np.log(2), np.log(0.5), 3 / 4, 4 / 4, np.log(0.4)])
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -183,16 +115,6 @@ def test_the_clock_and_the_batch_agree_on_greedy_runs(policy):
     assert run.jobs["completion_s"].mean() == pytest.approx(float(batch.completion_s()[0]))
 
 
-def test_chic_plus_is_the_same_on_the_clock_and_in_the_batch():
-    work = chic(jobs=10, seed=5, rate=3.0)
-    batch = Batch([work], Phase(10, limit=10**4))
-    views = Views(batch, work)
-    while not batch.done.all():
-        batch.step(scores(net(), *views.look()).argmax(axis=1))
-    run = mlsched.simulate(work, "chic-plus")
-    assert run.jobs["completion_s"].mean() == pytest.approx(float(batch.completion_s()[0]))
-
-
 def test_weights_of_ones_own(tmp_path):
     path = tmp_path / "mine.safetensors"
     shipped = of("chic", "workers")
@@ -203,6 +125,14 @@ def test_weights_of_ones_own(tmp_path):
         mlsched.solve(inst, "chic-plus", weights=str(path))
     with pytest.raises(InvalidFile, match="file not found"):
         mlsched.solve(inst, "chic", weights=str(tmp_path / "none"))
+
+
+def test_chic_plus_refuses_a_network_for_other_features(tmp_path):
+    path, plus = tmp_path / "odd.safetensors", of("chic-plus", "workers")
+    write(path, Weights({**plus.tensors, "linear.0.weight": plus.tensors["linear.0.weight"][:, :5]}, plus.card))
+    with pytest.raises(InvalidFile, match="5 -> 1, expected 11 -> 1") as error:
+        mlsched.solve(mlsched.generate("workers"), "chic-plus", weights=str(path))
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +197,7 @@ def test_weights_are_chosen_by_what_they_are_trained_for(name, key, other, tmp_p
         mlsched.solve(inst, name, weights=str(path), **{key: usual})
     with pytest.raises(
         InvalidInput,
-        match=r"window = 3, episode = 45, rate = 0\.9 and protocol = paper: .*--set jobs=45 --set rate=0\.9",
+        match=r"window = 3, episode = 45, rate = 0\.9 and protocol = paper, expected .*--set jobs=45 --set rate=0\.9",
     ):
         mlsched.solve(inst, name, episode=45, rate=0.9)
 
