@@ -39,8 +39,8 @@ LIGHT = {
         ".files",
         ".interrupts",
         ".models",
-        ".opening",
         ".plugins",
+        ".safe_open",
     )
 }
 
