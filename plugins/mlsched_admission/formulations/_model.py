@@ -2,13 +2,13 @@
 
 s[j]: job j starts, or the number of jobs like it that start (`alike_jobs`). x[u], m[u]: unit u is evicted, moved.
 y[k,p]: pods of shape k in place p (equal nodes, see `_nodes.py`, or a pool, see `_pools.py`); t[p] <= the pods on each
-of its nodes. w[i,p]: pods of kind i (equal pods of a movable unit) that move to place p.
+of its nodes. w[i,p]: pods of kind i (equal pods of alike movable units) that move to place p.
 
     sum_p y[k,p] = count[k] s[job of k]                                                      (1)
     y[k,p] <= spread on one node; sum of y over a domain = slice * (number of slices there)  (2)
     sum of y[k,p] over a domain d = count[k] b[group of k, d];  sum_d b[g,d] = s[job of g]   (2)
-    x[u] + m[u] <= 1;   sum_p w[i,p] = pods of i * m[unit of i]                              (3)
-    sum of w[i,p] over a domain d = pods of i * h[unit of i, d];   sum_d h[u,d] = m[u]       (3)
+    x[u] + m[u] <= 1;   sum_p w[i,p] = pods of i in a unit * sum of m over the units of i    (3)
+    sum of w[i,p] over a domain d = pods of i in a unit * h[units of i, d];   sum h = sum m  (3)
     sum_k demand y + sum_i demand w <= room + sum_u released (x[u] + m[u])   in every place  (4)
     x[u] <= sum of s[j] over the jobs that may evict u                                       (5)
     sum over a gang of pods x[u] <= what it can spare + (the rest) z;  z <= x[u]             (6)
@@ -31,6 +31,7 @@ import numpy as np
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Formulation, Term
 from mlsched_admission.formulations._nodes import (
+    Kind,
     Place,
     alike_jobs,
     movable_kinds,
@@ -52,8 +53,8 @@ class Model:
 
     def __init__(self, instance: Instance, *, merge: bool = True, complete: bool = False) -> None:
         self.instance, self.program, self.complete = instance, Program(), complete
-        self.kinds = movable_kinds(instance)
         merge = merge and not complete
+        self.kinds = movable_kinds(instance, merge=merge)
         bundles = rigid_bundles(instance) if merge else np.arange(len(instance.unit_group))
         self.alike = alike_jobs(instance) if merge else {j: [j] for j in range(len(instance.job_priority))}
         self.shapes = self._shapes()
@@ -188,9 +189,10 @@ class Model:
             row = total([*((1, v) for v in by_shape[k]), (-int(self.instance.shape_count[k]), starts)])
             self.program.equal(row, 0, "pods", k)
         for i, kind in enumerate(self.kinds):
-            row = total([*((1, v) for v in by_kind[i]), (-len(kind.pods), self.move[kind.unit])])
+            moved = ((-kind.pods_per_unit, self.move[u]) for u in kind.units)
+            row = total([*((1, v) for v in by_kind[i]), *moved])
             self.program.equal(row, 0, "moved", i)
-        held = {kind.unit for kind in self.kinds}
+        held = {u for kind in self.kinds for u in kind.units}
         for u, v in self.move.items():
             if u in self.evict:
                 self.program.at_most(Sum({self.evict[u]: 1, v: 1}), 1, "leaves_once", u)
@@ -224,28 +226,32 @@ class Model:
                 put = {k: [(p, v) for (shape, p), v in self.put.items() if shape == k] for k in shapes}
                 sizes = {k: int(instance.shape_count[k]) for k in shapes}
                 starts = self.start[int(instance.shape_job[shapes[0]])]
-                self._one_domain("group", group, level, starts, put, sizes)
+                self._one_domain("group", group, level, [starts], put, sizes)
 
     def _together(self) -> None:
         """Rule 3: the pods of a moved unit share a domain of its level."""
         shift: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for (i, p), v in self.shift.items():
             shift[i].append((p, v))
-        for u, moves in self.move.items():
-            if (level := int(self.instance.unit_level[u])) >= 0:
-                sizes = {i: len(kind.pods) for i, kind in enumerate(self.kinds) if kind.unit == u}
-                self._one_domain("unit", u, level, moves, {i: shift[i] for i in sizes}, sizes)
+        alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for i, kind in enumerate(self.kinds):
+            alike[kind.units].append(i)
+        for units, kinds in alike.items():
+            if (level := int(self.instance.unit_level[units[0]])) >= 0:
+                sizes = {i: self.kinds[i].pods_per_unit for i in kinds}
+                moves = [self.move[u] for u in units]
+                self._one_domain("unit", units[0], level, moves, {i: shift[i] for i in sizes}, sizes)
 
     def _one_domain(
         self,
         what: str,
         number: int,
         level: int,
-        active: int,
+        active: Sequence[int],
         members: Mapping[int, Sequence[tuple[int, int]]],
         sizes: Mapping[int, int],
     ) -> None:
-        """Rows that put all pods of `members` in one domain if `active` is 1.
+        """Rows that put all pods of `members` in one domain, as often as variables of `active` are 1.
 
         members: (place, variable) pairs by member. sizes: pods of each member.
         """
@@ -253,8 +259,9 @@ class Model:
         for member, variables in members.items():
             for p, v in variables:
                 inside[int(self.instance.node_domain[level, self.places[p].nodes[0]])][member].append(v)
-        chosen = {d: self.program.variable(f"{what}_domain", number, d) for d in sorted(inside) if d >= 0}
-        row = total([*((1, c) for c in chosen.values()), (-1, active)])
+        most = len(active)
+        chosen = {d: self.program.variable(f"{what}_domain", number, d, high=most) for d in sorted(inside) if d >= 0}
+        row = total([*((1, c) for c in chosen.values()), *((-1, v) for v in active)])
         self.program.equal(row, 0, f"{what}_has_domain", number)
         for domain, there in sorted(inside.items()):
             for member, size in sizes.items():
@@ -397,7 +404,7 @@ class Model:
         gone = [*np.flatnonzero(evict).tolist(), *(u for u, m in self.move.items() if value_of(m))]
         hosts: dict[int, list[int]] = defaultdict(list)
         move = np.full(len(instance.pod_node), -1, dtype=np.int64)
-        waiting = {i: iter(kind.pods) for i, kind in enumerate(self.kinds)}
+        targets: dict[int, list[int]] = defaultdict(list)
         for p, place in enumerate(self.places):
             if isinstance(place, Pool):
                 sizes = [
@@ -413,13 +420,24 @@ class Model:
             for k, at in zip(place.shapes, nodes, strict=False):
                 hosts[k] += at
             for i, at in zip(place.kinds, nodes[len(place.shapes) :], strict=True):
-                for n in at:
-                    move[next(waiting[i])] = n
+                targets[i] += at
+        for i, at in targets.items():
+            kind = self.kinds[i]
+            level = int(instance.unit_level[kind.units[0]])
+            domain = instance.node_domain[level].tolist() if level >= 0 else list(range(len(instance.node_free)))
+            at.sort(key=domain.__getitem__)
+            moved = [p for m, u in enumerate(kind.units) if value_of(self.move[u]) for p in self._pods_of(kind, m)]
+            move[moved] = at
         start = np.zeros(len(instance.job_priority), dtype=np.int64)
         for j, s in self.start.items():
             start[self.alike[j][: value_of(s)]] = 1
         plan = Plan(start=start, place=self._placed(hosts), evict=evict, move=move)
         return plan if self.complete else spared(instance, plan)
+
+    @staticmethod
+    def _pods_of(kind: Kind, m: int) -> tuple[int, ...]:
+        """Return the pods of the kind's unit number m."""
+        return kind.pods[m * kind.pods_per_unit : (m + 1) * kind.pods_per_unit]
 
     def _coming(self, p: int, place: Place | Pool) -> list[int]:
         """Return the variables of the arriving pods of a place: of its shapes, then of its kinds."""

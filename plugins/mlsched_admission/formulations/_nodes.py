@@ -38,20 +38,35 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """Pods of one movable unit that are equal: same demand, same set of nodes."""
+    """Equal pods of alike movable units: same demand, same set of nodes.
 
-    unit: int
+    units: the alike units. demand: of one pod. pods: those of all units, unit by unit.
+    """
+
+    units: tuple[int, ...]
     demand: tuple[int, ...]
     pods: tuple[int, ...]
 
+    @property
+    def pods_per_unit(self) -> int:
+        return len(self.pods) // len(self.units)
 
-def movable_kinds(instance: Instance) -> list[Kind]:
-    """The pods of movable units, equal ones together."""
-    groups: dict[tuple[int, tuple[int, ...], int], list[int]] = defaultdict(list)
+
+def movable_kinds(instance: Instance, *, merge: bool = True) -> list[Kind]:
+    """Return the pods of movable units, equal ones together. merge: whether alike units share their kinds."""
+    held: dict[int, dict[tuple[tuple[int, ...], int], list[int]]] = defaultdict(lambda: defaultdict(list))
     for p in np.flatnonzero(instance.unit_movable[instance.pod_unit] == 1).tolist():
-        key = int(instance.pod_unit[p]), tuple(instance.pod_demand[p].tolist()), int(instance.pod_set[p])
-        groups[key].append(p)
-    return [Kind(unit, demand, tuple(pods)) for (unit, demand, _), pods in groups.items()]
+        key = tuple(instance.pod_demand[p].tolist()), int(instance.pod_set[p])
+        held[int(instance.pod_unit[p])][key].append(p)
+    alike: dict[object, list[int]] = defaultdict(list)
+    for unit, kinds in held.items():
+        sizes = sorted((*key, len(pods)) for key, pods in kinds.items())
+        alike[(int(instance.unit_level[unit]), *sizes) if merge else unit].append(unit)
+    return [
+        Kind(tuple(units), key[0], tuple(p for u in units for p in held[u][key]))
+        for units in alike.values()
+        for key in held[units[0]]
+    ]
 
 
 def rigid_bundles(instance: Instance) -> IntArray:
