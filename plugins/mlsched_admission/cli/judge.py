@@ -94,6 +94,13 @@ def judge(
         Path | None,
         typer.Option(help="Write a certificate of the front to this new folder, e.g. proof. Default: not written."),
     ] = None,
+    free: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL=NUMBER",
+            help="Find the fewest moves that free whole nodes or domains, e.g. node=4 or rack=2. Default: judge.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Judge a decision of Kueue, Kubernetes, KAI or Slurm against the optimum: why is a job pending?
@@ -103,6 +110,13 @@ def judge(
     import mlsched_admission
     from mlsched import api
 
+    if free is not None:
+        if decision is not None or rule is not None or job or output is not None or certify is not None:
+            raise InvalidInput("--free: judges no decision; leave out --decision, --rule, --job, -o and --certify")
+        from mlsched_admission.cli.free import free as free_domains
+
+        free_domains(states, free, time_limit, seed, as_json=as_json)
+        return
     if anonymous and output is None and certify is None:
         raise InvalidInput("--anonymous: is about what -o and --certify write; name a file with -o")
     if certify is not None:

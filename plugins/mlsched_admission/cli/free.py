@@ -1,0 +1,46 @@
+"""The screen of `mlsched judge STATE --free`: one row for each number of nodes or domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlsched.cli.output import emit, only_documents, table, waiting
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched_admission.api.free import Freeing
+
+#: Names in a row; `--json` has all.
+MOST_NAMES = 5
+
+
+def free(states: Sequence[Path], wanted: str, time_limit: float | None, seed: int, *, as_json: bool) -> None:
+    """Print the cheapest ways to free nodes or domains. wanted: "rack=2"."""
+    import mlsched_admission
+
+    what, equals, number = wanted.rpartition("=")
+    if not equals or not what or not number.isdecimal() or len(number) > 3:
+        raise InvalidInput(f"--free: {wanted!r}, expected LEVEL=NUMBER; write node=4 or rack=2")
+    with waiting("freeing", time_limit), only_documents():
+        found = mlsched_admission.free_nodes(*states, what=what, most=int(number), time_limit=time_limit, seed=seed)
+    emit(as_json, found.to_json, lambda: _screen(found))
+
+
+def _screen(found: Freeing) -> list[Any]:
+    document = found.to_json()
+    rows = [
+        [str(way.count), found.cost(way), _names(row["nodes"]), _names(row["moves"]), _names(row["evicts"])]
+        for way, row in zip(found.ways, document["ways"], strict=True)
+    ]
+    title = f"whole {found.what}s to free" if found.what == "node" else f"domains of level {found.what} to free"
+    return [
+        table(title, ["free", "cost", "nodes", "moves", "evicts"], rows),
+        "Every unit may move to any node on which it fits; evictions only if moves do not suffice.",
+    ]
+
+
+def _names(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
