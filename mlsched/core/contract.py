@@ -411,8 +411,10 @@ class Problem:
     @property
     def objectives(self) -> tuple[Objective, ...]:
         """The objectives of all forms by name, those of the main form first."""
-        named = {o.name: o for kind in reversed(self.instance_types) for o in reversed(kind.objectives)}
-        return tuple(reversed(named.values()))
+        named: dict[str, Objective] = {}
+        for objective in (o for kind in self.instance_types for o in kind.objectives):
+            named.setdefault(objective.name, objective)
+        return tuple(named.values())
 
     def trivial_bound(self, instance: object, objective: str) -> int:
         """Return the bound of a solver that a limit stopped; raise InvalidInput if the objective has none."""

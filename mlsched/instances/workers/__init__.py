@@ -49,7 +49,7 @@ PROBLEM = Problem(
         runs=("poisson-6", "burst-4"),
         on_runs=(
             *("clairvoyant", "dp", "optimus", "marginal-gain", "hull-greedy", "drf"),
-            *("srpt", "max-rate", "rank-rate", "lp-mpc", "chic-plus"),
+            *("srpt", "max-rate", "rank-rate", "lp-mpc", "chic", "chic-pair", "chic-plus"),
         ),
     ),
 )

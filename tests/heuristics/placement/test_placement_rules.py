@@ -33,7 +33,7 @@ def test_plans_are_feasible_and_reproducible(rule):
     @given(instance=strategies.placement())
     def check(instance):
         if rule.startswith(LIF) and len(instance.pressures) < 2:
-            with pytest.raises(InvalidInput, match="bandwidth is missing"):
+            with pytest.raises(InvalidInput, match="expected cpu and bandwidth"):
                 mlsched.solve(instance, rule, seed=1)
             return
         one, two = (mlsched.solve(instance, rule, seed=1) for _ in range(2))
@@ -220,7 +220,7 @@ def test_lif_looks_at_cpu_and_bandwidth_by_name():
     )
     for rule in LIF:
         assert mlsched.solve(wider, rule).plan == mlsched.solve(instance, rule).plan
-        with pytest.raises(InvalidInput, match=r"bandwidth is missing; add it with use_worker"):
+        with pytest.raises(InvalidInput, match=r"expected cpu and bandwidth; add bandwidth with use_worker"):
             mlsched.solve(empty_servers(), rule)
 
 

@@ -106,7 +106,7 @@ def test_jobs_without_a_logged_start_can_be_left_out(tmp_path) -> None:
     (tmp_path / "log.swf").write_text(logs.SWF)
     log = read_trace(tmp_path / "log.swf")
     cluster = np.array([[8000, 0, 0]])
-    with pytest.raises(InvalidInput, match=r"does not say when each of its jobs started; .* with unlogged=drop"):
+    with pytest.raises(InvalidInput, match=r"lacks the start of some jobs; .* with unlogged=drop"):
         mlsched.simulate(from_trace(log, cluster), "as-logged")
     jobs = from_trace(log, cluster, unlogged="drop", tick=1)
     assert jobs.job_names == ("1", "5")
