@@ -25,8 +25,8 @@ class Freed:
     """The cheapest way to free `count` nodes or domains.
 
     nodes: the freed ones. moves, evicts: the units that move and that are evicted, the latter only if moves do not
-    suffice: then the fewest units, and the fewest moves with these. proved: whether no other way is cheaper. Without a
-    plan, `proved` means that there is none.
+    suffice: then the fewest units, and the fewest moves with these. proved: whether no other way is cheaper; without a
+    plan, whether the number cannot be freed at all.
     """
 
     count: int
