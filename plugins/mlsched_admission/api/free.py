@@ -23,15 +23,15 @@ MOST = 64
 class Freeing:
     """The cheapest ways to free 1, 2, ... nodes or domains of a state.
 
-    what: "node" or the name of a level. instance: the state, as its reader made it. ways: one for each number.
+    level: "node" or the name of a topology level. instance: the state. ways: the cheapest way for each number.
     """
 
-    what: str
+    level: str
     instance: Instance
     ways: tuple[Freed, ...]
 
     def __repr__(self) -> str:
-        return short_repr(self, self.what, ", ".join(f"{way.count}: {self.cost(way)}" for way in self.ways))
+        return short_repr(self, self.level, ", ".join(f"{way.count}: {self.cost(way)}" for way in self.ways))
 
     def cost(self, way: Freed) -> str:
         """Return the cost of a way in words."""
@@ -45,7 +45,7 @@ class Freeing:
         """Return all of it as plain JSON data, with units and nodes by name."""
         return {
             "instance_hash": self.instance.hash,
-            "what": self.what,
+            "level": self.level,
             "ways": [
                 {
                     "count": way.count,
@@ -62,7 +62,7 @@ class Freeing:
 
 @validate_arguments
 def free_nodes(
-    *states: Paths | Instance, what: str = "node", most: int = 1, time_limit: Positive | None = None, seed: Seed = 0
+    *states: Paths | Instance, level: str = "node", most: int = 1, time_limit: Positive | None = None, seed: Seed = 0
 ) -> Freeing:
     """Find the fewest units to move so that whole nodes, racks or other domains become free.
 
@@ -72,7 +72,7 @@ def free_nodes(
 
     Args:
         states: files that kubectl, Slurm or KAI wrote, or one instance.
-        what: "node", the name of a topology level of the state ("rack"), or a level's number in an instance.
+        level: "node", the name of a topology level of the state ("rack"), or a level's number in an instance.
         most: the largest number to free, at most 64; all smaller numbers are solved too.
         time_limit: wall seconds for all of it (default 60).
         seed: an integer >= 0.
@@ -83,14 +83,14 @@ def free_nodes(
 
     Examples:
         >>> state = mlsched.generate("admission", "small", seed=1)
-        >>> mlsched_admission.free_nodes(state, what="node").ways[0].count
+        >>> mlsched_admission.free_nodes(state, level="node").ways[0].count
         1
     """
     if not 1 <= most <= MOST:
         raise InvalidInput(f"most: {most}, expected 1 to {MOST}")
     instance, levels = _state(states)
-    ways = free_whole_nodes(instance, _level(what, levels), most, time_limit=time_limit, seed=seed)
-    return Freeing(what, instance, tuple(ways))
+    ways = free_whole_nodes(instance, _index_of_level(level, levels), most, time_limit=time_limit, seed=seed)
+    return Freeing(level, instance, tuple(ways))
 
 
 def _state(states: tuple[Paths | Instance, ...]) -> tuple[Instance, list[str]]:
@@ -106,12 +106,12 @@ def _state(states: tuple[Paths | Instance, ...]) -> tuple[Instance, list[str]]:
     return instance_of(read[0]), read[0].levels
 
 
-def _level(what: str, levels: list[str]) -> int:
+def _index_of_level(name: str, levels: list[str]) -> int:
     """Return the index of a level, -1 for nodes. A level may be named by its last part."""
-    if what == "node":
+    if name == "node":
         return -1
-    found = [i for i, name in enumerate(levels) if what == name or name.endswith((f"/{what}", f"-{what}"))]
+    found = [i for i, given in enumerate(levels) if given == name or given.endswith((f"/{name}", f"-{name}"))]
     if len(found) != 1:
-        given = ", ".join(["node", *levels])
-        raise InvalidInput(f"free: {what!r}, expected one of {given}")
+        known = ", ".join(["node", *levels])
+        raise InvalidInput(f"free: {name!r}, expected one of {known}")
     return found[0]

@@ -20,11 +20,11 @@ def free(states: Sequence[Path], wanted: str, time_limit: float | None, seed: in
     """Print the cheapest ways to free nodes or domains. wanted: "rack=2"."""
     import mlsched_admission
 
-    what, equals, number = wanted.rpartition("=")
-    if not equals or not what or not number.isdecimal() or len(number) > 3:
+    level, equals, number = wanted.rpartition("=")
+    if not equals or not level or not number.isdecimal() or len(number) > 3:
         raise InvalidInput(f"--free: {wanted!r}, expected LEVEL=NUMBER; write node=4 or rack=2")
     with waiting("freeing", time_limit), only_documents():
-        found = mlsched_admission.free_nodes(*states, what=what, most=int(number), time_limit=time_limit, seed=seed)
+        found = mlsched_admission.free_nodes(*states, level=level, most=int(number), time_limit=time_limit, seed=seed)
     emit(as_json, found.to_json, lambda: _screen(found))
 
 
@@ -34,7 +34,7 @@ def _screen(found: Freeing) -> list[Any]:
         [str(way.count), found.cost(way), _names(row["nodes"]), _names(row["moves"]), _names(row["evicts"])]
         for way, row in zip(found.ways, document["ways"], strict=True)
     ]
-    title = f"whole {found.what}s to free" if found.what == "node" else f"domains of level {found.what} to free"
+    title = f"whole {found.level}s to free" if found.level == "node" else f"domains of level {found.level} to free"
     return [
         table(title, ["free", "cost", "nodes", "moves", "evicts"], rows),
         "Every unit may move to any node on which it fits; evictions only if moves do not suffice.",

@@ -1,4 +1,4 @@
-"""What the CP-SAT and the MIP formulation of admission share: the integer program, not the modelling language.
+"""The integer program of admission, shared by the CP-SAT and the MIP formulation.
 
 s[j]: job j starts, or the number of jobs like it that start (`alike_jobs`). x[u], m[u]: unit u is evicted, moved.
 y[k,p]: pods of shape k in place p (equal nodes, see `_nodes.py`, or a pool, see `_pools.py`); t[p] <= the pods on each
@@ -16,7 +16,7 @@ of its nodes. w[i,p]: pods of kind i (equal pods of alike movable units) that mo
 
 and the rows of quotas (`_quotas.py`). Units are left out where nothing can gain by their leaving: they are in no place
 to which something can come, and count in no quota or limit of a job. A row is left out where the ends of its
-variables say so already. The units of a gang that can spare no pod share one x. A complete model has all units that
+variables imply it. The units of a gang that can spare no pod share one x. A complete model has all units that
 may leave, an x for each, and each node for itself.
 """
 
@@ -244,7 +244,7 @@ class Model:
 
     def _one_domain(
         self,
-        what: str,
+        group: str,
         number: int,
         level: int,
         active: Sequence[int],
@@ -260,14 +260,14 @@ class Model:
             for p, v in variables:
                 inside[int(self.instance.node_domain[level, self.places[p].nodes[0]])][member].append(v)
         most = len(active)
-        chosen = {d: self.program.variable(f"{what}_domain", number, d, high=most) for d in sorted(inside) if d >= 0}
+        chosen = {d: self.program.variable(f"{group}_domain", number, d, high=most) for d in sorted(inside) if d >= 0}
         row = total([*((1, c) for c in chosen.values()), *((-1, v) for v in active)])
-        self.program.equal(row, 0, f"{what}_has_domain", number)
+        self.program.equal(row, 0, f"{group}_has_domain", number)
         for domain, there in sorted(inside.items()):
             for member, size in sizes.items():
                 in_domain = [(-size, chosen[domain])] if domain in chosen else []
                 row = total([*((1, v) for v in there[member]), *in_domain])
-                self.program.equal(row, 0, f"{what}_in_domain", number, domain, member)
+                self.program.equal(row, 0, f"{group}_in_domain", number, domain, member)
 
     def _units(self) -> None:
         """Rules 5, 6, 8 and 9, and the variables of gangs that are lost."""
@@ -329,7 +329,7 @@ class Model:
         return OBJECTIVES[objective](self)
 
     def sums(self, objectives: Sequence[str]) -> dict[str, tuple[Sum, Sum]]:
-        """Of each objective the waiting rank and the base value; asked first, as it may add variables."""
+        """Return the waiting rank and the base value of each objective; this may add variables."""
         waiting = self.waiting()
         return {name: (waiting, self.base(name)) for name in objectives}
 
@@ -341,7 +341,7 @@ class Model:
         expressed: Callable[[Sum], Any],
         parameters: Mapping[str, Any] | None = None,
     ) -> Formulation:
-        """The formulation that a backend takes: `variables` are the program's, `expressed` says a sum of them."""
+        """Return the formulation for a backend. variables: the program's. expressed: writes a sum of them."""
 
         def decode(value_of: Callable[[Any], int]) -> Plan:
             return self.decode(lambda v: int(value_of(variables[v])))

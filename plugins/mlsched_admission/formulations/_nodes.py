@@ -1,4 +1,4 @@
-"""Nodes that no plan needs to tell apart, and what could run where.
+"""Equal nodes, and the pods that can come to them.
 
 Two nodes are equal where they have the same free amounts, the same domains, the same pods of the same units that may
 leave, and are open to the same shapes and the same moves. A class of equal nodes to which one shape may go, and no pod

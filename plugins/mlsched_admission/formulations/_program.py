@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,8 @@ def total(terms: Iterable[tuple[int, int]], constant: int = 0) -> Sum:
 
 
 #: Group and index of a variable or row in models that have names.
-Name = tuple[str, tuple[Any, ...]]
+Index = int | str
+Name = tuple[str, tuple[Index, ...]]
 
 
 class Row(NamedTuple):
@@ -43,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Program:
-    """Variables 0, 1, ... and rows `sum <= most`, all in integers. Names are a group and what its index is."""
+    """Variables 0, 1, ... and rows `sum <= most`, all in integers. A name is a group and an index."""
 
     def __init__(self) -> None:
         self.low: list[int] = []
@@ -52,32 +53,32 @@ class Program:
         self.rows: list[Row] = []
         self._indicators: dict[int, int] = {}
 
-    def variable(self, group: str, *index: Any, high: int = 1) -> int:
+    def variable(self, group: str, *index: Index, high: int = 1) -> int:
         """A new variable from 0 to `high`."""
         self.low.append(0)
         self.high.append(high)
         self.names.append((group, index))
         return len(self.low) - 1
 
-    def at_most(self, left: Sum, most: int, group: str, *index: Any) -> None:
-        """The row `left <= most`, unless the ends of the variables say so already."""
+    def at_most(self, left: Sum, most: int, group: str, *index: Index) -> None:
+        """Add the row `left <= most`, unless the ends of the variables imply it."""
         terms = {v: c for v, c in left.terms.items() if c}
         largest = sum(c * (self.high[v] if c > 0 else self.low[v]) for v, c in terms.items())
         if largest + left.constant > most:
             self.rows.append(Row(Sum(terms), most - left.constant, (group, index)))
 
-    def equal(self, left: Sum, number: int, group: str, *index: Any) -> None:
+    def equal(self, left: Sum, number: int, group: str, *index: Index) -> None:
         """Both rows that make `left = number`."""
         self.at_most(left, number, group, *index, "most")
         self.at_most(Sum().plus(left, -1), -number, group, *index, "least")
 
     def largest(self, left: Sum) -> int:
-        """What the ends of the variables let the sum be at most."""
+        """Return the largest value of the sum within the ends of the variables."""
         ends = (c * (self.high[v] if c > 0 else self.low[v]) for v, c in left.terms.items())
         return left.constant + sum(ends)
 
-    def where(self, condition: int, left: Sum, most: int, group: str, *index: Any) -> None:
-        """`left <= most` where the variable `condition` is 1; no row where the ends say so already."""
+    def where(self, condition: int, left: Sum, most: int, group: str, *index: Index) -> None:
+        """Add `left <= most` for the case that the variable `condition` is 1, unless the ends imply it."""
         excess = self.largest(left) - most
         if excess > 0:
             self.at_most(left.plus(Sum({condition: excess})), most + excess, group, *index)
@@ -87,8 +88,9 @@ class Program:
         if self.high[v] <= 1:
             return v
         if v not in self._indicators:
-            self._indicators[v] = any_ = self.variable("any", *self.names[v])
-            self.at_most(Sum({v: 1, any_: -self.high[v]}), 0, "any", *self.names[v])
+            group, index = self.names[v]
+            self._indicators[v] = positive = self.variable(f"any_{group}", *index)
+            self.at_most(Sum({v: 1, positive: -self.high[v]}), 0, f"any_{group}", *index)
         return self._indicators[v]
 
     def steps(self, numbers: dict[int, int], group: str) -> Sum:

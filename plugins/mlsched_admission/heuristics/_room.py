@@ -1,4 +1,4 @@
-"""What all rules need: room on the nodes, places for a job, gangs that go whole, and a plan that grows job by job."""
+"""Helpers of all rules: room on the nodes, places for a job, gangs that go whole, and a plan that grows job by job."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Room:
         return Plan(start=start, place=place, evict=evict, move=move)
 
     def plan(self) -> Plan:
-        """What was started, evicted and moved."""
+        """Return the plan of all starts, evictions and moves."""
         return self._plan(self.started, self.evicted, self.place, self.move)
 
     def starts_as_it_is(self, j: int) -> bool:

@@ -83,7 +83,7 @@ def _cheapest(asked: Asked, question: Instance, objective: str, count: int) -> F
 
 
 def whole_nodes_job(instance: Instance, level: int, count: int, *, evict: bool) -> Instance:
-    """Return the instance in which one job waits that takes whole nodes of `count` domains, or `count` nodes.
+    """Return the instance with one waiting job, which takes all nodes of `count` domains, or `count` nodes.
 
     A node is free if no pod uses its scarce resource: GPUs if there are some, otherwise the first resource. Only nodes
     of the most frequent capacity count, and domains with the most frequent number of them. A unit of several pods in

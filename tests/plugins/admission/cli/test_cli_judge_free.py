@@ -29,7 +29,7 @@ def test_nodes_and_levels_of_a_state(cli, tmp_path):
     files = written(tmp_path, kueue_state(topology=True))
     for what in ("node", "rack"):
         document = cli("judge", *files, "--free", f"{what}=1", "--json").document
-        assert document["what"] == what
+        assert document["level"] == what
         assert document["ways"][0]["possible"]
 
 

@@ -134,12 +134,12 @@ def test_the_cheapest_evictions_follow_if_moves_do_not_suffice():
 
 def test_names_and_wrong_calls():
     instance = drawn(3)
-    found = mlsched_admission.free_nodes(instance, what="0", most=2)
+    found = mlsched_admission.free_nodes(instance, level="0", most=2)
     assert [row["count"] for row in found.to_json()["ways"]] == [1, 2]
     assert repr(found).startswith("<Freeing: 0, 1: ")
     with pytest.raises(InvalidInput, match="expected one of node, 0"):
-        mlsched_admission.free_nodes(instance, what="rack")
+        mlsched_admission.free_nodes(instance, level="rack")
     with pytest.raises(InvalidInput, match="expected at most"):
-        mlsched_admission.free_nodes(instance, what="0", most=9)
+        mlsched_admission.free_nodes(instance, level="0", most=9)
     with pytest.raises(InvalidInput, match="most: 0"):
         mlsched_admission.free_nodes(instance, most=0)
