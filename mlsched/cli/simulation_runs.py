@@ -19,8 +19,8 @@ from mlsched.simulation.windows import Window
 
 #: Definition of "above its bound" in the tables of runs.
 BOUND_NOTE = (
-    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and, where runs "
-    "may pause, however often it preempts; so a run is at most this far from the best possible one."
+    "Above its bound: (value - bound) / bound. No scheduler that may pause and move jobs as the run may can be below "
+    "the bound, even if it knows the future; so a run is at most this far from the best one of its kind."
 )
 #: Definition of "loses" there.
 LOSS_NOTE = (
