@@ -21,7 +21,7 @@ from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
-from mlsched.heuristics.workers._rates import feasible_cost, largest_sum, whole_rates
+from mlsched.heuristics.workers.rates import feasible_cost, largest_sum, whole_rates
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._event_lp import ARRIVE, EventLP
 from mlsched.solvers.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds

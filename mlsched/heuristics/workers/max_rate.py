@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.registry import solver
-from mlsched.heuristics.workers._rates import largest_sum, whole_rates
+from mlsched.heuristics.workers.rates import largest_sum, whole_rates
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 

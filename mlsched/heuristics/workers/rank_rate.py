@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import solver
-from mlsched.heuristics.workers._rates import feasible_cost, most_weighted_work
+from mlsched.heuristics.workers.rates import feasible_cost, most_weighted_work
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._fluid import FloatArray
 

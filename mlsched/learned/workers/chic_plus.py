@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.errors import InvalidFile
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import solver
-from mlsched.heuristics.workers._rates import feasible_cost, most_weighted_work
+from mlsched.heuristics.workers.rates import feasible_cost, most_weighted_work
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched.heuristics.workers._rates import feasible_cost
+from mlsched.core.losses.curves import FloatArray
 from mlsched.heuristics.workers.lp_mpc import work_values
+from mlsched.heuristics.workers.rates import feasible_cost
 from mlsched.instances.workers import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES
 from mlsched.instances.workers.tables import from_models
 from mlsched.learned.workers.chic_plus import job_features
-from mlsched.solvers.workers._fluid import FloatArray
 
 #: Largest table: the paper's cluster gives no job more (see `simulation/workers/synthetic.py`).
 MOST_WORKERS, MOST_PS = 10, 20

@@ -8,7 +8,7 @@ from workers_examples import one_resource
 import mlsched
 from mlsched.core.errors import TooLarge
 from mlsched.formulations.workers.columns import columns
-from mlsched.heuristics.workers import _rates
+from mlsched.heuristics.workers import rates
 from mlsched.heuristics.workers._hull import hull_greedy
 from mlsched.testing import check_scheduler
 
@@ -65,7 +65,7 @@ def test_a_rule_answers_where_the_exact_search_is_too_large(rule, monkeypatch):
     def refuse(choice):
         raise TooLarge("too many states")
 
-    monkeypatch.setattr(_rates, "cheapest", refuse)
+    monkeypatch.setattr(rates, "cheapest", refuse)
     greedy = mlsched.solve(drawn, rule)
     assert drawn.violations(greedy.plan) == []
     assert greedy.plan.workers.sum() >= 0.5 * exact.plan.workers.sum()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.heuristics.workers._rates import feasible_cost
+from mlsched.heuristics.workers.rates import feasible_cost
 from mlsched.instances.workers import NEVER, instances
 from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
