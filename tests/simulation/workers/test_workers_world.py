@@ -165,7 +165,7 @@ def test_an_arrival_wakes_after_all_when_nobody_trains():
 
 def test_ticks_shorter_than_an_iteration_never_finish_one():
     """An iteration takes 3 s, and every tick loses it."""
-    with pytest.raises(SolverError, match=r"at 2000 s the last 1000 re-schedules .*\(floor=always\)"):
+    with pytest.raises(SolverError, match=r"at 2000 s: the last 1000 re-schedules .*\(floor=always\)"):
         api.simulate(workload([(0, 1)]), share, scheduling_events="interval:2")
     assert rows(workload([(0, 2)]), scheduling_events="interval:2", floor="changed") == [(0, 0, 6, 4, 0)]
     assert rows(workload([(0, 2)]), scheduling_events="interval:2", floor="never")[-1] == (0, 6, 6.006, 4, 0)
