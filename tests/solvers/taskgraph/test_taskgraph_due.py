@@ -125,7 +125,7 @@ def test_a_contradiction_between_the_models_is_an_error(monkeypatch):
     monkeypatch.setattr(Apart, "run", lambda self: Ended("INFEASIBLE"))
     instance = api.generate("taskgraph", preset="six-replicas", seed=2)
     monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
-    with pytest.raises(SolverError, match="and one is known"):
+    with pytest.raises(SolverError, match="and a plan is known"):
         api.solve(instance, "cp-sat", objective="total_accuracy")
 
 
