@@ -187,6 +187,7 @@ class _Reader:
             jobs.change("elapsed time is not End - Start: the elapsed time counts")
         if earlier is not None:
             job.submit, job.runs, job.length = earlier.submit, earlier.runs + job.runs, earlier.length + job.length
+            job.details["eligible_ms"] = earlier.details["eligible_ms"]  # the last row's is that of the last run
             for amount in ("gpu_count", "gpus_milli"):
                 job.details[amount] = max(earlier.details[amount], job.details[amount])
         elif (row.get("Restarts") or "0") != "0" and state not in _AGAIN:

@@ -11,6 +11,7 @@ import pytest
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.traces import read_trace
 from mlsched.instances.traces.builder import DATES, ZONED
+from mlsched.instances.traces.picked import from_eligible
 from mlsched.instances.traces.slurm_resources import resources_of
 
 LOGS = Path(__file__).parent / "logs"
@@ -205,3 +206,18 @@ def test_running_times_are_from_start_to_end(name: str, runs: list[int], changed
     trace = read_trace(LOGS / f"{name}.csv")
     assert trace.duration_ms.tolist() == [1000 * run for run in runs]
     assert counts(trace.account.changed) == changed
+
+
+def test_a_requeued_job_is_eligible_from_its_first_run_on(write) -> None:
+    """`sacct --duplicates` prints when each run was eligible; the second is after the job's first start."""
+    day = "2026-01-01T"
+    lines = [
+        "JobID|User|Submit|Eligible|Start|End|AllocTRES|State\n",
+        f"104|u|{day}08:00:00|{day}08:20:00|{day}08:50:00|{day}09:00:00|gres/gpu=1|NODE_FAIL\n",
+        f"104|u|{day}09:00:00|{day}09:02:00|{day}09:10:00|{day}09:40:00|gres/gpu=1|COMPLETED\n",
+    ]
+    trace = read_trace(write("".join(lines)))
+    assert (trace.ids, trace.eligible_ms.tolist()) == (("104",), [20 * 60_000])
+    moved, changed = from_eligible(trace)
+    assert (changed, moved.runs.start_ms.tolist()) == (1, [30 * 60_000, 50 * 60_000])
+    assert moved.start_ms.tolist() == [30 * 60_000]
