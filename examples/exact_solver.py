@@ -10,7 +10,7 @@ ENGINES = {"highs": ("Highs", "mip_rel_gap", "threads"), "gurobi": ("Gurobi", "M
 OBJECTIVES = ("total_score", "victim_count", "max_grace_period")
 
 
-@mlsched.solver("my-exact", problem="preemption", kind="exact", backend="direct", objectives=OBJECTIVES)
+@mlsched.solver("my-exact", problem="preemption", kind="exact", backend="direct", engine="highs", objectives=OBJECTIVES)
 def answer(instance, *, objective, limits: Limits, engine: str = "highs") -> Outcome:
     """Solve the complete model with HiGHS or Gurobi."""
     from pyomo.contrib.appsi import base, solvers

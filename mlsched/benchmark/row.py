@@ -71,6 +71,7 @@ class Row:
         peak_mib: Peak memory of the process so far, in MiB.
         machine: Description of the machine.
         made: Time of the row (UTC, ISO 8601).
+        proof_engine: Engine that a function outside the registry declares, as `@solver(engine="highs")`.
         gap_to_optimum: Gap to the proven optimum, which depends on other rows; `reference.with_gaps` computes it, and
             stores omit it.
     """
@@ -113,6 +114,7 @@ class Row:
     peak_mib: float | None = None
     machine: str | None = None
     made: str | None = None
+    proof_engine: str | None = None
     gap_to_optimum: Gap | None = None
 
     def __repr__(self) -> str:
@@ -133,8 +135,10 @@ class Row:
     def engine(self) -> str:
         """Code that the row's proof relies on; for a solver that is not registered here, its name.
 
-        The engine of plain models is CP-SAT; foreign functions are not imported to find theirs.
+        The engine of plain models is CP-SAT. Foreign functions are not imported: `proof_engine` has theirs.
         """
+        if self.proof_engine is not None:
+            return self.proof_engine
         name = self.solver.partition(":")[0]
         if name == PLAIN:
             return "cp-sat"

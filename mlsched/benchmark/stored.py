@@ -15,7 +15,9 @@ from mlsched.core.solver import Kind
 
 #: Required and optional texts of a row.
 _TEXTS = ("suite", "problem", "instance_hash", "objective", "unit", "solver")
-_OPTIONAL_TEXTS = ("preset", "stopped_by", "error", "confirmed_by", "doubt", "source", "machine", "made")
+_OPTIONAL_TEXTS = (
+    *("preset", "stopped_by", "error", "confirmed_by", "doubt", "source", "machine", "made", "proof_engine"),
+)
 _WORDS: dict[str, tuple[Any, ...]] = {
     "sense": typing.get_args(Sense),
     "kind": typing.get_args(Kind),

@@ -127,6 +127,12 @@ class Task:
         return self.solver if registered is None else registered.engine_of(dict(self.params))
 
     @property
+    def _declared_engine(self) -> str | None:
+        """Engine of a function outside the registry, if it declares one; readers of rows do not import the function."""
+        solver = self.found if self.kind == "exact" and is_function(self.solver) else None
+        return None if solver is None or self.engine == solver.name else self.engine
+
+    @property
     def keys(self) -> list[Key]:
         """Keys of the rows that the task makes."""
         params = canonical_json(dict(self.params))
@@ -181,6 +187,7 @@ class Task:
             machine=machine(),
             made=utc_time(),
             versions=versions(),
+            proof_engine=self._declared_engine,
             **details,
         )
 

@@ -179,10 +179,9 @@ class Solver:
         The engine of a model is the backend that solves it. The engine of an exact algorithm is its own name: "cp-sat"
         and "highs" are algorithms around those backends.
         """
-        if self.engine is not None:
-            return self.engine
         own = self.name if self.solved_by is None else self.solved_by
-        return WRAPPED.get(own_engine := str(params.get(ENGINE, own)), own_engine)
+        engine = str(params.get(ENGINE, own)) if self.engine is None else self.engine.lower()
+        return WRAPPED.get(engine, engine)
 
     def answers(self, called: Question) -> bool:
         """Return whether it answers this form of instance itself; a user's function answers any."""

@@ -18,7 +18,7 @@ import mlsched
 from mlsched import InvalidInput
 from mlsched.benchmark import runner
 from mlsched.benchmark.answer import answer
-from mlsched.benchmark.reference import failures
+from mlsched.benchmark.reference import failures, with_gaps
 from mlsched.benchmark.runner import Interrupted, run_suite
 from mlsched.benchmark.store import Store, read_rows
 from mlsched.benchmark.table import gap_lines
@@ -289,3 +289,29 @@ def test_a_second_engine_is_asked_where_one_stands_alone():
     assert rows("cp-sat", "fitgpp") == [("cp-sat", "confirmed", "highs:engine=scip")]
     assert rows("cp-sat", confirm=False) == [("cp-sat", "unconfirmed", None)]
     assert rows("cp-sat", "highs") == [("cp-sat", "confirmed", None), ("highs", "confirmed", None)]
+
+
+WRAPPER = """
+import mlsched
+from mlsched.solvers import Outcome
+
+@mlsched.solver(
+    "wrapper", problem="preemption", kind="exact", backend="direct", engine="{engine}", objectives=("total_score",)
+)
+def answer(instance, *, objective, limits):
+    best = mlsched.solve(instance, "highs", objective=objective)
+    return Outcome("optimal", best.plan, best.sort_key)
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "evidence"), [("highs", "unconfirmed"), ("ortools-highs", "unconfirmed"), ("mine", "confirmed")]
+)
+def test_a_function_is_no_second_engine_beside_the_engine_it_declares(tmp_path, monkeypatch, engine, evidence):
+    name = f"wrapper_of_{engine.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(WRAPPER.format(engine=engine))
+    monkeypatch.syspath_prepend(tmp_path)
+    tiny = suite(f"{name}:answer", "highs", seeds=[0], objectives=("total_score",))
+    run_suite(tiny, isolate=False, confirm=False, store=tmp_path / "rows.sqlite")
+    rows = with_gaps(read_rows(tmp_path / "rows.sqlite"))
+    assert [row.evidence for row in rows] == [evidence] * 2

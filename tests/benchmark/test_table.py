@@ -119,6 +119,8 @@ def test_confirmation_needs_two_methods_not_two_settings():
     assert references(same)["h0", "cost"].engines == ("cp-sat",)
     assert (verification_of(same).optima, verification_of(same).confirmed) == (1, 0)
     assert verification_of([*same, row(solver="highs")]).confirmed == 1
+    assert verification_of([*same, row(solver="mine:answer")]).confirmed == 1
+    assert verification_of([*same, row(solver="mine:answer", proof_engine="cp-sat")]).confirmed == 0
 
 
 def test_a_failed_call_is_one_sentence():
