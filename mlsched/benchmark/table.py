@@ -137,10 +137,9 @@ class Verification:
             "they all agree" if not wrong else f"answers contradict each other in {count_of(wrong, 'way')}, see below"
         )
         return (
-            f"{count_of(self.plans, 'plan')} for {count_of(self.instances, 'instance')} were checked and valued by the "
-            f"judge. Of {count_of(self.questions, 'question')} (an instance with an objective) {self.optima} "
-            f"{'has' if self.optima == 1 else 'have'} a proven "
-            f"optimum: {self.backed}; {agree}."
+            f"The judge checked {count_of(self.plans, 'plan')} for {count_of(self.instances, 'instance')}. "
+            f"Of {count_of(self.questions, 'pair')} of an instance and an objective, {self.optima} "
+            f"{'has' if self.optima == 1 else 'have'} a proven optimum: {self.backed}; {agree}."
         )
 
     @property
